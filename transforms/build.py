@@ -1,0 +1,229 @@
+"""Builds IR: a `Builder` appends to a block, a `Sym` is an operand that behaves like a
+number or array in Python expressions, so that rules are written as plain NumPy code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .dims import Dim, Facts
+from .ir import Array, Assign, Block, Const, Op, Operand, Origin, Raise, If, Scalar, Type, Var
+from .rules.registry import RULES
+
+
+class NameSupply:
+    """Fresh SSA names: `h`, `h_1`, `h_2`, … deterministic, and never one of `taken`."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken = set(taken)
+        self.counts: dict[str, int] = {}
+
+    def fresh(self, hint: str) -> str:
+        name = hint
+        while name in self.taken:
+            self.counts[hint] = self.counts.get(hint, 0) + 1
+            name = f"{hint}_{self.counts[hint]}"
+        self.taken.add(name)
+        return name
+
+
+class Builder:
+    """Appends statements to `block`.  All builders of one function share names and facts."""
+
+    def __init__(self, names: NameSupply, facts: Facts, block: Block | None = None) -> None:
+        self.names = names
+        self.facts = facts
+        self.block: Block = [] if block is None else block
+        self.origin: Origin | None = None
+        self.definitions: dict[str, Op] = {}
+
+    # ---- values
+
+    def var(self, type_: Type, hint: str = "t", user: str = "") -> Var:
+        return Var(self.names.fresh(hint), type_, user)
+
+    def sym(self, value: Any) -> Sym:
+        """Any number, operand or Sym as a Sym of this builder."""
+        if isinstance(value, Sym):
+            return value if value.b is self else Sym(self, value.operand)
+        if isinstance(value, (Var, Const)):
+            return Sym(self, value)
+        return Sym(self, const(value))
+
+    def emit(self, name: str, *args: Any, hint: str = "t", user: str = "", **attrs: Any) -> Sym:
+        """Appends one operation and returns its result."""
+        operands = tuple(self.sym(a).operand for a in args)
+        rule = RULES[name]
+        type_ = rule.infer(self, tuple(o.type for o in operands), attrs, operands)
+        if type_ is None:
+            raise AssertionError(f"{name} has no type for {[o.type for o in operands]}")
+        target = self.var(type_, hint, user)
+        type_ = _with_own_dims(type_, target.name)
+        target = replace(target, type=type_)
+        op = Op(name, operands, attrs)
+        self.block.append(Assign(target, op, self.origin))
+        self.definitions[target.name] = op
+        return Sym(self, target)
+
+    # ---- blocks
+
+    @contextmanager
+    def into(self, block: Block) -> Iterator[Block]:
+        """Emit into another block for a while."""
+        saved, self.block = self.block, block
+        try:
+            yield block
+        finally:
+            self.block = saved
+
+    @contextmanager
+    def at(self, origin: Origin | None) -> Iterator[None]:
+        saved, self.origin = self.origin, origin
+        try:
+            yield
+        finally:
+            self.origin = saved
+
+    def check(self, ok: Any, exception: str, *message: Any) -> None:
+        """Raises `exception` at run time unless `ok`."""
+        if isinstance(ok, Sym) and isinstance(ok.operand, Const):
+            ok = ok.operand.value
+        if ok is True or (not isinstance(ok, Sym) and bool(ok)):
+            return
+        failure = Raise(exception, tuple(m.operand if isinstance(m, Sym) else m for m in message))
+        failure.origin = self.origin
+        if ok is False or not isinstance(ok, Sym):
+            self.block.append(failure)
+            return
+        self.block.append(If(ok.operand, [], [failure], [], self.origin))
+
+    # ---- dims
+
+    def dim_value(self, dim: Dim, fallback: tuple[Any, int] | None = None) -> Sym | None:
+        """An operand holding a dim's size: a constant where it is known, otherwise read off
+        `fallback`, an (array, axis) that has it."""
+        if dim.is_const:
+            return self.sym(dim.const)
+        if fallback is not None:
+            return self.emit("shape", fallback[0], axis=fallback[1])
+        return None
+
+
+def _with_own_dims(type_: Type, name: str) -> Type:
+    """Dims that inference left open (symbol "?") get the value's own name."""
+    if isinstance(type_, Array) and any("?" in d.symbols for d in type_.shape):
+        shape = tuple(
+            d.substitute({"?": Dim.of(f"{name}.{i}")}) for i, d in enumerate(type_.shape)
+        )
+        return replace(type_, shape=shape)
+    if isinstance(type_, Scalar) and type_.dtype == "int64" and type_.value is None:
+        return replace(type_, value=Dim.of(name))
+    return type_
+
+
+OPEN = Dim.of("?")
+
+
+def const(value: Any) -> Const:
+    """A constant; Python numbers are weak, NumPy scalars keep their dtype."""
+    if isinstance(value, (bool, np.bool_)):
+        return Const(bool(value), Scalar("bool"))
+    if isinstance(value, np.generic):
+        known = Dim.of(int(value)) if value.dtype.kind in "iu" else None
+        return Const(value.item(), Scalar(value.dtype.name, value=known))
+    if isinstance(value, int):
+        return Const(value, Scalar("int64", weak=True, value=Dim.of(value)))
+    if isinstance(value, float):
+        return Const(value, Scalar("float64", weak=True))
+    raise TypeError(f"not a number: {value!r}")
+
+
+_BINARY = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide",
+    "floordiv": "floor_divide", "mod": "remainder", "pow": "power", "matmul": "matmul",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "lshift": "left_shift", "rshift": "right_shift",
+}  # fmt: skip
+_COMPARE = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+    "eq": "equal", "ne": "not_equal",
+}  # fmt: skip
+
+
+class Sym:
+    """An operand in a builder.  Arithmetic and NumPy calls on it emit operations."""
+
+    __slots__ = ("b", "operand")
+    __array_priority__ = 1000
+
+    def __init__(self, b: Builder, operand: Operand) -> None:
+        self.b = b
+        self.operand = operand
+
+    type = property(lambda self: self.operand.type)
+    dtype = property(lambda self: self.operand.type.dtype)
+    ndim = property(lambda self: self.operand.type.ndim)
+
+    @property
+    def shape(self) -> tuple[Sym, ...]:
+        """Sizes as operands."""
+        sizes = []
+        for axis, dim in enumerate(self.type.shape):
+            size = self.b.dim_value(dim, (self, axis))
+            assert size is not None
+            sizes.append(size)
+        return tuple(sizes)
+
+    def astype(self, dtype: str) -> Sym:
+        return self if self.dtype == dtype else self.b.emit("cast", self, dtype=dtype)
+
+    def __neg__(self) -> Sym:
+        return self.b.emit("negative", self)
+
+    def __pos__(self) -> Sym:
+        return self
+
+    def __abs__(self) -> Sym:
+        return self.b.emit("absolute", self)
+
+    def __invert__(self) -> Sym:
+        return self.b.emit("invert", self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("the value is known only at run time")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Sym:
+        if method != "__call__" or kwargs:
+            return NotImplemented
+        return self.b.emit(ufunc.__name__, *inputs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func is np.where:
+            return self.b.emit("where", *args)
+        from .rules.registry import SURFACES
+
+        return SURFACES[f"numpy.{func.__name__}"](self.b, *args, **kwargs)
+
+
+def _binary(name: str) -> tuple[Any, Any]:
+    def forward(self: Sym, other: Any) -> Sym:
+        return self.b.emit(name, self, other)
+
+    def backward(self: Sym, other: Any) -> Sym:
+        return self.b.emit(name, other, self)
+
+    return forward, backward
+
+
+for _py, _op in _BINARY.items():
+    _forward, _backward = _binary(_op)
+    setattr(Sym, f"__{_py}__", _forward)
+    setattr(Sym, f"__r{_py}__", _backward)
+for _py, _op in _COMPARE.items():
+    setattr(Sym, f"__{_py}__", _binary(_op)[0])

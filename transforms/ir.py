@@ -1,0 +1,460 @@
+"""The typed intermediate representation of s2s.
+
+A program is a `Module` of `Function`s.  Between `specialise` and `storage` it is in
+*value form*: SSA, A-normal form, structured control flow, arrays are immutable values.
+
+    Module    = functions by name, the entry's name
+    Function  = name, params, body, results, effects
+    Block     = [Stmt]
+    Stmt      = Assign(target: Var, op: Op)              a pure operation
+              | Save(slot, value)                        remember a value for a later sweep
+              | If(cond, then, orelse, phis)             phis: target = then_value | else_value
+              | For(index, start, stop, step, body, carried, ...)
+              | While(test, cond, body, carried, ...)
+              | Raise(exception, message, values)        ends the call with the user's error
+              | Print(parts)                             once per call, never differentiated
+    Op        = name, args: (Operand, ...), attrs: static Python data
+    Operand   = Var(name, type) | Const(value, type)
+    Type      = Scalar(dtype) | Array(dtype, shape, layout) | ListOf(elem)
+
+In-place writes of the user's program are `update` operations that yield a new version of
+the array (`a_1 = update(a, (i,), v)`); `storage` later maps versions that are never alive
+together to one buffer, so that an update is a store again.  Views are resolved while
+specialising: a write through a view is an `update` of the base with a *path* of steps.
+
+After `storage` the program is in *memory form*: names are variables that may be assigned
+many times, phis and carried values are gone (plain assignments instead), and `update`
+operations have become `Store` statements.  Operands keep the type of their SSA value.
+
+Every name is unique in its function in value form.  A value is visible in the block that
+defines it, after its definition, and in the blocks nested there; the test block of a
+`While` is visible in its body.  Phi targets, loop results and trip counts belong to the
+block that holds the statement; loop phis and the loop index belong to the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Union
+
+from .dims import Dim
+
+# ---------------------------------------------------------------- types
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A NumPy scalar.  `weak` marks a Python number, which adopts its partner's dtype
+    (NEP 50).  `value` is what is known of an integer: its symbolic value."""
+
+    dtype: str
+    weak: bool = False
+    value: Dim | None = field(default=None, compare=False)
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of any rank, 0 included.  `layout` is "C" (contiguous) or "A" (any)."""
+
+    dtype: str
+    shape: tuple[Dim, ...]
+    layout: str = "C"
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list that grows at run time; its elements share dtype and rank."""
+
+    elem: Scalar | Array
+
+    @property
+    def dtype(self) -> str:
+        return self.elem.dtype
+
+
+@dataclass(frozen=True)
+class Record:
+    """A structured array (`ndim` > 0) or one of its records: inactive data, fields by name."""
+
+    fields: tuple[tuple[str, str], ...]
+    shape: tuple[Dim, ...]
+    layout: str = "A"
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> str:
+        return "record"
+
+
+Type = Union[Scalar, Array, ListOf, Record]
+
+FLOATS = ("float64", "float32", "float16")
+
+
+def is_float(type_: Type) -> bool:
+    return type_.dtype in FLOATS
+
+
+# ---------------------------------------------------------------- origins
+
+
+@dataclass(frozen=True)
+class Span:
+    """Lines count from 1 and columns from 0, in the user's file."""
+
+    file: str
+    line: int
+    col: int
+    end_line: int
+    end_col: int
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a statement comes from: the expression, its whole source statement (for a
+    compound statement the header only), and the inlined call it belongs to, outermost
+    first, as `layers.py:88 Dense.call` (empty for the user's own function)."""
+
+    span: Span
+    stmt: Span
+    frame: tuple[str, ...] = ()
+
+
+# ---------------------------------------------------------------- operands
+
+
+@dataclass(frozen=True)
+class Var:
+    """A named value.  `user` is the user's own name for it, empty for a temporary."""
+
+    name: str
+    type: Type = field(compare=False)
+    user: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Const:
+    """A number or bool known to the compiler."""
+
+    value: Any
+    type: Scalar
+
+
+Operand = Union[Var, Const]
+
+
+# ---------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True)
+class Op:
+    """One operation; `transforms.rules` says what each name means."""
+
+    name: str
+    args: tuple[Operand, ...] = ()
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Assign:
+    target: Var
+    op: Op
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Remembers one value per instance of the loops it is saved in.  Each `restore` of a
+    slot runs in the mirror of the loop nest its `Save` runs in, so that the two pair up."""
+
+    name: str
+    type: Type = field(compare=False)
+
+
+@dataclass
+class Save:
+    slot: Slot
+    value: Operand
+    origin: Origin | None = None
+
+
+@dataclass
+class Phi:
+    target: Var
+    then_value: Operand
+    else_value: Operand
+
+
+@dataclass
+class If:
+    cond: Operand
+    then: Block
+    orelse: Block
+    phis: list[Phi] = field(default_factory=list)
+    origin: Origin | None = None
+
+
+@dataclass
+class Carried:
+    """A loop-carried value: `phi` in the body is `init` at first and then the `next` of the
+    iteration before; `result` after the loop is the last `next`, or `init`."""
+
+    phi: Var
+    init: Operand
+    next: Operand
+    result: Var
+
+
+@dataclass
+class For:
+    """`index` takes start, start + step, … (`count` of them where given, else up to `stop`),
+    in the opposite order if `reverse`.  The loop ends early after an iteration in which
+    `until` is true.  `trips` is the number of iterations that ran.  `label` names the loop;
+    `mirror` is the label of the forward loop that this loop runs backwards."""
+
+    index: Var
+    start: Operand
+    stop: Operand
+    step: Operand
+    body: Block
+    carried: list[Carried] = field(default_factory=list)
+    until: Operand | None = None
+    count: Operand | None = None
+    reverse: bool = False
+    trips: Var | None = None
+    label: str = ""
+    mirror: str = ""
+    kind: str = "sequential"
+    origin: Origin | None = None
+
+
+@dataclass
+class While:
+    """Runs `test`, and `body` while `cond` holds; ends early after `until`, as For does."""
+
+    test: Block
+    cond: Operand
+    body: Block
+    carried: list[Carried] = field(default_factory=list)
+    until: Operand | None = None
+    trips: Var | None = None
+    label: str = ""
+    origin: Origin | None = None
+
+
+@dataclass
+class Raise:
+    """`message` is text and operands in turn, as an f-string has them."""
+
+    exception: str
+    message: tuple[str | Operand, ...] = ()
+    origin: Origin | None = None
+
+
+@dataclass
+class Print:
+    """`parts` are the arguments of print: texts and operands; a tuple is an f-string."""
+
+    parts: tuple[Any, ...]
+    sep: str = " "
+    end: str = "\n"
+    origin: Origin | None = None
+
+
+@dataclass
+class Store:
+    """Memory form only: writes `value` into `array` in place, at `path` (see `update`).
+    `add` accumulates, with repeated indices counted as often as they occur."""
+
+    array: Var
+    value: Operand
+    path: tuple[Any, ...]
+    operands: tuple[Operand, ...] = ()
+    add: bool = False
+    origin: Origin | None = None
+
+
+Stmt = Union[Assign, Save, If, For, While, Raise, Print, Store]
+Block = list[Stmt]
+
+
+@dataclass
+class Function:
+    """`effects` are (parameter, value): what the parameter's array must hold on return.
+    `source` is the user's text (`transforms.read.Source`), for the writer and messages."""
+
+    name: str
+    params: list[Var]
+    body: Block
+    results: list[Operand]
+    effects: list[tuple[Var, Operand]] = field(default_factory=list)
+    source: Any = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Module:
+    functions: dict[str, Function]
+    entry: str
+
+    @property
+    def main(self) -> Function:
+        return self.functions[self.entry]
+
+    def with_main(self, function: Function) -> Module:
+        functions = {k: v for k, v in self.functions.items() if k != self.entry}
+        return Module({function.name: function, **functions}, function.name)
+
+
+# ---------------------------------------------------------------- walking
+
+
+def blocks_of(stmt: Stmt) -> tuple[Block, ...]:
+    """The blocks directly inside a statement."""
+    if isinstance(stmt, If):
+        return (stmt.then, stmt.orelse)
+    if isinstance(stmt, For):
+        return (stmt.body,)
+    if isinstance(stmt, While):
+        return (stmt.test, stmt.body)
+    return ()
+
+
+def walk(block: Block) -> Iterator[Stmt]:
+    """Every statement, outer before inner, in order."""
+    for stmt in block:
+        yield stmt
+        for inner in blocks_of(stmt):
+            yield from walk(inner)
+
+
+def operands_of(stmt: Stmt) -> Iterator[Operand]:
+    """What a statement itself reads, not counting nested blocks; phi and carried inputs
+    are included."""
+    if isinstance(stmt, Assign):
+        yield from stmt.op.args
+    elif isinstance(stmt, Save):
+        yield stmt.value
+    elif isinstance(stmt, If):
+        yield stmt.cond
+        for phi in stmt.phis:
+            yield phi.then_value
+            yield phi.else_value
+    elif isinstance(stmt, (For, While)):
+        if isinstance(stmt, For):
+            yield from (stmt.start, stmt.stop, stmt.step)
+            if stmt.count is not None:
+                yield stmt.count
+        else:
+            yield stmt.cond
+        if stmt.until is not None:
+            yield stmt.until
+        for c in stmt.carried:
+            yield c.init
+            yield c.next
+    elif isinstance(stmt, Raise):
+        yield from (p for p in stmt.message if not isinstance(p, str))
+    elif isinstance(stmt, Print):
+        for part in stmt.parts:
+            for p in part if isinstance(part, tuple) else (part,):
+                if isinstance(p, (Var, Const)):
+                    yield p
+    elif isinstance(stmt, Store):
+        yield stmt.array
+        yield stmt.value
+        yield from stmt.operands
+
+
+def targets_of(stmt: Stmt) -> Iterator[Var]:
+    """The names a statement binds in its own block."""
+    if isinstance(stmt, Assign):
+        yield stmt.target
+    elif isinstance(stmt, If):
+        for phi in stmt.phis:
+            yield phi.target
+    elif isinstance(stmt, (For, While)):
+        for c in stmt.carried:
+            yield c.result
+        if stmt.trips is not None:
+            yield stmt.trips
+
+
+def inner_targets_of(stmt: Stmt) -> Iterator[Var]:
+    """The names a loop binds in its body: its index and its phis."""
+    if isinstance(stmt, For):
+        yield stmt.index
+    if isinstance(stmt, (For, While)):
+        for c in stmt.carried:
+            yield c.phi
+
+
+def substitute(block: Block, f: Callable[[Operand], Operand]) -> Block:
+    """A copy of `block` with `f` applied to every operand read (never to a target)."""
+    return [_substitute(stmt, f) for stmt in block]
+
+
+def _substitute(stmt: Stmt, f: Callable[[Operand], Operand]) -> Stmt:
+    if isinstance(stmt, Assign):
+        op = replace(stmt.op, args=tuple(f(a) for a in stmt.op.args))
+        return replace(stmt, op=op)
+    if isinstance(stmt, Save):
+        return replace(stmt, value=f(stmt.value))
+    if isinstance(stmt, If):
+        phis = [Phi(p.target, f(p.then_value), f(p.else_value)) for p in stmt.phis]
+        then, orelse = substitute(stmt.then, f), substitute(stmt.orelse, f)
+        return replace(stmt, cond=f(stmt.cond), then=then, orelse=orelse, phis=phis)
+    if isinstance(stmt, (For, While)):
+        carried = [Carried(c.phi, f(c.init), f(c.next), c.result) for c in stmt.carried]
+        until = None if stmt.until is None else f(stmt.until)
+        body = substitute(stmt.body, f)
+        if isinstance(stmt, While):
+            test = substitute(stmt.test, f)
+            return replace(
+                stmt, test=test, cond=f(stmt.cond), body=body, carried=carried, until=until
+            )
+        count = None if stmt.count is None else f(stmt.count)
+        return replace(
+            stmt,
+            start=f(stmt.start),
+            stop=f(stmt.stop),
+            step=f(stmt.step),
+            body=body,
+            carried=carried,
+            until=until,
+            count=count,
+        )
+    if isinstance(stmt, Raise):
+        return replace(
+            stmt, message=tuple(p if isinstance(p, str) else f(p) for p in stmt.message)
+        )
+    if isinstance(stmt, Print):
+        return replace(stmt, parts=_substitute_parts(stmt.parts, f))
+    if isinstance(stmt, Store):
+        array = f(stmt.array)
+        assert isinstance(array, Var)
+        operands = tuple(f(o) for o in stmt.operands)
+        return replace(stmt, array=array, value=f(stmt.value), operands=operands)
+    raise AssertionError(stmt)
+
+
+def _substitute_parts(parts: tuple[Any, ...], f: Callable[[Operand], Operand]) -> tuple[Any, ...]:
+    return tuple(
+        _substitute_parts(p, f) if isinstance(p, tuple) else f(p) if isinstance(p, (Var, Const)) else p
+        for p in parts
+    )
