@@ -1,0 +1,248 @@
+"""The shape of arguments and results: trees of numbers and arrays, and paths into objects.
+
+`describe` turns a value into a hashable *spec*; two values with equal specs run the same
+compiled code as long as its guards hold.  Containers are taken apart: the kernel sees
+leaves only.  Anything that is no number, array or known container is a `Fixed` object:
+the program may look inside it while it is specialised, by paths that are guarded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .dims import Dim
+from .ir import Array, Record, Scalar, Type
+
+# A path is a root and steps: ("arg", "x"), ("global", "W"), ("closure", "k"), followed by
+# (".", attribute) or ("[]", key) steps.
+Step = tuple[str, Any]
+Path = tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    dtype: str
+    ndim: int
+    layout: str
+    writeable: bool = True
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    dtype: str
+    weak: bool
+
+
+@dataclass(frozen=True)
+class RecordSpec:
+    fields: tuple[tuple[str, str], ...]
+    ndim: int
+
+
+@dataclass(frozen=True)
+class TreeSpec:
+    """`kind` is tuple, list, dict, namedtuple or dataclass; `keys` name the children."""
+
+    kind: str
+    cls: Any
+    keys: tuple[Any, ...]
+    children: tuple[Spec, ...]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """An object that is part of the specialisation itself, compared by `identify`."""
+
+    value: Any
+
+    def __hash__(self) -> int:
+        return hash(identify(self.value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fixed) and identify(self.value) == identify(other.value)
+
+
+Spec = ArraySpec | ScalarSpec | RecordSpec | TreeSpec | Fixed
+
+
+def identify(value: Any) -> Any:
+    """What decides whether two static objects are the same: value for plain data, identity
+    for everything else."""
+    if value is None or isinstance(value, (str, bytes, bool, int, float, type(Ellipsis))):
+        return (type(value).__name__, value)
+    if isinstance(value, np.dtype):
+        return ("dtype", value.str)
+    if isinstance(value, slice):
+        return ("slice", value.start, value.stop, value.step)
+    return ("id", id(value))
+
+
+def describe(value: Any, static: bool = False) -> Spec:
+    """The spec of one argument.  Raises TypeError for arrays no code can be made for."""
+    if static:
+        return Fixed(value)
+    if isinstance(value, np.ndarray):
+        return _describe_array(value)
+    if isinstance(value, (bool, np.bool_)):
+        return ScalarSpec("bool", False)
+    if isinstance(value, np.generic) and value.dtype.kind in "fiu":
+        return ScalarSpec(value.dtype.name, False)
+    if isinstance(value, int):
+        return ScalarSpec("int64", True)
+    if isinstance(value, float):
+        return ScalarSpec("float64", True)
+    if isinstance(value, complex) or (isinstance(value, np.generic) and value.dtype.kind == "c"):
+        raise TypeError("complex numbers are not supported; pass real and imaginary parts")
+    children = _children(value)
+    if children is None:
+        return Fixed(value)
+    kind, keys, values = children
+    return TreeSpec(kind, type(value), keys, tuple(describe(v) for v in values))
+
+
+def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("masked arrays are not supported; pass the data and the mask apart")
+    if isinstance(value, np.matrix):
+        raise TypeError("np.matrix is not supported; pass np.asarray(matrix)")
+    dtype = value.dtype
+    if dtype.kind == "O":
+        raise TypeError("object arrays are not supported; convert to float64")
+    if dtype.names is not None:
+        fields = tuple((n, dtype.fields[n][0].name) for n in dtype.names)  # type: ignore[index]
+        return RecordSpec(fields, value.ndim)
+    if not dtype.isnative:
+        raise TypeError(
+            "arrays of foreign byte order are not supported; use x.astype(x.dtype.newbyteorder('='))"
+        )
+    if dtype.kind == "c":
+        raise TypeError("complex arrays are not supported; pass real and imaginary parts")
+    if dtype.kind not in "fiub":
+        raise TypeError(f"arrays of {dtype} are not supported")
+    if dtype.name == "float16":
+        raise TypeError("float16 arrays are not supported; use x.astype(np.float32)")
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        raise TypeError(f"{dtype} arrays are not supported; use x.astype(np.float64)")
+    layout = "C" if value.flags.c_contiguous else "A"
+    return ArraySpec(dtype.name, value.ndim, layout, bool(value.flags.writeable))
+
+
+def _children(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]] | None:
+    """Kind, keys and values of a container, or None."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return "namedtuple", tuple(value._fields), tuple(value)
+    if type(value) is tuple:
+        return "tuple", tuple(range(len(value))), value
+    if type(value) is list:
+        return "list", tuple(range(len(value))), tuple(value)
+    if type(value) is dict:
+        return "dict", tuple(value), tuple(value.values())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = tuple(f.name for f in dataclasses.fields(value))
+        return "dataclass", names, tuple(getattr(value, n) for n in names)
+    return None
+
+
+def child_step(kind: str, key: Any) -> Step:
+    return (".", key) if kind in ("namedtuple", "dataclass") else ("[]", key)
+
+
+def spec_leaves(spec: Spec, path: Path) -> Iterator[tuple[Path, Spec]]:
+    """The kernel's parameters in order: every leaf that is a number or array."""
+    if isinstance(spec, TreeSpec):
+        for key, child in zip(spec.keys, spec.children):
+            yield from spec_leaves(child, (*path, child_step(spec.kind, key)))
+    elif not isinstance(spec, Fixed):
+        yield path, spec
+
+
+def follow(value: Any, steps: Path) -> Any:
+    for kind, key in steps:
+        value = getattr(value, key) if kind == "." else value[key]
+    return value
+
+
+def path_text(path: Path) -> str:
+    """A path as the user would write it: `params["W"]`, `self.scale`."""
+    (_, root), *steps = path
+    return str(root) + "".join(f".{k}" if kind == "." else f"[{k!r}]" for kind, k in steps)
+
+
+def path_name(path: Path) -> str:
+    """A path as a Python identifier: `params_W`."""
+    text = "_".join(str(key) for _, key in path)
+    text = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in text)
+    return text if text.isidentifier() else f"p_{text}"
+
+
+def leaf_type(spec: Spec, name: str) -> Type:
+    """The IR type of a parameter `name`; its sizes are the symbols `name.0`, `name.1`, …"""
+    if isinstance(spec, ScalarSpec):
+        value = Dim.of(name) if spec.dtype == "int64" else None
+        return Scalar(spec.dtype, spec.weak, value)
+    if isinstance(spec, ArraySpec):
+        return Array(spec.dtype, tuple(Dim.of(f"{name}.{i}") for i in range(spec.ndim)), spec.layout)
+    if isinstance(spec, RecordSpec):
+        return Record(spec.fields, tuple(Dim.of(f"{name}.{i}") for i in range(spec.ndim)))
+    raise AssertionError(spec)
+
+
+# ---------------------------------------------------------------- results
+
+
+@dataclass(frozen=True)
+class Out:
+    """One result of the kernel, by position."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Argument:
+    """The very object passed in at `path` (a function that returns its argument object)."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
+class Tree:
+    kind: str
+    cls: Any
+    keys: tuple[Any, ...]
+    children: tuple[OutTree, ...]
+
+
+OutTree = Out | Argument | Tree | Fixed
+
+
+def rebuild(tree: OutTree, leaf: Callable[[int], Any], argument: Callable[[Path], Any]) -> Any:
+    """The user's result from the kernel's."""
+    if isinstance(tree, Out):
+        return leaf(tree.index)
+    if isinstance(tree, Fixed):
+        return tree.value
+    if isinstance(tree, Argument):
+        return argument(tree.path)
+    values = [rebuild(c, leaf, argument) for c in tree.children]
+    if tree.kind == "tuple":
+        return tuple(values)
+    if tree.kind == "list":
+        return values
+    if tree.kind == "dict":
+        return dict(zip(tree.keys, values))
+    if tree.kind == "namedtuple":
+        return tree.cls(*values)
+    return _rebuild_dataclass(tree.cls, tree.keys, values)
+
+
+def _rebuild_dataclass(cls: Any, names: tuple[Any, ...], values: list[Any]) -> Any:
+    # __init__ may check or convert; a gradient is not an argument, so it is not asked.
+    out = object.__new__(cls)
+    for name, value in zip(names, values):
+        object.__setattr__(out, name, value)
+    return out
