@@ -12,7 +12,6 @@ import numpy as np
 
 from .dims import Dim, Facts
 from .ir import Array, Assign, Block, Const, Op, Operand, Origin, Raise, If, Scalar, Type, Var
-from .rules.registry import RULES
 
 
 class NameSupply:
@@ -30,6 +29,12 @@ class NameSupply:
         self.taken.add(name)
         return name
 
+    def snapshot(self) -> tuple[set[str], dict[str, int]]:
+        return set(self.taken), dict(self.counts)
+
+    def restore(self, snapshot: tuple[set[str], dict[str, int]]) -> None:
+        self.taken, self.counts = set(snapshot[0]), dict(snapshot[1])
+
 
 class Builder:
     """Appends statements to `block`.  All builders of one function share names and facts."""
@@ -39,7 +44,10 @@ class Builder:
         self.facts = facts
         self.block: Block = [] if block is None else block
         self.origin: Origin | None = None
+        self.hint = "t"  # names temporaries, usually for the variable being assigned
         self.definitions: dict[str, Op] = {}
+        # Adjoint code turns this off: the primal has checked its shapes already.
+        self.checks = True
 
     # ---- values
 
@@ -54,15 +62,15 @@ class Builder:
             return Sym(self, value)
         return Sym(self, const(value))
 
-    def emit(self, name: str, *args: Any, hint: str = "t", user: str = "", **attrs: Any) -> Sym:
+    def emit(self, name: str, *args: Any, hint: str = "", user: str = "", **attrs: Any) -> Sym:
         """Appends one operation and returns its result."""
         operands = tuple(self.sym(a).operand for a in args)
         rule = RULES[name]
         type_ = rule.infer(self, tuple(o.type for o in operands), attrs, operands)
         if type_ is None:
             raise AssertionError(f"{name} has no type for {[o.type for o in operands]}")
-        target = self.var(type_, hint, user)
-        type_ = _with_own_dims(type_, target.name)
+        target = self.var(type_, hint or self.hint, user)
+        type_ = resolve_dims(type_, target.name)
         target = replace(target, type=type_)
         op = Op(name, operands, attrs)
         self.block.append(Assign(target, op, self.origin))
@@ -90,6 +98,8 @@ class Builder:
 
     def check(self, ok: Any, exception: str, *message: Any) -> None:
         """Raises `exception` at run time unless `ok`."""
+        if not self.checks:
+            return
         if isinstance(ok, Sym) and isinstance(ok.operand, Const):
             ok = ok.operand.value
         if ok is True or (not isinstance(ok, Sym) and bool(ok)):
@@ -113,7 +123,7 @@ class Builder:
         return None
 
 
-def _with_own_dims(type_: Type, name: str) -> Type:
+def resolve_dims(type_: Type, name: str) -> Type:
     """Dims that inference left open (symbol "?") get the value's own name."""
     if isinstance(type_, Array) and any("?" in d.symbols for d in type_.shape):
         shape = tuple(
@@ -206,8 +216,6 @@ class Sym:
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func is np.where:
             return self.b.emit("where", *args)
-        from .rules.registry import SURFACES
-
         return SURFACES[f"numpy.{func.__name__}"](self.b, *args, **kwargs)
 
 
@@ -227,3 +235,6 @@ for _py, _op in _BINARY.items():
     setattr(Sym, f"__r{_py}__", _backward)
 for _py, _op in _COMPARE.items():
     setattr(Sym, f"__{_py}__", _binary(_op)[0])
+
+# Last, because rules are written with what stands above.
+from .rules.registry import RULES, SURFACES  # noqa: E402

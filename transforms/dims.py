@@ -4,6 +4,9 @@ A symbol is the size of an argument's axis (`x.0`), an integer value of the prog
 SSA name), or the size of an axis that is known only at run time (`h_2.0`).  Sizes are
 never baked in: two dims that meet are *related* (equal, or one of them is 1), and where
 the relation is read off the arguments at hand it is recorded as a guard.
+
+What is no polynomial is an `Atom`: a symbol that stands for an expression of other dims
+(`max(x.0 - 2, 0)`, the length of `x[1:-1]`, of `x[:-2]` and of `x[2:]` alike).
 """
 
 from __future__ import annotations
@@ -12,6 +15,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Monomial = tuple[str, ...]
+
+
+class Atom(str):
+    """A symbol with an inside; its text, a Python expression, is its identity.
+
+    `op` and `parts`: "max0" (d), "floordiv" and "remainder" (d, by), "len" (n, start, stop,
+    step; None where a slice leaves it out) and "count" (the symbol of a boolean mask)."""
+
+    op: str
+    parts: tuple[Dim | None, ...]
+
+    @staticmethod
+    def make(text: str, op: str, *parts: Dim | None) -> Dim:
+        atom = Atom(text)
+        atom.op, atom.parts = op, parts
+        return Dim.of(atom)
+
+    def substitute(self, values: Mapping[str, Dim | int]) -> Dim:
+        parts = [p if p is None else p.substitute(values) for p in self.parts]
+        return Dim.of(self) if tuple(parts) == self.parts else _REBUILD[self.op](*parts)
 
 
 @dataclass(frozen=True)
@@ -35,7 +58,23 @@ class Dim:
 
     @property
     def symbols(self) -> set[str]:
-        return {s for monomial, _ in self.terms for s in monomial}
+        """The values this dim depends on: of an atom, those inside."""
+        return {s for s in self._occurring if not isinstance(s, Atom)}
+
+    @property
+    def _occurring(self) -> set[str]:
+        found = {s for monomial, _ in self.terms for s in monomial}
+        for atom in [s for s in found if isinstance(s, Atom)]:
+            for part in atom.parts:
+                found |= part._occurring if part is not None else set()
+        return found
+
+    @property
+    def is_size(self) -> bool:
+        """True only if the value cannot be negative."""
+        return self.const >= 0 and all(
+            k > 0 and all(_symbol_is_size(s) for s in monomial) for monomial, k in self.terms
+        )
 
     def __add__(self, other: Dim | int) -> Dim:
         other = Dim.of(other)
@@ -62,13 +101,14 @@ class Dim:
         return self + -Dim.of(other)
 
     def substitute(self, values: Mapping[str, Dim | int]) -> Dim:
-        if not (self.symbols & values.keys()):
+        if not (self._occurring & values.keys()):
             return self
         out = Dim.of(self.const)
         for monomial, k in self.terms:
             term = Dim.of(k)
             for s in monomial:
-                term = term * Dim.of(values.get(s, s))
+                inner = s.substitute(values) if isinstance(s, Atom) else Dim.of(s)
+                term = term * Dim.of(values.get(s, inner))
             out = out + term
         return out
 
@@ -85,6 +125,131 @@ class Dim:
 def _dim(terms: dict[Monomial, int], const: int) -> Dim:
     const += terms.pop((), 0)
     return Dim(tuple(sorted((m, k) for m, k in terms.items() if k)), const)
+
+
+def _symbol_is_size(symbol: str) -> bool:
+    if isinstance(symbol, Atom):
+        if symbol.op in ("floordiv", "remainder"):
+            return all(p is not None and p.is_size for p in symbol.parts)
+        return True
+    name, _, axis = symbol.rpartition(".")
+    return name.isidentifier() and axis.isdigit()
+
+
+# ---------------------------------------------------------------- atoms
+
+
+def max0(dim: Dim) -> Dim:
+    """max(dim, 0)"""
+    if dim.is_const:
+        return Dim.of(max(dim.const, 0))
+    return dim if dim.is_size else Atom.make(f"max({dim}, 0)", "max0", dim)
+
+
+def floordiv(dim: Dim, by: Dim) -> Dim:
+    """dim // by, exact where the polynomials divide; `by` is taken not to be 0."""
+    if dim.is_const and by.is_const and by.const:
+        return Dim.of(dim.const // by.const)
+    if by.is_const and by.const:
+        monomial, k = (), by.const
+    elif len(by.terms) == 1 and not by.const:
+        monomial, k = by.terms[0]
+    else:
+        monomial, k = (), 0
+    if dim == by:
+        return Dim.of(1)
+    quotient: dict[Monomial, int] | None = {} if k else None
+    for m, c in [*dim.terms, ((), dim.const)]:
+        if not c or quotient is None:
+            continue
+        rest = list(m)
+        for s in monomial:
+            if s not in rest:
+                quotient = None
+                break
+            rest.remove(s)
+        if quotient is not None:
+            quotient = None if c % k else {**quotient, tuple(rest): c // k}
+    if quotient is not None:
+        return _dim(dict(quotient), 0)
+    return Atom.make(f"({dim}) // ({by})", "floordiv", dim, by)
+
+
+def remainder(dim: Dim, by: Dim) -> Dim:
+    """dim % by; `by` is taken not to be 0."""
+    if dim.is_const and by.is_const and by.const:
+        return Dim.of(dim.const % by.const)
+    return Atom.make(f"({dim}) % ({by})", "remainder", dim, by)
+
+
+def slice_length(
+    n: Dim, start: Dim | None = None, stop: Dim | None = None, step: Dim | None = None
+) -> Dim:
+    """The length of `x[start:stop:step]` for an axis of size n, for every n >= 0."""
+    step = Dim.of(1) if step is None else step
+    if step.is_const and step.const > 0:
+        start, stop = _bound(n, start), _bound(n, stop)
+    if step.is_const and step.const == 0:
+        return Dim.of(0)
+    if all(d is None or d.is_const for d in (n, start, stop, step)):
+        ints = [None if d is None else d.const for d in (start, stop, step)]
+        return Dim.of(len(range(*slice(*ints).indices(n.const))))
+    if step.is_const:
+        forward = step.const > 0
+        whole = start is None and stop is None
+        dense = n if whole else _dense_length(n, start, stop) if forward else None
+        if dense is not None:
+            width = abs(step.const)
+            return dense if width == 1 else floordiv(dense + (width - 1), Dim.of(width))
+    one = step.is_const and step.const == 1
+    texts = ["" if d is None else str(d) for d in (start, stop)] + [f"{step}"] * (not one)
+    return Atom.make(f"len(range({n})[{':'.join(texts)}])", "len", n, start, stop, step)
+
+
+def _bound(n: Dim, bound: Dim | None) -> Dim | None:
+    """A bound relative to the end becomes a negative constant: `n - 1` and `n - 2` mean what
+    -1 and -2 mean, even for n < 2 (a larger distance wraps differently)."""
+    if bound is not None and not bound.is_const:
+        distance = n - bound
+        if distance.is_const and distance.const in (1, 2):
+            return -distance
+    return bound
+
+
+def _dense_length(n: Dim, start: Dim | None, stop: Dim | None) -> Dim | None:
+    """The length of x[start:stop]; None if no closed form is known to hold for every n."""
+    start = Dim.of(0) if start is None else start
+    stop = n if stop is None else stop
+    if start.is_size and (stop - start).is_size and (n - stop).is_size:
+        return stop - start
+    if (stop - n).is_size:  # clipped to the end
+        stop = n
+        if start.is_const:
+            return max0(n - start) if start.const >= 0 else n - max0(n + start)
+    if not (start.is_const and stop.is_const):
+        return None
+    a, z = start.const, stop.const
+    if a >= 0 and z >= 0:
+        return max0(n - a) - max0(n - z) if z > a else Dim.of(0)
+    if a >= 0:
+        return max0(n + (z - a))
+    if z < 0:
+        return max0(n + z) - max0(n + a) if z > a else Dim.of(0)
+    return None
+
+
+_REBUILD = {
+    "max0": max0,
+    "floordiv": floordiv,
+    "remainder": remainder,
+    "len": slice_length,
+    "count": lambda mask: mask_count(mask),
+}
+
+
+def mask_count(mask: Dim) -> Dim:
+    """How many elements of a boolean mask are true; `mask` is the symbol of its value."""
+    return Atom.make(f"count_nonzero({mask})", "count", mask)
 
 
 @dataclass(frozen=True)
@@ -114,6 +279,12 @@ class Facts:
     guards: list[Guard] = field(default_factory=list)
     equals: dict[str, Dim] = field(default_factory=dict)
 
+    def snapshot(self) -> tuple[list[Guard], dict[str, Dim]]:
+        return list(self.guards), dict(self.equals)
+
+    def restore(self, snapshot: tuple[list[Guard], dict[str, Dim]]) -> None:
+        self.guards, self.equals = list(snapshot[0]), dict(snapshot[1])
+
     def canonical(self, dim: Dim) -> Dim:
         return dim.substitute(self.equals)
 
@@ -121,10 +292,16 @@ class Facts:
         return self.canonical(left) == self.canonical(right)
 
     def relate(self, left: Dim, right: Dim) -> str:
-        """"equal", "left1", "right1", "mismatch" or "unknown", asking where possible."""
+        """ "equal", "left1", "right1", "mismatch" or "unknown", asking where possible."""
         left, right = self.canonical(left), self.canonical(right)
         if left == right:
             return "equal"
+        inner = _unwrap(left, right)
+        if inner is not None and self._size(inner[0]) is not None:
+            # x[1:] meets y[1:]: that x and y have one length says more, and is asked once.
+            if self._size(inner[0]) == self._size(inner[1]):
+                self._guard(Guard("equal", *inner))
+                return "equal"
         one = Dim.of(1)
         if left == one:
             return "left1"
@@ -156,11 +333,33 @@ class Facts:
         self.guards.append(guard)
         # From here on one side stands for the other, so that the question is asked once.
         for a, b in ((guard.right, guard.left), (guard.left, guard.right)):
-            if len(a.terms) == 1 and a.const == 0 and a.terms[0][1] == 1 and len(a.terms[0][0]) == 1:
+            if (
+                len(a.terms) == 1
+                and a.const == 0
+                and a.terms[0][1] == 1
+                and len(a.terms[0][0]) == 1
+            ):
                 symbol = a.terms[0][0][0]
-                if symbol in b.symbols:
+                if symbol in b._occurring:
                     continue
                 step = {symbol: b}
                 self.equals = {s: d.substitute(step) for s, d in self.equals.items()}
                 self.equals[symbol] = b
                 return
+
+
+def _unwrap(left: Dim, right: Dim) -> tuple[Dim, Dim] | None:
+    """Two atoms that differ in one part only: those parts, without a common constant."""
+    if not all(len(d.terms) == 1 and not d.const and d.terms[0][1] == 1 for d in (left, right)):
+        return None
+    a, b = left.terms[0][0], right.terms[0][0]
+    if not (len(a) == len(b) == 1 and isinstance(a[0], Atom) and isinstance(b[0], Atom)):
+        return None
+    if a[0].op != b[0].op or a[0].op == "count":
+        return None
+    differing = [(p, q) for p, q in zip(a[0].parts, b[0].parts, strict=True) if p != q]
+    if len(differing) != 1 or None in differing[0]:
+        return None
+    p, q = differing[0]
+    assert p is not None and q is not None
+    return (p - p.const, q - q.const) if p.const == q.const else (p, q)

@@ -25,6 +25,8 @@ specialising: a write through a view is an `update` of the base with a *path* of
 After `storage` the program is in *memory form*: names are variables that may be assigned
 many times, phis and carried values are gone (plain assignments instead), and `update`
 operations have become `Store` statements.  Operands keep the type of their SSA value.
+Two operations exist in memory form only: `alias` (x), by which the target names the same
+number or array, and `pop` (a stack), which takes off what `Push` put there.
 
 Every name is unique in its function in value form.  A value is visible in the block that
 defines it, after its definition, and in the blocks nested there; the test block of a
@@ -129,11 +131,13 @@ class Span:
 class Origin:
     """Where a statement comes from: the expression, its whole source statement (for a
     compound statement the header only), and the inlined call it belongs to, outermost
-    first, as `layers.py:88 Dense.call` (empty for the user's own function)."""
+    first, as `layers.py:88 Dense.call` (empty for the user's own function).  `sweep` is 0
+    for the user's own statements and n for those of the n-th adjoint sweep."""
 
     span: Span
     stmt: Span
     frame: tuple[str, ...] = ()
+    sweep: int = 0
 
 
 # ---------------------------------------------------------------- operands
@@ -290,7 +294,17 @@ class Store:
     origin: Origin | None = None
 
 
-Stmt = Union[Assign, Save, If, For, While, Raise, Print, Store]
+@dataclass
+class Push:
+    """Memory form only: appends `value` to a list or stack, which may keep a reference to
+    it.  The operation `pop` (args: the stack) takes the last one off again."""
+
+    stack: Var
+    value: Operand
+    origin: Origin | None = None
+
+
+Stmt = Union[Assign, Save, If, For, While, Raise, Print, Store, Push]
 Block = list[Stmt]
 
 
@@ -379,6 +393,9 @@ def operands_of(stmt: Stmt) -> Iterator[Operand]:
         yield stmt.array
         yield stmt.value
         yield from stmt.operands
+    elif isinstance(stmt, Push):
+        yield stmt.stack
+        yield stmt.value
 
 
 def targets_of(stmt: Stmt) -> Iterator[Var]:
@@ -450,6 +467,10 @@ def _substitute(stmt: Stmt, f: Callable[[Operand], Operand]) -> Stmt:
         assert isinstance(array, Var)
         operands = tuple(f(o) for o in stmt.operands)
         return replace(stmt, array=array, value=f(stmt.value), operands=operands)
+    if isinstance(stmt, Push):
+        stack = f(stmt.stack)
+        assert isinstance(stack, Var)
+        return replace(stmt, stack=stack, value=f(stmt.value))
     raise AssertionError(stmt)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .dims import Guard
 from .ir import Type
+from .pipeline_types import ObjectGuard, Param
 from .structure import OutTree, Path, Spec
 
 
@@ -28,37 +29,6 @@ class Request:
     boundscheck: bool = True
     # whether the function is its own gradient's name, as under a decorator
     decorated: bool = False
-
-
-@dataclass(frozen=True)
-class Param:
-    """One parameter of the kernel: where its value comes from, and what it must be."""
-
-    name: str
-    path: Path
-    spec: Spec
-    type: Type
-
-
-@dataclass(frozen=True)
-class ObjectGuard:
-    """What the specialisation assumed of something reached by `path`: `kind` is "is"
-    (identity), "equals" (a plain value), "type", "length" or "keys"."""
-
-    path: Path
-    kind: str
-    expected: Any
-
-    def holds(self, value: Any) -> bool:
-        if self.kind == "is":
-            return value is self.expected
-        if self.kind == "type":
-            return type(value) is self.expected
-        if self.kind == "length":
-            return len(value) == self.expected
-        if self.kind == "keys":
-            return tuple(value) == self.expected
-        return type(value) is type(self.expected) and value == self.expected
 
 
 @dataclass

@@ -46,6 +46,28 @@ class Rule:
     doc: str = ""
 
 
+@dataclass(frozen=True)
+class Accumulate:
+    """A contribution to an adjoint that touches a part of it only.  A pullback may return it
+    in place of a value: x_bar = update_add(x_bar or zeros_like(x), value, *operands; path).
+    Positions in `path` count in the arguments of `update_add`: the first operand is 2.
+
+    A path of one step ("list", p) is element `p` of a list: it is replaced by its sum with
+    `value` (`list_set` in `list_zeros_like(x)`).  `rules.update.accumulate` does either."""
+
+    value: Any
+    path: tuple[Any, ...]
+    operands: tuple[Any, ...] = ()
+
+
+class NeedStatic(Exception):
+    """A surface met a run-time value where it must know the value while compiling."""
+
+    def __init__(self, sym: Any, what: str) -> None:
+        self.sym, self.what = sym, what
+        super().__init__(what)
+
+
 RULES: dict[str, Rule] = {}
 SURFACES: dict[str, Callable[..., Any]] = {}
 

@@ -1,0 +1,56 @@
+# Every target makes the virtual environment it needs; Python >= 3.10 and make are enough.
+#   make demo     train a small network with a compiled gradient
+#   make test     lint, types and tests: what continuous integration runs
+#   make lint     ruff and pyright        make format   apply ruff's fixes and formatting
+#   make golden   rewrite tests/golden after a change of the emitted code
+#   make bench    cold compile times      make clean    forget .venv and build/
+# Another interpreter: make PYTHON=python3.12 demo     More test processes: make JOBS=8 test
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+RUN := $(VENV)/bin/python
+
+.DEFAULT_GOAL := test
+.PHONY: demo test lint format golden bench clean
+
+demo: $(VENV)/demo.stamp
+	$(RUN) examples/digits_mlp.py
+
+test: lint
+	$(RUN) -m pytest -n $(JOBS) -q
+
+lint: $(VENV)/test.stamp
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m pyright --pythonpath $(RUN)
+
+format: $(VENV)/test.stamp
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
+
+golden: $(VENV)/test.stamp
+	$(RUN) -m pytest -q tests/test_golden.py tests/test_docs.py --update-golden
+
+bench: $(VENV)/base.stamp
+	$(RUN) benchmarks/compile_time.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
+
+# ---- the environment: one stamp per set of extras, renewed when pyproject.toml changes
+
+$(VENV)/base.stamp: EXTRAS :=
+$(VENV)/demo.stamp: EXTRAS := [demo]
+$(VENV)/test.stamp: EXTRAS := [demo,oracle,test,dev]
+$(VENV)/base.stamp $(VENV)/demo.stamp $(VENV)/test.stamp: pyproject.toml $(VENV)/bin/python
+	$(RUN) -m pip install -q --disable-pip-version-check -e ".$(EXTRAS)"
+	@touch $@
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "s2s needs Python 3.10 or newer; name one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "$(PYTHON) cannot make virtual environments: install its venv package" \
+	         "(on Debian and Ubuntu: python3-venv), or name another: make PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,43 @@
+"""s2s: the gradient of a Python/NumPy function, as source you can read and compiled code.
+
+`@s2s.grad` above a function makes it its gradient; `value_and_grad` gives both, and
+`s2s.function` compiles without differentiating.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+from .api import function, grad, value_and_grad
+from .errors import (
+    InternalCompilerError,
+    RecompilationWarning,
+    S2SError,
+    SourceError,
+    UnsupportedError,
+)
+
+if TYPE_CHECKING:
+    from .testing import check_grads
+
+__all__ = [
+    "InternalCompilerError",
+    "RecompilationWarning",
+    "S2SError",
+    "SourceError",
+    "UnsupportedError",
+    "__version__",
+    "check_grads",
+    "function",
+    "grad",
+    "value_and_grad",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "check_grads":
+        from .testing import check_grads
+
+        return check_grads
+    raise AttributeError(f"module 's2s' has no attribute {name!r}")

@@ -1,0 +1,388 @@
+"""What the user calls: `grad`, `value_and_grad`, `function`, and the objects they return."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from . import binding, buffers, examples
+from .dispatch import BACKENDS, Options, Specialiser, looks_decorated
+from .entry import Entry
+from .errors import UnsupportedError, ValueError_
+
+
+class _Shared:
+    """What an object and its bound forms (`obj.method`) have in common."""
+
+    def __init__(self, target: binding.Target, options: Options) -> None:
+        self.target = target
+        self.options = options
+        self.method = binding.is_method(target.function)
+        self.specialisers: dict[str, Specialiser] = {}
+        self.numba_type: Any = None
+
+
+class Function:
+    """A compiled function.  Calling it runs compiled code, specialised to the types of the
+    arguments; `.python` is the function as it was written."""
+
+    _operation = "function"
+    _mode = "primal"
+
+    def __init__(self, target: Any, options: Options) -> None:
+        found = _unwrap(target, self._operation)
+        functools.update_wrapper(self, found.function)
+        self._shared = _Shared(found, options)
+        self._prefix = found.prefix
+        self._fixed = found.fixed
+        # In a class body it is not yet known whether this becomes a method: then check later.
+        if not binding.in_class(found.function):
+            self._specialiser(self._mode)
+
+    # ---- calling
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        specialiser, bound = self._bind(self._mode, args, kwargs)
+        entry, params = specialiser.find(bound)
+        return entry.value(bound, entry.run(specialiser.backend(), params))
+
+    def primal(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Runs the compiled function itself, without derivatives."""
+        specialiser, bound = self._bind("primal", args, kwargs)
+        entry, params = specialiser.find(bound)
+        return entry.value(bound, entry.run(specialiser.backend(), params))
+
+    @property
+    def python(self) -> Callable[..., Any]:
+        """The original function."""
+        function = self._shared.target.function
+        if not self._prefix and not self._fixed:
+            return function
+        if len(self._prefix) == 1 and not self._fixed and self._shared.method:
+            return types.MethodType(function, self._prefix[0])
+        return functools.partial(function, *self._prefix, **self._fixed)
+
+    # ---- reading
+
+    @property
+    def source(self) -> str:
+        """The readable code of the latest specialisation."""
+        entry = self._specialiser(self._mode).latest
+        return self._not_yet() if entry is None else entry.compiled.source
+
+    @property
+    def lowered(self) -> str:
+        """The loop-level code of the latest specialisation, which Numba compiles."""
+        entry = self._specialiser(self._mode).latest
+        return self._not_yet() if entry is None else entry.compiled.lowered
+
+    def source_for(self, /, *args: Any, **kwargs: Any) -> str:
+        """The readable code for given arguments; nothing is run."""
+        return self._entry_for(args, kwargs).compiled.source
+
+    def passes(self, /, *args: Any, **kwargs: Any) -> Iterator[tuple[str, str]]:
+        """The code after each pass of the compiler, as (pass, source)."""
+        latest = self._specialiser(self._mode).latest
+        if latest is not None and not args and not kwargs:
+            return latest.compiled.passes()
+        return self._entry_for(args, kwargs).compiled.passes()
+
+    def compile(self, /, *specs: Any, **named: Any) -> Any:
+        """Compiles ahead of the first call, for example arguments or for types such as
+        `"float64[:, :]"` (contiguous) and Numba's own; returns the object itself."""
+        read = functools.partial(examples.example, self.__name__)
+        pairs = [read(s) for s in specs]
+        named_pairs = {k: read(v) for k, v in named.items()}
+        sizes = not any(t for _, t in [*pairs, *named_pairs.values()])
+        args = tuple(v for v, _ in pairs)
+        specialiser, bound = self._bind(
+            self._mode, args, {k: v for k, (v, _) in named_pairs.items()}
+        )
+        specialiser.prepare(bound, sizes)
+        return self
+
+    def _entry_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
+        specialiser, bound = self._bind(self._mode, args, kwargs)
+        return specialiser.find(bound)[0]
+
+    def _not_yet(self) -> str:
+        name = self.__name__
+        return (
+            f"# {name} has not been called yet, so there is no code for it.\n"
+            f"# {name}.source_for(*args) shows the code for given arguments.\n"
+        )
+
+    # ---- binding
+
+    def _bind(
+        self, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Specialiser, tuple[Any, ...]]:
+        specialiser = self._shared.specialisers.get(mode) or self._specialiser(mode)
+        if self._prefix:
+            args = (*self._prefix, *args)
+        if self._fixed:
+            kwargs = {**self._fixed, **kwargs}
+        return specialiser, specialiser.binder.bind(args, kwargs)
+
+    def _specialiser(self, mode: str) -> Specialiser:
+        shared = self._shared
+        found = shared.specialisers.get(mode)
+        if found is None:
+            decorated = functools.partial(looks_decorated, shared.target.function, self)
+            found = Specialiser(shared.target, mode, shared.options, shared.method, decorated)
+            found = shared.specialisers.setdefault(mode, found)
+        return found
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        if self._shared.target.kind != "staticmethod":
+            self._become_method()
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        kind = self._shared.target.kind
+        if kind == "classmethod":
+            return self._bound(owner if owner is not None else type(instance))
+        # As with functions and partials: what has its arguments already is not bound again.
+        if instance is None or kind == "staticmethod" or self._prefix or self._fixed:
+            return self
+        return self._bound(instance)
+
+    def _bound(self, instance: Any) -> Any:
+        if not self._shared.method:
+            self._become_method()
+        view = object.__new__(type(self))
+        vars(view).update(vars(self))
+        view._prefix = (instance,)
+        return view
+
+    def _become_method(self) -> None:
+        """From now on the first parameter is `self`, which `wrt` does not count."""
+        if not self._shared.method and not self._prefix:
+            self._shared.method = True
+            self._shared.specialisers.clear()
+
+    # ---- being a good object
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__signature__":
+            return inspect.signature(self.python)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return f"<s2s.{self._operation} of {self.__qualname__}{inspect.signature(self.python)}>"
+
+    @property
+    def _numba_type_(self) -> Any:
+        """Lets Numba compile calls of this object inside the user's own `@njit` code."""
+        from .inside_njit import type_of
+
+        return type_of(self)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if not self._prefix and not self._fixed:
+            return self
+        import copy
+
+        view = object.__new__(type(self))
+        vars(view).update(vars(self))
+        view._prefix = copy.deepcopy(self._prefix, memo)
+        view._fixed = copy.deepcopy(self._fixed, memo)
+        return view
+
+    def __reduce__(self) -> Any:
+        shared = self._shared
+        function = shared.target.function
+        if _find(function.__module__, function.__qualname__) is not None:
+            found = _find(function.__module__, function.__qualname__)
+            same = isinstance(found, Function) and found._shared is shared
+            if same and not self._prefix and not self._fixed:
+                return _find, (function.__module__, function.__qualname__)
+            if same:
+                return _with_arguments, (found, self._prefix, self._fixed)
+            if isinstance(found, Function) and found._shared.target.function is function:
+                arguments = (type(self), found, shared.options, self._prefix, self._fixed)
+                return _remake, arguments
+        return _remake, (type(self), function, shared.options, self._prefix, self._fixed)
+
+
+class Gradient(Function):
+    """The gradient of a function, compiled; see `grad`."""
+
+    _operation = "grad"
+    _mode = "vjp"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        value, gradients = self._value_and_gradients(args, kwargs)
+        return (gradients, value[1]) if self._shared.options.has_aux else gradients
+
+    def _value_and_gradients(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, Any]:
+        out = None
+        if "out" in kwargs and "out" not in self._specialiser("vjp").binder.names:
+            kwargs = dict(kwargs)
+            out = kwargs.pop("out")
+        specialiser, bound = self._bind("vjp", args, kwargs)
+        entry, params = specialiser.find(bound)
+        single = not isinstance(specialiser.options.wrt, (tuple, list))
+        given = None
+        if out is not None:
+            given = buffers.match(entry, (out,) if single else out, params, specialiser.wrt)
+        results = entry.run(specialiser.backend(), params, given)
+        gradients = entry.gradients(bound, results)
+        return entry.value(bound, results), gradients[0] if single else tuple(gradients)
+
+    def __repr__(self) -> str:
+        wrt = self._specialiser("vjp").wrt
+        text = wrt[0] if len(wrt) == 1 else f"({', '.join(wrt)})"
+        return f"{super().__repr__()[:-1]} wrt {text}>"
+
+
+class ValueAndGradient(Gradient):
+    """The value and the gradient of a function, compiled; see `value_and_grad`."""
+
+    _operation = "value_and_grad"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._value_and_gradients(args, kwargs)
+
+
+def _unwrap(target: Any, operation: str) -> binding.Target:
+    if isinstance(target, Gradient):
+        # A gradient of a gradient must not silently be that of the function itself.
+        raise UnsupportedError(
+            f"s2s.{operation} of {target!r}: derivatives of derivatives are not supported yet",
+            advice="the original function is its .python",
+        )
+    if isinstance(target, Function):
+        shared = target._shared.target
+        return binding.Target(
+            shared.function, target._prefix, target._fixed, shared.kind, shared.vectorized
+        )
+    return binding.unwrap(target)
+
+
+# ---------------------------------------------------------------- pickling
+
+
+def _find(module: str, qualname: str) -> Any:
+    found: Any = sys.modules.get(module)
+    if found is None:
+        try:
+            found = __import__(module, fromlist=["_"])
+        except ImportError:
+            return None
+    for part in qualname.split("."):
+        # vars() sees what a class holds, before __get__ binds it
+        holder = vars(found) if hasattr(found, "__dict__") else {}
+        found = holder.get(part, getattr(found, part, None))
+        if isinstance(found, (staticmethod, classmethod)):
+            found = found.__func__
+    return found
+
+
+def _with_arguments(base: Function, prefix: tuple[Any, ...], fixed: dict[str, Any]) -> Function:
+    view = object.__new__(type(base))
+    vars(view).update(vars(base))
+    view._prefix, view._fixed = prefix, fixed
+    return view
+
+
+def _remake(
+    cls: type[Function],
+    function: Any,
+    options: Options,
+    prefix: tuple[Any, ...],
+    fixed: dict[str, Any],
+) -> Function:
+    if isinstance(function, Function):
+        function = function._shared.target.function
+    target = functools.partial(function, *prefix, **fixed) if prefix or fixed else function
+    return cls(target, options)
+
+
+# ---------------------------------------------------------------- the functions themselves
+
+
+def _options(
+    wrt: binding.Wrt,
+    has_aux: bool,
+    static_argnames: str | Iterable[str],
+    boundscheck: bool,
+    backend: str | None,
+) -> Options:
+    if backend is not None and backend not in BACKENDS:
+        raise ValueError_(f"there is no backend {backend!r}", advice=f"choose from {BACKENDS}")
+    static = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    wrt = tuple(wrt) if isinstance(wrt, (tuple, list)) else wrt
+    return Options(wrt, bool(has_aux), static, bool(boundscheck), backend)
+
+
+def grad(
+    function: Any = None,
+    /,
+    *,
+    wrt: binding.Wrt = 0,
+    has_aux: bool = False,
+    static_argnames: str | Iterable[str] = (),
+    boundscheck: bool = True,
+    backend: str | None = None,
+) -> Any:
+    """The gradient of a function that returns a number.
+
+    Use it as a decorator, bare or with arguments, or on an existing function: a plain or
+    `@numba.njit` function, a method, a `functools.partial`.
+
+    wrt: the argument to differentiate with respect to, by name or position; a tuple of them
+        gives a tuple of gradients.  A gradient has the dtype, shape and container of its
+        argument.
+    has_aux: the function returns `(value, aux)`; the gradient object returns
+        `(gradient, aux)`.
+    static_argnames: arguments that are part of the program: each value is compiled anew.
+    boundscheck: whether indices are checked where they cannot be proven right.
+    backend: "numba", "loops" or "python"; by default `S2S_BACKEND` or "numba".
+
+    The object returned also takes `out=`, buffers for the gradients.
+    """
+    options = _options(wrt, has_aux, static_argnames, boundscheck, backend)
+    return _make(Gradient, function, options)
+
+
+def value_and_grad(
+    function: Any = None,
+    /,
+    *,
+    wrt: binding.Wrt = 0,
+    has_aux: bool = False,
+    static_argnames: str | Iterable[str] = (),
+    boundscheck: bool = True,
+    backend: str | None = None,
+) -> Any:
+    """The value of a function and its gradient, as `(value, gradient)`; with `has_aux`,
+    `((value, aux), gradient)`.  The arguments are those of `grad`."""
+    options = _options(wrt, has_aux, static_argnames, boundscheck, backend)
+    return _make(ValueAndGradient, function, options)
+
+
+def function(
+    function: Any = None,
+    /,
+    *,
+    static_argnames: str | Iterable[str] = (),
+    boundscheck: bool = True,
+    backend: str | None = None,
+) -> Any:
+    """A compiled function, not differentiated.  The arguments are those of `grad`."""
+    return _make(Function, function, _options(0, False, static_argnames, boundscheck, backend))
+
+
+def _make(cls: type[Function], function: Any, options: Options) -> Any:
+    if function is None:
+        return functools.partial(_make, cls, options=options)
+    return cls(function, options)

@@ -1,0 +1,178 @@
+"""The three ways to run a specialisation.
+
+numba    the lowered text, compiled to machine code
+loops    the same text under CPython: slow, but no compiler can be blamed
+python   the readable NumPy-level text under CPython: a debugger steps through it
+
+A kernel takes the parameters, the seed (or None) and the buffers for the results that have
+the shape of a parameter, and returns the remaining results in order.
+"""
+
+from __future__ import annotations
+
+import linecache
+import types
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import internal
+from .progress import Progress
+from .transforms.structure import ArraySpec, RecordSpec, ScalarSpec, Spec
+
+if TYPE_CHECKING:
+    from .transforms.pipeline import Compiled
+
+Kernel = Callable[[tuple[Any, ...], Any, Sequence[Any]], Sequence[Any]]
+
+
+def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
+    """The kernel; `params` are examples of what it will be given."""
+    if backend == "numba":
+        return numba_kernel(compiled, seed, params)
+    return loops_kernel(compiled) if backend == "loops" else python_kernel(compiled)
+
+
+# ---------------------------------------------------------------- numba
+
+
+def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
+    from .compile import build
+
+    with Progress(compiled.name) as progress:
+        progress.stage("compiling with Numba")
+        dispatcher = build(compiled.lowered, compiled.entry, signature(compiled, seed, params))
+
+    def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
+        if seed is None:
+            return dispatcher(*params, *buffers)
+        return dispatcher(*params, seed, *buffers)
+
+    return _aligned(kernel, compiled)
+
+
+def signature(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The Numba types of a kernel's arguments."""
+    import numba
+
+    out = [numba_type(p.spec, v) for p, v in zip(compiled.params, params)]
+    if seed is not None:
+        out.append(numba.typeof(seed))
+    for _, position in sorted(compiled.out_like.items()):
+        type_ = compiled.params[position].type
+        dtype = numba.from_dtype(np.dtype(type_.dtype))
+        out.append(numba.types.Array(dtype, type_.ndim, "C"))
+    return tuple(out)
+
+
+def numba_type(spec: Spec, example: Any) -> Any:
+    import numba
+
+    if isinstance(spec, ArraySpec):
+        dtype = numba.from_dtype(np.dtype(spec.dtype))
+        return numba.types.Array(dtype, spec.ndim, spec.layout, readonly=not spec.writeable)
+    if isinstance(spec, ScalarSpec):
+        return numba.from_dtype(np.dtype(spec.dtype))
+    assert isinstance(spec, RecordSpec)
+    found = numba.typeof(example)
+    if isinstance(found, numba.types.Array):
+        return found.copy(layout="A")
+    return found
+
+
+def _aligned(kernel: Kernel, compiled: Compiled) -> Kernel:
+    """Numba reads aligned memory only; a rare argument that is not gets copied."""
+    written = frozenset(compiled.written)
+
+    def call(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
+        try:
+            return kernel(params, seed, buffers)
+        except TypeError:
+            odd = [
+                isinstance(p, np.ndarray) and p.dtype.names is None and not p.flags.aligned
+                for p in params
+            ]
+            if not any(odd):
+                raise
+        copies = tuple([p.copy() if o else p for p, o in zip(params, odd)])
+        out = kernel(copies, seed, buffers)
+        for i in written:
+            if odd[i]:
+                params[i][...] = copies[i]
+        return out
+
+    return call
+
+
+# ---------------------------------------------------------------- loops
+
+
+def loops_kernel(compiled: Compiled) -> Kernel:
+    space = run_text(compiled.lowered, f"<s2s {compiled.name}, lowered>", {})
+    entry = space[compiled.entry]
+    casts = [_strong(p.spec) for p in compiled.params]
+
+    def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
+        values = [cast(p) if cast else p for cast, p in zip(casts, params)]
+        with np.errstate(all="ignore"):
+            return entry(*values, *(() if seed is None else (seed,)), *buffers)
+
+    return kernel
+
+
+def _strong(spec: Spec) -> Callable[[Any], Any] | None:
+    """Numbers as NumPy scalars, whose arithmetic is that of compiled code."""
+    return np.dtype(spec.dtype).type if isinstance(spec, ScalarSpec) else None
+
+
+# ---------------------------------------------------------------- python
+
+
+def python_kernel(compiled: Compiled) -> Kernel:
+    from .ieee_math import Real, math
+
+    space = run_text(compiled.source, f"<s2s {compiled.name}>", {"np": np, "math": math})
+    entry = space[compiled.name]
+    casts: list[Callable[[Any], Any] | None] = []
+    for param in compiled.params:
+        spec = param.spec
+        if isinstance(spec, ScalarSpec) and spec.weak:
+            casts.append(Real if spec.dtype == "float64" else int)
+        else:
+            casts.append(_strong(spec))
+
+    def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
+        values = [cast(p) if cast else p for cast, p in zip(casts, params)]
+        with np.errstate(all="ignore"):
+            results = flat(entry(*values, *(() if seed is None else (seed,))))
+        # The readable text makes its own arrays; they are handed over as the ABI wants it.
+        for (position, _), buffer in zip(sorted(compiled.out_like.items()), buffers):
+            buffer[...] = results[position]
+        return [r for i, r in enumerate(results) if i not in compiled.out_like]
+
+    return kernel
+
+
+def flat(value: Any) -> list[Any]:
+    """`out, (W_bar, b_bar)` in order."""
+    if type(value) is tuple:
+        return [leaf for v in value for leaf in flat(v)]
+    return [value]
+
+
+def run_text(text: str, filename: str, space: dict[str, Any]) -> dict[str, Any]:
+    """Executes generated text as a module whose source debuggers and tracebacks can show."""
+    number = 1
+    name = filename
+    while linecache.cache.get(name, (0, 0, [], ""))[2] not in ([], text.splitlines(True)):
+        number += 1
+        name = f"{filename[:-1]} ({number})>"
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    module = types.ModuleType(name)
+    vars(module).update(space)
+    try:
+        exec(compile(text, name, "exec"), vars(module))
+    except SyntaxError as error:
+        raise internal("reading its own generated code", error) from error
+    return vars(module)

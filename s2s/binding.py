@@ -1,0 +1,161 @@
+"""From what the user hands over, and how it is called, to a plain function and its arguments.
+
+A bound method, a `functools.partial` and a callable object are all one thing here: a
+function with some of its arguments already given.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .errors import SourceError, TypeError_
+
+Wrt = int | str | tuple[int | str, ...] | list[int | str]
+
+
+@dataclass
+class Target:
+    """The plain function behind a callable, and the arguments that come with it.
+    `kind` is "classmethod" or "staticmethod" for those, `vectorized` marks the scalar
+    function behind a ufunc."""
+
+    function: types.FunctionType
+    prefix: tuple[Any, ...] = ()
+    fixed: dict[str, Any] = field(default_factory=dict)
+    kind: str = ""
+    vectorized: bool = False
+
+
+def unwrap(target: Any) -> Target:
+    """Finds the plain function; refuses what has none."""
+    if isinstance(target, types.FunctionType):
+        return Target(target)
+    if isinstance(target, types.MethodType):
+        inner = unwrap(target.__func__)
+        return Target(inner.function, (target.__self__, *inner.prefix), inner.fixed)
+    if isinstance(target, functools.partial):
+        inner = unwrap(target.func)
+        fixed = {**inner.fixed, **target.keywords}
+        return Target(inner.function, (*inner.prefix, *target.args), fixed)
+    if isinstance(target, (staticmethod, classmethod)):
+        inner = unwrap(target.__func__)
+        inner.kind = type(target).__name__
+        return inner
+    if isinstance(getattr(target, "py_func", None), types.FunctionType):  # @numba.njit
+        return Target(target.py_func)
+    dispatcher = getattr(target, "_dispatcher", None)
+    if isinstance(getattr(dispatcher, "py_func", None), types.FunctionType):  # @vectorize
+        return Target(dispatcher.py_func, vectorized=True)
+    if isinstance(target, (np.ufunc, types.BuiltinFunctionType, types.BuiltinMethodType)):
+        name = getattr(target, "__name__", repr(target))
+        raise SourceError(
+            f"source not available: {name} is not written in Python",
+            advice=f"wrap it: s2s.grad(lambda x: {name}(x))",
+        )
+    if isinstance(target, type):
+        raise TypeError_(
+            f"{target.__name__} is a class, not a function",
+            advice="decorate one of its methods",
+        )
+    call = vars(type(target)).get("__call__") if callable(target) else None
+    if isinstance(call, types.FunctionType):
+        return Target(call, (target,))
+    raise TypeError_(f"not a function: {target!r}")
+
+
+def is_method(function: types.FunctionType) -> bool:
+    """Whether a function is written as a method: in a class body, with self or cls first."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return in_class(function) and names[:1] in (("self",), ("cls",))
+
+
+def in_class(function: types.FunctionType) -> bool:
+    owner = function.__qualname__.rpartition(".")[0]
+    return bool(owner) and not owner.endswith("<locals>")
+
+
+class Binder:
+    """Binds calls to the parameters of one function."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+        self.signature = inspect.signature(function)
+        parameters = self.signature.parameters.values()
+        self.names = tuple(p.name for p in parameters)
+        self.var_positional = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "")
+        self.var_keyword = next((p.name for p in parameters if p.kind is p.VAR_KEYWORD), "")
+        # A call with exactly this many positional arguments needs no binding at all.
+        plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self.exact = len(self.names) if all(p.kind in plain for p in parameters) else -1
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments in order of the parameters, defaults filled in."""
+        if not kwargs and len(args) == self.exact:
+            return args
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self.function.__qualname__}(): {error}") from None
+        bound.apply_defaults()
+        return tuple(bound.arguments[name] for name in self.names)
+
+    def countable(self, target: Target, method: bool) -> tuple[str, ...]:
+        """The parameters that `wrt` may name: all but self and those given beforehand."""
+        given = max(len(target.prefix), int(method))
+        return tuple(n for n in self.names[given:])
+
+
+def resolve_wrt(wrt: Wrt, names: tuple[str, ...], function: str) -> tuple[str, ...]:
+    """The names of the parameters to differentiate with respect to."""
+    single = not isinstance(wrt, (tuple, list))
+    chosen = tuple(_resolve_one(w, names, function) for w in ((wrt,) if single else wrt))  # type: ignore[union-attr]
+    if not chosen:
+        raise TypeError_(f"wrt of {function} is empty", advice=f"choose from {_listed(names)}")
+    repeated = next((n for i, n in enumerate(chosen) if n in chosen[:i]), None)
+    if repeated is not None:
+        raise TypeError_(f"wrt of {function} names {repeated} twice")
+    return chosen
+
+
+def _resolve_one(wrt: Any, names: tuple[str, ...], function: str) -> str:
+    if not names:
+        raise TypeError_(f"{function} has no parameter to differentiate with respect to")
+    if isinstance(wrt, str):
+        if wrt in names:
+            return wrt
+        raise TypeError_(
+            f"wrt={wrt!r}: {function} has no parameter of that name",
+            advice=f"its parameters are {_listed(names)}",
+        )
+    if isinstance(wrt, (int, np.integer)) and not isinstance(wrt, bool):
+        if -len(names) <= wrt < len(names):
+            return names[wrt]
+        raise TypeError_(
+            f"wrt={wrt}: {function} has {len(names)} parameter{'s' * (len(names) != 1)}",
+            advice=f"its parameters are {_listed(names)}, counted from 0",
+        )
+    raise TypeError_(
+        f"wrt={wrt!r} is neither a name nor a position",
+        advice=f"the parameters of {function} are {_listed(names)}",
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def check_static(static: Iterable[str], names: tuple[str, ...], function: str) -> None:
+    """Each static parameter must exist."""
+    for name in static:
+        if name not in names:
+            raise TypeError_(
+                f"static_argnames: {function} has no parameter {name!r}",
+                advice=f"its parameters are {_listed(names)}",
+            )

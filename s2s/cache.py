@@ -1,0 +1,135 @@
+"""Where compiled code is kept between processes.
+
+A directory that only its owner can write to, because what lies there is executed.  Files
+are named by a hash of their content and all it depends on, written to a temporary name and
+moved into place, and never changed afterwards; so any number of processes can share them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import stat
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+from .errors import CacheError
+
+
+def directory() -> Path:
+    """The cache directory: `S2S_CACHE_DIR`, or `s2s` in the user's cache directory."""
+    chosen = os.environ.get("S2S_CACHE_DIR")
+    if chosen:
+        path = Path(chosen).expanduser().absolute()
+        trouble = prepare(path)
+        if trouble:
+            raise CacheError(
+                f"the cache directory {path} cannot be used: {trouble}",
+                advice="point S2S_CACHE_DIR to a directory that only you can write to",
+            )
+        return path
+    path = user_directory()
+    trouble = prepare(path)
+    return temporary_directory(f"{path}: {trouble}") if trouble else path
+
+
+def user_directory() -> Path:
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA")
+        return (Path(base) if base else Path.home() / "AppData" / "Local") / "s2s" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "s2s"
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "s2s"
+
+
+@functools.cache
+def temporary_directory(trouble: str) -> Path:
+    """A private directory for this process, when the usual one is out of order."""
+    import atexit
+    import shutil
+
+    warnings.warn(f"s2s compiles without a lasting cache ({trouble})", stacklevel=2)
+    path = tempfile.mkdtemp(prefix="s2s-")
+    owner = os.getpid()
+    # A forked child shares the directory and must not take it away from its parent.
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(path, ignore_errors=True))
+    return Path(path)
+
+
+def prepare(path: Path) -> str:
+    """Makes the directory if need be; what is wrong with it, or an empty text."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = path.stat()
+    except OSError as error:
+        return str(error)
+    if not stat.S_ISDIR(status.st_mode):
+        return "it is not a directory"
+    if not os.access(path, os.W_OK | os.X_OK):
+        return "it is not writable"
+    if os.name == "posix":
+        if status.st_uid != os.geteuid():
+            return "it belongs to another user"
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return "others can write to it"
+    return ""
+
+
+def write(path: Path, data: bytes) -> None:
+    """Puts a whole file in place at once."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def digest(*parts: str | bytes) -> str:
+    """A hash in which no two lists of parts collide by concatenation."""
+    h = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        h.update(len(data).to_bytes(8, "little"))
+        h.update(data)
+    return h.hexdigest()[:32]
+
+
+@functools.cache
+def platform_key() -> str:
+    """Everything besides the text of a kernel that its machine code depends on."""
+    import llvmlite
+    import llvmlite.binding as llvm
+    import numba
+    import numpy as np
+
+    kernels = read(Path(__file__).with_name("kernels.py")) or b""
+    # Numba compiles for the named target where these are set, and for this machine otherwise.
+    target = [os.environ.get(f"NUMBA_CPU_{k}", "") for k in ("NAME", "FEATURES")]
+    return digest(
+        platform.python_implementation(),
+        platform.python_version(),
+        platform.machine(),
+        sys.platform,
+        numba.__version__,
+        llvmlite.__version__,
+        np.__version__,
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        *target,
+        kernels,
+    )

@@ -1,0 +1,126 @@
+"""From the text of a kernel to machine code, by way of a file in the cache.
+
+Numba keeps machine code on disk only for functions of real, importable files; so the text
+becomes one, named by its hash.  Numba's own cache lies next to it, under a seal: what was
+damaged since it was written is thrown away and compiled again.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import types
+import warnings
+from pathlib import Path
+from typing import Any
+
+from . import cache
+from .errors import internal
+
+PREFIX = "_s2s_"
+
+# Reassociation makes reductions fast; what would forget nan and inf stays off.
+FASTMATH = {"reassoc", "contract", "nsz", "arcp", "afn"}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+
+
+def build(lowered: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
+    """The Numba dispatcher of a kernel: for one signature, or for any if it is None."""
+    import numba
+
+    quieten()
+    path = write_source(lowered, str(signature))
+    unseal = _Seal(path)
+    unseal.check()
+    for attempt in ("cached", "again", "without cache"):
+        module = load(path)
+        jit_helpers(module, entry)
+        kernel = numba.njit(getattr(module, entry), cache=attempt != "without cache", **OPTIONS)
+        if signature is None:
+            return kernel
+        try:
+            kernel.compile(signature)
+        except numba.core.errors.NumbaError as error:
+            where = f" and the file {path}"
+            raise internal("compiling generated code with Numba", error, where) from error
+        except Exception as error:  # Numba lets any error out that a damaged file leads to
+            if attempt == "without cache":
+                raise internal("compiling generated code with Numba", error) from error
+            unseal.discard()
+            continue
+        kernel.disable_compile()
+        unseal.renew()
+        return kernel
+    raise AssertionError
+
+
+def write_source(lowered: str, signature: str) -> Path:
+    """The file of a kernel, written if it is missing or damaged."""
+    data = lowered.encode()
+    options = str(sorted((k, sorted(v) if k == "fastmath" else v) for k, v in OPTIONS.items()))
+    key = cache.digest(cache.platform_key(), options, signature, data)
+    path = cache.directory() / f"{PREFIX}{key}.py"
+    if cache.read(path) != data:
+        cache.write(path, data)
+    return path
+
+
+def load(path: Path) -> types.ModuleType:
+    """Imports a kernel's file.  Numba finds the module by name when it loads machine code."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def jit_helpers(module: types.ModuleType, entry: str) -> None:
+    """Compiles the functions the entry calls as part of it: only the entry is cached."""
+    import numba
+
+    for name, value in list(vars(module).items()):
+        if isinstance(value, types.FunctionType) and name != entry:
+            if value.__module__ == module.__name__:
+                setattr(module, name, numba.njit(value, **OPTIONS))
+
+
+def quieten() -> None:
+    """Numba's advice on performance is for people who write the code it compiles."""
+    from numba.core.errors import NumbaWarning
+
+    warnings.filterwarnings("ignore", category=NumbaWarning, module=rf".*{PREFIX}")
+
+
+class _Seal:
+    """The hashes of Numba's files of one kernel, kept in a file of their own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.with_suffix(".seal")
+        self.stem = path.stem
+
+    def files(self) -> list[Path]:
+        from numba.core import config
+
+        folders = [self.path.parent / "__pycache__"]
+        if config.CACHE_DIR:
+            folders = [p for p in Path(config.CACHE_DIR).glob("*") if p.is_dir()]
+        return sorted(f for d in folders for f in d.glob(f"{self.stem}.*.nb[ic]"))
+
+    def text(self) -> bytes:
+        lines = [f"{f.name} {cache.digest(cache.read(f) or b'')}" for f in self.files()]
+        return "\n".join(lines).encode()
+
+    def check(self) -> None:
+        if self.files() and cache.read(self.path) != self.text():
+            self.discard()
+
+    def discard(self) -> None:
+        for file in self.files():
+            file.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
+
+    def renew(self) -> None:
+        text = self.text()
+        if text and cache.read(self.path) != text:
+            cache.write(self.path, text)

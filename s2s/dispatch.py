@@ -1,0 +1,272 @@
+"""Finds the compiled code for a call, or has it compiled.
+
+Calls are sorted by *fingerprint*: what can be told of the arguments at a glance (types,
+dtypes, ranks, layout; never sizes).  Under each fingerprint stand the specialisations made
+so far, each with the guards under which it is valid; the first whose guards hold is run.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import binding
+from .entry import Entry, seed_of
+from .errors import (
+    InternalCompilerError,
+    RecompilationWarning,
+    S2SError,
+    TypeError_,
+    UnsupportedError,
+    ValueError_,
+    internal,
+)
+from .fingerprint import fingerprint
+from .progress import Progress
+from .transforms.structure import (
+    Fixed,
+    ScalarSpec,
+    Spec,
+    TreeSpec,
+    describe,
+    path_text,
+    spec_leaves,
+)
+
+if TYPE_CHECKING:
+    from .transforms.pipeline import Compiled
+
+# One lock for all: compiling is serial in Numba anyway.  It is held across a fork, so that
+# a child never inherits it from a thread it does not have.
+_lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+
+BACKENDS = ("numba", "loops", "python")
+RECOMPILATIONS = 8
+
+
+@contextmanager
+def specialising(backend: str) -> Iterator[None]:
+    """Numba's own lock comes first: code being compiled by Numba may ask for ours."""
+    if backend == "numba":
+        from numba.core.compiler_lock import global_compiler_lock
+
+        with global_compiler_lock, _lock:
+            yield
+    else:
+        with _lock:
+            yield
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked of a function, apart from the function itself."""
+
+    wrt: Any = 0
+    has_aux: bool = False
+    static: tuple[str, ...] = ()
+    boundscheck: bool = True
+    backend: str | None = None
+
+
+class Specialiser:
+    """One function in one mode ("primal" or "vjp"), with its specialisations."""
+
+    def __init__(
+        self,
+        target: binding.Target,
+        mode: str,
+        options: Options,
+        method: bool,
+        is_decorated: Callable[[], bool],
+    ) -> None:
+        self.function = target.function
+        self.name = target.function.__qualname__
+        self.mode = mode
+        self.options = options
+        self.vectorized = target.vectorized
+        self.is_decorated = is_decorated
+        self.binder = binding.Binder(target.function)
+        names = self.binder.countable(target, method)
+        binding.check_static(options.static, self.binder.names, self.name)
+        self.wrt = binding.resolve_wrt(options.wrt, names, self.name) if mode == "vjp" else ()
+        for name in self.wrt:
+            if name in options.static:
+                raise TypeError_(f"{name} of {self.name} is static: it has no gradient")
+        self.static = tuple(n in options.static for n in self.binder.names)
+        self.entries: dict[Any, list[Entry]] = {}
+        self.latest: Entry | None = None
+        self.compilations = 0
+        self.warned = False
+
+    # ---- the call
+
+    def find(self, args: tuple[Any, ...]) -> tuple[Entry, tuple[Any, ...]]:
+        """The specialisation for bound arguments, and the kernel's parameters."""
+        key = self._key(args)
+        for entry in self.entries.get(key, ()):
+            params = entry.enter(args)
+            if params is not None:
+                self.latest = entry
+                return entry, params
+        return self._specialise(key, args)
+
+    def _key(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple([fingerprint(a, s) for a, s in zip(args, self.static)])
+
+    def backend(self) -> str:
+        name = self.options.backend or os.environ.get("S2S_BACKEND") or "numba"
+        if name not in BACKENDS:
+            raise ValueError_(f"there is no backend {name!r}", advice=f"choose from {BACKENDS}")
+        return name
+
+    # ---- specialisation
+
+    def _specialise(
+        self, key: tuple[Any, ...], args: tuple[Any, ...], sizes: bool = True
+    ) -> tuple[Entry, tuple[Any, ...]]:
+        with specialising(self.backend()):
+            known = self.entries.get(key, [])
+            for entry in known:  # another thread may have made it meanwhile
+                params = entry.enter(args)
+                if params is not None:
+                    return entry, params
+            entry = self.compile(args, sizes)
+            params = entry.enter(args)
+            if params is None:
+                raise InternalCompilerError(
+                    f"the code just compiled for {self.name} does not fit its own arguments: "
+                    f"{entry.broken_guard(args)}",
+                    advice="this is a bug in s2s; please report it with the function",
+                )
+            # A new list, so that threads that are reading the old one are not disturbed.
+            self.entries[key] = [entry, *known]
+            self.latest = entry
+            if known:
+                self._count(known[0], args)
+            return entry, params
+
+    def prepare(self, args: tuple[Any, ...], sizes: bool) -> None:
+        """Compiles for bound arguments, down to machine code, without running anything."""
+        key = self._key(args)
+        entry, params = self._specialise(key, args, sizes)
+        entry.kernel(self.backend(), params)
+
+    def compile(self, args: tuple[Any, ...], sizes: bool) -> Entry:
+        """Compiles for bound arguments; with their sizes as hints, or for all sizes."""
+        specs = self.describe(args)
+        compiled = self.translate(specs, dict(zip(self.binder.names, args)) if sizes else None)
+        seed = seed_of(compiled, self.options.has_aux) if self.mode == "vjp" else None
+        return Entry(compiled, self.function, specs, args, seed)
+
+    def translate(self, specs: dict[str, Spec], values: dict[str, Any] | None) -> Compiled:
+        """Runs the compiler; `values` is None to compile for types alone."""
+        with Progress(self.name) as progress:
+            progress.stage("translating")
+            from .transforms import pipeline
+
+            request = pipeline.Request(
+                function=self.function,
+                args=specs,
+                values=values,
+                mode=self.mode,
+                wrt=self.wrt,
+                has_aux=self.options.has_aux,
+                static=tuple((("arg", n),) for n in self.options.static),
+                boundscheck=self.options.boundscheck,
+                decorated=self.is_decorated(),
+            )
+            try:
+                return pipeline.compile_request(request)
+            except (S2SError, RecursionError):
+                raise
+            except Exception as error:
+                raise internal(f"translating {self.name}", error) from error
+
+    def describe(self, args: tuple[Any, ...]) -> dict[str, Spec]:
+        """The specs of bound arguments; refuses what cannot be one, by its name."""
+        specs: dict[str, Spec] = {}
+        for name, value, static in zip(self.binder.names, args, self.static):
+            try:
+                specs[name] = describe(value, static)
+            except TypeError as error:
+                raise TypeError_(f"{name} of {self.name}: {error}") from None
+        for name in self.wrt:
+            self._check_wrt(name, specs[name], dict(zip(self.binder.names, args))[name])
+        if self.vectorized:
+            self._check_scalars(specs)
+        return specs
+
+    def _check_wrt(self, name: str, spec: Spec, value: Any) -> None:
+        """Gradients are taken of floats: an integer is nearly always a slip."""
+        if isinstance(spec, Fixed):
+            raise TypeError_(
+                f"{name} of {self.name} is a {type(value).__name__}: it has no gradient",
+                advice="pass numbers, arrays, or tuples, lists, dicts or dataclasses of them",
+            )
+        leaves = list(spec_leaves(spec, (("arg", name),)))
+        for path, leaf in leaves:
+            dtype = getattr(leaf, "dtype", "record")
+            if dtype.startswith("float"):
+                continue
+            if isinstance(spec, TreeSpec) and any(
+                getattr(s, "dtype", "").startswith("float") for _, s in leaves
+            ):
+                continue  # counts beside weights: they simply have no gradient
+            text = path_text(path)
+            if isinstance(leaf, ScalarSpec):
+                kind = "int" if leaf.weak else dtype
+                example = f"pass {float(value)!r}" if np.isscalar(value) else "pass a float"
+                raise TypeError_(f"{text} is {kind}; {example}", advice=FLOATS_ONLY)
+            raise TypeError_(
+                f"{text} is an array of {dtype}; pass {text}.astype(np.float64)",
+                advice=FLOATS_ONLY,
+            )
+        if not leaves:
+            raise TypeError_(f"{name} of {self.name} holds no numbers: it has no gradient")
+
+    def _check_scalars(self, specs: dict[str, Spec]) -> None:
+        for name, spec in specs.items():
+            if not isinstance(spec, ScalarSpec):
+                raise UnsupportedError(
+                    f"{name} of {self.name} is an array, but a @vectorize function is taken "
+                    "as the function of scalars it is written as",
+                    advice="call it with scalars, or write the same lines as a plain function",
+                )
+
+    def _count(self, previous: Entry, args: tuple[Any, ...]) -> None:
+        self.compilations += 1
+        if self.compilations >= RECOMPILATIONS and not self.warned:
+            self.warned = True
+            warnings.warn(
+                f"{self.name} was compiled {self.compilations + 1} times for arguments of the "
+                f"same types; what keeps changing is {previous.broken_guard(args)}",
+                RecompilationWarning,
+                stacklevel=2,
+            )
+
+
+FLOATS_ONLY = "gradients are taken with respect to floats; choose them with wrt="
+
+
+def looks_decorated(function: types.FunctionType, made: Any) -> bool:
+    """Whether the function's own name means the s2s object made from it."""
+    name = function.__name__
+    if name in function.__code__.co_freevars and function.__closure__ is not None:
+        cell = function.__closure__[function.__code__.co_freevars.index(name)]
+        try:
+            return cell.cell_contents is made
+        except ValueError:  # not assigned yet
+            return False
+    return function.__globals__.get(name) is made

@@ -1,0 +1,148 @@
+"""One specialisation at work: runs the kernel on a call's parameters and puts its results
+into the shape the user expects."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import backends, guards
+from .errors import TypeError_, ValueError_, translate
+from .transforms.ir import Scalar, Type
+from .transforms.structure import Out, OutTree, Spec, Tree, path_text, rebuild
+
+if TYPE_CHECKING:
+    from .transforms.pipeline import Compiled
+
+
+class Entry:
+    """A compiled specialisation of `function`, called with arguments described by `specs`."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        function: types.FunctionType,
+        specs: Mapping[str, Spec],
+        args: tuple[Any, ...],
+        seed: Any,
+    ) -> None:
+        self.compiled = compiled
+        self.name = function.__name__
+        self.reach = guards.Reach(function, tuple(specs))
+        self.enter = guards.write_enter(compiled, self.reach, specs, args)
+        self.seed = seed
+        self.kernels: dict[str, backends.Kernel] = {}
+        self.buffers = [
+            (result, param, np.dtype(compiled.params[param].type.dtype))
+            for result, param in sorted(compiled.out_like.items())
+        ]
+        converters = enumerate(map(converter, compiled.result_types))
+        self.convert = [(i, c) for i, c in converters if c is not None]
+
+    # ---- the call
+
+    def run(
+        self,
+        backend: str,
+        params: tuple[Any, ...],
+        given: dict[int, np.ndarray[Any, Any]] | None = None,
+    ) -> list[Any]:
+        """All results by position.  `given` are the caller's buffers for some of them."""
+        compiled = self.compiled
+        if compiled.written:
+            self._check_writes(params)
+        kernel = self.kernels.get(backend) or self.kernel(backend, params)
+        buffers = [np.empty(params[p].shape, dtype) for _, p, dtype in self.buffers]
+        if given:
+            for k, (result, _, _) in enumerate(self.buffers):
+                buffer = given.get(result)
+                if buffer is not None and buffer.flags.c_contiguous:
+                    buffers[k] = buffer
+        try:
+            results = list(kernel(params, self.seed, buffers))
+        except Exception as error:
+            raise translate(error, compiled) from None
+        for (result, _, _), buffer in zip(self.buffers, buffers):
+            results.insert(result, buffer)
+        for i, convert in self.convert:
+            results[i] = convert(results[i])
+        if given:
+            for i, buffer in given.items():
+                if results[i] is not buffer:
+                    buffer[...] = results[i]
+                    results[i] = buffer
+        return results
+
+    def kernel(self, backend: str, params: tuple[Any, ...]) -> backends.Kernel:
+        """The kernel for a backend, made when first asked for."""
+        from .dispatch import specialising
+
+        with specialising(backend):
+            kernel = self.kernels.get(backend)
+            if kernel is None:
+                kernel = backends.make(backend, self.compiled, self.seed, params)
+                self.kernels[backend] = kernel
+        return kernel
+
+    def value(self, args: tuple[Any, ...], results: list[Any]) -> Any:
+        return self._rebuild(self.compiled.out, args, results)
+
+    def gradients(self, args: tuple[Any, ...], results: list[Any]) -> list[Any]:
+        return [self._rebuild(g, args, results) for g in self.compiled.grads]
+
+    def _rebuild(self, tree: OutTree, args: tuple[Any, ...], results: list[Any]) -> Any:
+        if type(tree) is Out:
+            return results[tree.index]
+        return rebuild(tree, results.__getitem__, lambda path: self.reach.value(args, path))
+
+    def broken_guard(self, args: tuple[Any, ...]) -> str:
+        return guards.broken(self.compiled, self.reach, args)
+
+    def _check_writes(self, params: tuple[Any, ...]) -> None:
+        """Code that writes into one of two overlapping arrays is not what was compiled."""
+        arrays = [(i, p) for i, p in enumerate(params) if isinstance(p, np.ndarray)]
+        for w in self.compiled.written:
+            if not params[w].flags.writeable:
+                raise ValueError("assignment destination is read-only")
+            for i, other in arrays:
+                if i != w and overlap(params[w], other):
+                    a, b = (path_text(self.compiled.params[k].path) for k in (w, i))
+                    raise ValueError_(
+                        f"{a} and {b} overlap in memory, and {self.name} writes into {a}",
+                        advice=f"pass a copy: {b}.copy()",
+                    )
+
+
+def seed_of(compiled: Compiled, has_aux: bool) -> Any:
+    """The cotangent of the value that is differentiated: 1 in its own dtype."""
+    tree = compiled.out
+    if has_aux and isinstance(tree, Tree):
+        tree = tree.children[0]
+    if not isinstance(tree, Out):
+        raise TypeError_("the value to differentiate is not a number")
+    type_ = compiled.result_types[tree.index]
+    one = np.dtype(type_.dtype).type(1)
+    return one if isinstance(type_, Scalar) else np.ones((), one.dtype)
+
+
+def converter(type_: Type) -> Callable[[Any], Any] | None:
+    """Numba returns every float as a Python float; users get the dtype NumPy would give."""
+    if not isinstance(type_, Scalar):
+        return None
+    if type_.dtype == "bool":
+        return bool
+    if type_.dtype == "int64":
+        return int
+    return np.dtype(type_.dtype).type
+
+
+def overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return bool(np.shares_memory(a, b, max_work=10_000))
+    except Exception:  # too hard to tell
+        return True

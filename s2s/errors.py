@@ -1,0 +1,92 @@
+"""What can go wrong, as the user meets it.
+
+The compiler's own errors are re-exported; here are added those of the running world, and
+the way in which an error of a compiled kernel becomes the one NumPy or Python would raise.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from typing import TYPE_CHECKING, Any
+
+from .transforms.errors import (
+    S2SError,
+    SourceError,
+    TypeError_,
+    UnsupportedError,
+    ValueError_,
+)
+
+if TYPE_CHECKING:
+    from .transforms.pipeline import Compiled
+
+__all__ = [
+    "CacheError",
+    "InternalCompilerError",
+    "RecompilationWarning",
+    "S2SError",
+    "SourceError",
+    "TypeError_",
+    "UnsupportedError",
+    "ValueError_",
+]
+
+
+class InternalCompilerError(S2SError, RuntimeError):
+    """s2s itself failed; the program is not to blame."""
+
+
+class CacheError(S2SError, OSError):
+    """The cache directory cannot be used."""
+
+
+class RecompilationWarning(UserWarning):
+    """A function is compiled again and again because something it relies on keeps changing."""
+
+
+def internal(doing: str, error: BaseException, where: str = "") -> InternalCompilerError:
+    """The error to raise (`from error`) when s2s or Numba fails on code of our own making."""
+    first = str(error).strip().splitlines()
+    summary = f"{type(error).__name__}: {first[0]}" if first else type(error).__name__
+    return InternalCompilerError(
+        f"s2s failed while {doing}: {summary}",
+        advice="this is a bug in s2s, not in your program; please report it with the "
+        f"function, the types of its arguments and the full traceback{where}",
+    )
+
+
+_PLACE = re.compile(r"^(?P<file>[^\n]+?):(?P<line>\d+)(?::(?P<column>\d+))?: ")
+
+
+def translate(error: Exception, compiled: Compiled) -> Exception:
+    """The user's error for what a kernel raised: of the proper type, with `file` and `line`."""
+    if type(error).__name__ == "Failure":
+        site, *values = error.args
+        name, parts = compiled.failures[int(site)]
+        error = _exception(name)(phrase(parts, values))
+    match = _PLACE.match(str(error))
+    if match and not isinstance(error, S2SError):
+        _annotate(error, match["file"], int(match["line"]))
+    return error
+
+
+def phrase(parts: tuple[Any, ...], values: list[Any]) -> str:
+    """A message from its texts and, where a part is an int, the value at that position."""
+    return "".join(part if isinstance(part, str) else str(values[part]) for part in parts)
+
+
+def _exception(name: str) -> type[Exception]:
+    if name == "LinAlgError":
+        import numpy as np
+
+        return np.linalg.LinAlgError
+    found = getattr(builtins, name, None)
+    return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
+
+
+def _annotate(error: Exception, file: str, line: int) -> None:
+    try:
+        error.file, error.line = file, line  # type: ignore[attr-defined]
+    except AttributeError:  # a type with slots: the message has the place anyway
+        pass

@@ -1,0 +1,179 @@
+"""Whether a specialisation fits a call, and what its kernel is to be given.
+
+A kernel's parameters are reached by paths, from arguments, globals and closures; a guard is
+a condition on something reached that way, or on sizes.  Both are written out as one Python
+function per specialisation, since walking paths step by step in each call would cost more
+than a small kernel itself.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .fingerprint import fingerprint
+from .transforms.dims import Atom, Dim
+from .transforms.structure import Path, Spec, follow, path_text, spec_leaves
+
+if TYPE_CHECKING:
+    from .transforms.pipeline import Compiled, ObjectGuard
+
+Enter = Callable[[tuple[Any, ...]], "tuple[Any, ...] | None"]
+
+
+class Reach:
+    """Follows paths from the arguments, globals and closure of one function."""
+
+    def __init__(self, function: types.FunctionType, names: tuple[str, ...]) -> None:
+        self.function = function
+        self.positions = {name: i for i, name in enumerate(names)}
+        self.free = function.__code__.co_freevars
+
+    def value(self, args: tuple[Any, ...], path: Path) -> Any:
+        (kind, root), *steps = path
+        if kind == "arg":
+            value = args[self.positions[root]]
+        elif kind == "closure":
+            value = (self.function.__closure__ or ())[self.free.index(root)].cell_contents
+        else:
+            value = self.lookup(root)
+        return follow(value, tuple(steps))
+
+    def lookup(self, name: str) -> Any:
+        """A global or builtin, as the function would find it."""
+        space = self.function.__globals__
+        if name in space:
+            return space[name]
+        builtins = space["__builtins__"]
+        return (vars(builtins) if isinstance(builtins, types.ModuleType) else builtins)[name]
+
+    def text(self, path: Path, constant: Callable[[Any], str]) -> str:
+        """Python text for the same, in a function of `a`, the arguments."""
+        (kind, root), *steps = path
+        if kind == "arg":
+            out = f"a[{self.positions[root]}]"
+        elif kind == "closure":
+            cell = (self.function.__closure__ or ())[self.free.index(root)]
+            out = f"{constant(cell)}.cell_contents"
+        elif root in self.function.__globals__:
+            out = f"{constant(self.function.__globals__)}[{root!r}]"
+        else:
+            out = f"{constant(self.lookup)}({root!r})"
+        for step, key in steps:
+            out += f".{key}" if step == "." else f"[{constant(key)}]"
+        return out
+
+
+def write_enter(
+    compiled: Compiled, reach: Reach, specs: Mapping[str, Spec], args: tuple[Any, ...]
+) -> Enter:
+    """`enter(args)`: the kernel's parameters, or None if a guard does not hold.
+
+    `args` are those it was compiled for; what is lifted out of objects, globals and closures
+    must look as it did then."""
+    space: dict[str, Any] = {"fingerprint": fingerprint, "count_nonzero": np.count_nonzero}
+    known: dict[int, str] = {}
+
+    def constant(value: Any) -> str:
+        if type(value) in (int, str):
+            return repr(value)
+        if id(value) not in known:
+            known[id(value)] = f"K{len(known)}"
+            space[known[id(value)]] = value
+        return known[id(value)]
+
+    lines = [
+        f"if not ({_guard_text(guard, reach.text(guard.path, constant), constant)}): return None"
+        for guard in compiled.object_guards
+    ]
+    roots = ((spec, (("arg", name),)) for name, spec in specs.items())
+    leaves = {path for spec, root in roots for path, _ in spec_leaves(spec, root)}
+    symbols: dict[str, str] = {}
+    for i, param in enumerate(compiled.params):
+        lines.append(f"p{i} = {reach.text(param.path, constant)}")
+        if param.path not in leaves:
+            expected = constant(fingerprint(reach.value(args, param.path)))
+            lines.append(f"if fingerprint(p{i}) != {expected}: return None")
+        symbols[param.name] = f"p{i}"
+        for axis in range(param.type.ndim):
+            symbols[f"{param.name}.{axis}"] = f"p{i}.shape[{axis}]"
+    lines += [
+        f"if {_dim_text(g.left, symbols)} != {_dim_text(g.right, symbols)}: return None"
+        for g in compiled.guards
+    ]
+    lines.append("return (" + "".join(f"p{i}, " for i in range(len(compiled.params))) + ")")
+    body = "\n".join(f"        {line}" for line in lines)
+    # A path that leads nowhere any more is a guard that does not hold.
+    source = f"def enter(a):\n    try:\n{body}\n    except Exception:\n        return None\n"
+    exec(compile(source, "<s2s guards>", "exec"), space)
+    return space["enter"]
+
+
+def _guard_text(guard: ObjectGuard, value: str, constant: Callable[[Any], str]) -> str:
+    if guard.kind == "type":
+        return f"type({value}) is {constant(guard.expected)}"
+    if guard.kind == "length":
+        return f"len({value}) == {guard.expected}"
+    if guard.kind == "is" and type(guard.expected) not in (int, str):
+        return f"{value} is {constant(guard.expected)}"
+    return f"{constant(guard)}.holds({value})"
+
+
+def _dim_text(dim: Dim | None, symbols: Mapping[str, str]) -> str:
+    if dim is None:
+        return ""
+    terms = [
+        "*".join([str(k), *(_symbol_text(s, symbols) for s in monomial)])
+        for monomial, k in dim.terms
+    ]
+    return "(" + " + ".join([*terms, str(dim.const)]) + ")"
+
+
+def _symbol_text(symbol: str, symbols: Mapping[str, str]) -> str:
+    if not isinstance(symbol, Atom):
+        return symbols[symbol]
+    parts = [_dim_text(p, symbols) for p in symbol.parts]
+    if symbol.op == "max0":
+        return f"max({parts[0]}, 0)"
+    if symbol.op == "len":
+        return f"len(range({parts[0]})[{':'.join(parts[1:])}])"
+    if symbol.op == "count":
+        return f"count_nonzero{parts[0]}"
+    return f"({parts[0]} {'//' if symbol.op == 'floordiv' else '%'} {parts[1]})"
+
+
+def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
+    """Which guard does not hold, in words."""
+    for guard in compiled.object_guards:
+        try:
+            value = reach.value(args, guard.path)
+        except Exception:
+            return f"{path_text(guard.path)}, which is no longer there"
+        if not guard.holds(value):
+            return _explain(guard, value)
+    sizes: dict[str, int] = {}
+    for param in compiled.params:
+        try:
+            value = reach.value(args, param.path)
+        except Exception:
+            return f"{path_text(param.path)}, which is no longer there"
+        for axis, size in enumerate(np.shape(value)):
+            sizes[f"{param.name}.{axis}"] = size
+        if isinstance(value, (int, np.integer)):
+            sizes[param.name] = int(value)
+    for relation in compiled.guards:
+        if not relation.holds(sizes):
+            return f"a relation of sizes ({relation})"
+    return "the type of something it reads"
+
+
+def _explain(guard: ObjectGuard, value: Any) -> str:
+    text = path_text(guard.path)
+    if guard.kind == "equals":
+        return f"{text} ({guard.expected!r} before, {value!r} now)"
+    if guard.kind in ("type", "length", "keys"):
+        return f"the {guard.kind} of {text}"
+    return f"which object {text} is"

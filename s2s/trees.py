@@ -1,0 +1,75 @@
+"""Copies of arguments with their leaves changed: whole, or one element at a time."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .transforms.structure import Fixed, Path, TreeSpec, child_step, describe, follow, spec_leaves
+
+
+def has_floats(value: Any) -> bool:
+    try:
+        leaves = list(spec_leaves(describe(value), ()))
+    except TypeError:
+        return False
+    return any(getattr(spec, "dtype", "").startswith("float") for _, spec in leaves)
+
+
+def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A copy of a container with `change` applied to its leaves; objects stay as they are."""
+    if isinstance(value, (np.ndarray, np.generic, complex)):
+        return change(value)
+    spec = describe(value)
+    if isinstance(spec, Fixed):
+        return value
+    if not isinstance(spec, TreeSpec):
+        return change(value)
+    out = value
+    for key in spec.keys:
+        step = child_step(spec.kind, key)
+        out = _with_child(out, spec.kind, key, map_leaves(follow(value, (step,)), change))
+    return copy.copy(out) if out is value else out
+
+
+def _with_child(value: Any, kind: str, key: Any, child: Any) -> Any:
+    if kind == "tuple":
+        return (*value[:key], child, *value[key + 1 :])
+    if kind == "namedtuple":
+        return value._replace(**{key: child})
+    out = copy.copy(value)
+    if kind == "dataclass":
+        object.__setattr__(out, key, child)
+    else:
+        out[key] = child
+    return out
+
+
+def copy_leaves(value: Any) -> Any:
+    return map_leaves(value, lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
+
+
+def in_float64(value: Any) -> Any:
+    def change(leaf: Any) -> Any:
+        if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f":
+            return leaf.astype(np.float64)
+        return float(leaf) if isinstance(leaf, np.floating) else leaf
+
+    return map_leaves(value, change)
+
+
+def moved(value: Any, steps: Path, index: tuple[int, ...], by: Any) -> Any:
+    """A copy of a container in which one element of the leaf at `steps` is moved."""
+    if steps:
+        spec = describe(value)
+        assert isinstance(spec, TreeSpec)
+        kind, key = spec.kind, steps[0][1]
+        return _with_child(value, kind, key, moved(follow(value, steps[:1]), steps[1:], index, by))
+    if not isinstance(value, np.ndarray):
+        return value + by
+    out = value.astype(np.complex128) if isinstance(by, complex) else value.copy()
+    out[index] += by
+    return out

@@ -1,0 +1,42 @@
+"""What all tests share: options, a private cache, reproducible random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("s2s")
+    group.addoption(
+        "--update-golden",
+        action="store_true",
+        help="rewrite the files of tests/golden instead of comparing with them",
+    )
+    group.addoption(
+        "--fuzz-programs",
+        type=int,
+        default=None,
+        metavar="N",
+        help="how many random programs the fuzzer runs (default: a small sample)",
+    )
+
+
+@pytest.fixture(scope="session")
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiled code of a test run is neither taken from the user's cache nor left in it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("S2S_CACHE_DIR", str(tmp_path_factory.mktemp("s2s-cache")))
+        yield
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)

@@ -1,0 +1,159 @@
+"""Lists appended to in loops, then read, summed or stacked; comprehensions."""
+
+import numpy as np
+
+from . import N, arr, case, num
+
+
+@case(arr(N), tags="lists append")
+def append_then_sum(x):
+    out = []
+    for i in range(x.shape[0]):
+        out.append(x[i] * x[i])
+    s = 0.0
+    for v in out:
+        s += v * v
+    return s
+
+
+@case(arr(N + 1), tags="lists append stack")
+def append_then_array(x):
+    out = []
+    for v in x:
+        out.append(np.sin(v))
+    a = np.array(out)
+    return np.sum(a * a * x)
+
+
+@case(arr(3), N, tags="lists append stack")
+def append_vectors_then_stack(x, n):
+    rows = [x]
+    for i in range(n):
+        rows.append(np.tanh(rows[-1] * x + i))
+    a = np.stack(rows)
+    return np.sum(a * a)
+
+
+@case(arr(2), N, tags="lists append concatenate")
+def append_then_concatenate(x, n):
+    parts = [x]
+    for i in range(n):
+        parts.append(x * (i + 1.0))
+    return np.sum(np.concatenate(parts) ** 2)
+
+
+@case(num(), N, tags="lists read")
+def read_earlier_elements(x, n):
+    h = [x, x * x]
+    for i in range(n):
+        h.append(h[i] * h[i + 1] + 1.0)
+    return h[-1] + h[0] * len(h)
+
+
+@case(num(), N, tags="lists write")
+def write_elements(x, n):
+    h = [0.0] * 4
+    for i in range(n):
+        h[i] = x * (i + 1.0)
+        h[i + 1] += h[i] * h[i]
+    return h[0] + h[1] * h[2] + h[3]
+
+
+@case(arr(N), tags="lists branches")
+def append_in_branch(x):
+    kept = []
+    for v in x:
+        if v > 0.0:
+            kept.append(v)
+        else:
+            kept.append(v * v)
+            kept.append(1.0)
+    s = 0.0
+    for i in range(len(kept)):
+        s += kept[i] * (i + 1)
+    return s
+
+
+@case(arr(N), tags="lists comprehension")
+def comprehension_over_array(x):
+    squares = [v * v for v in x]
+    s = 0.0
+    for q in squares:
+        s += np.sin(q)
+    return s
+
+
+@case(arr(N), tags="lists comprehension")
+def comprehension_over_range(x):
+    return np.sum(np.array([x[i] * (i + 1.0) for i in range(len(x))])) + 0.5
+
+
+@case(arr(N), tags="lists comprehension")
+def comprehension_with_condition(x):
+    s = 0.0
+    for v in [2.0 * t for t in x if t > 0.0]:
+        s += v * v
+    return s
+
+
+@case(arr(3), tags="lists comprehension static")
+def comprehension_over_tuple(x):
+    parts = [x * k for k in (1.0, 2.0, 3.0)]
+    a, b, c = [p * p for p in parts]
+    return np.sum(parts[0] * a) + np.sum(b * c) + sum([np.sum(p) for p in parts])
+
+
+@case(arr(2, 3), tags="lists comprehension")
+def comprehension_stacked(a):
+    return np.sum(np.stack([np.sin(row) for row in a]) * a)
+
+
+@case(arr(2, 2), tags="lists comprehension nested")
+def nested_comprehension(a):
+    m = np.array([[a[i, j] * a[j, i] for j in range(2)] for i in range(2)])
+    return np.sum(m * a)
+
+
+@case(num(), N, tags="lists pop")
+def stack_discipline(x, n):
+    stack = []
+    for i in range(n + 1):
+        stack.append(x * (i + 1.0))
+    s = 1.0
+    while len(stack) > 0:
+        s = s * 0.5 + stack.pop() * x
+    return s
+
+
+@case(num(), tags="lists literal")
+def list_literal(x):
+    a = [x, x * 2.0, x * x]
+    a[1] = a[0] * a[2]
+    b = a + [x + 1.0]
+    return sum(a) + b[-1] * b[1] + len(b)
+
+
+@case(arr(3), tags="lists generator")
+def sum_of_generator(x):
+    return sum(v * v for v in x) + max(v for v in x) + sum(x[i] * i for i in range(3))
+
+
+@case(num(), N, tags="lists nested")
+def list_rebuilt_in_loop(x, n):
+    s = 0.0
+    for k in range(n):
+        row = []
+        for i in range(k + 1):
+            row.append(x * (i + 1) + k)
+        for v in row:
+            s += v * v
+    return s
+
+
+@case(arr(N), tags="lists extend")
+def extend_and_insert(x):
+    a = [1.0]
+    a.extend([0.5, 2.0])
+    for v in x:
+        a.append(v * a[-1])
+    return a[-1] * a[0] + a[1]

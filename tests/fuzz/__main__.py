@@ -1,0 +1,34 @@
+"""`python -m tests.fuzz --n 2000 --seed 0`"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .generate import generate
+from .run import run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--n", type=int, default=500, help="how many programs")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first program")
+    parser.add_argument("--backends", default="loops,python")
+    parser.add_argument("--most", type=int, default=20, help="stop after so many kinds of failure")
+    parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--show", action="store_true", help="only print the first program")
+    options = parser.parse_args()
+    if options.show:
+        print(generate(options.seed, options.first).source)
+        return 0
+    report = run(
+        options.n, options.seed, options.first, tuple(options.backends.split(",")),
+        progress=sys.stderr.isatty(), most=options.most, shrinking=not options.no_shrink,
+    )  # fmt: skip
+    print(report.text())
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

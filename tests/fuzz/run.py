@@ -1,0 +1,99 @@
+"""Runs many programs and reports the smallest form of each that fails."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .generate import generate
+from .shrink import shrink
+from .trial import Verdict, arguments, judge, load
+
+
+@dataclass
+class Report:
+    counts: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
+    failures: list[tuple[int, str, str]] = field(default_factory=list)  # number, reason, source
+
+    def text(self) -> str:
+        parts = [", ".join(f"{k}: {v}" for k, v in sorted(self.counts.items()))]
+        parts += [f"refused {n} times: {why}" for why, n in self.refusals.most_common(20)]
+        for number, reason, source in self.failures:
+            parts.append(f"---- program {number}: {reason}\n{source}")
+        return "\n".join(parts)
+
+
+def still_fails(reason: str, source: str, folder: Path, backends: tuple[str, ...]) -> bool:
+    """Whether a smaller program runs in plain Python and fails in the same manner."""
+    try:
+        f = load(source, folder)
+        for n in range(4):
+            float(f(*arguments(n)))
+    except Exception:  # noqa: BLE001
+        return False
+    verdict = judge(source, folder, backends)
+    return verdict.kind == "failed" and signature(verdict.reason) == signature(reason)
+
+
+def signature(reason: str) -> str:
+    """What two failures of one cause have in common."""
+    text = reason.partition(": ")[2].splitlines()[0]
+    text = re.sub(r"/\S*?:\d+(:\d+)?", "", text)
+    return re.sub(r"[-\d.e]+|'[^']*'", "#", text)[:60]
+
+
+def run(
+    count: int,
+    seed: int = 0,
+    first: int = 0,
+    backends: tuple[str, ...] = ("loops", "python"),
+    progress: bool = False,
+    most: int = 20,
+    shrinking: bool = True,
+) -> Report:
+    """Stops after `most` failures of different kinds."""
+    report = Report()
+    seen: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for number in range(first, first + count):
+            program = generate(seed, number)
+            verdict = _judge(program.source, folder, backends)
+            report.counts[verdict.kind] += 1
+            if verdict.kind == "refused":
+                report.refusals[verdict.reason] += 1
+            if verdict.kind == "failed":
+                kind = signature(verdict.reason)
+                seen[kind] += 1
+                if seen[kind] <= 2:
+                    if shrinking:
+                        program = shrink(
+                            program,
+                            lambda s, r=verdict.reason: still_fails(r, s, folder, backends),
+                        )
+                    report.failures.append((number, verdict.reason, program.source))
+                if len(seen) >= most:
+                    break
+            if progress:
+                _bar(number - first + 1, count, report)
+    return report
+
+
+def _judge(source: str, folder: Path, backends: tuple[str, ...]) -> Verdict:
+    try:
+        return judge(source, folder, backends)
+    except Exception as error:  # noqa: BLE001
+        return Verdict("failed", f"plain Python: {type(error).__name__}: {error}")
+
+
+def _bar(done: int, count: int, report: Report) -> None:
+    filled = 30 * done // count
+    failed = report.counts["failed"]
+    end = "\n" if done == count else ""
+    bar = "#" * filled + "." * (30 - filled)
+    print(f"\r[{bar}] {done}/{count}, {failed} failed", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,195 @@
+"""Checks of rules by finite differences, with no compiler: operations are built by hand and run
+by the reference interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from s2s.transforms.build import Builder, NameSupply, Sym
+from s2s.transforms.dims import Dim, Facts
+from s2s.transforms.evaluate import evaluate
+from s2s.transforms.ir import Array, Function, Scalar, Type, Var
+from s2s.transforms.rules import RULES, SURFACES, Accumulate
+from s2s.transforms.rules.broadcast import unbroadcast
+from s2s.transforms.rules.update import accumulate
+
+STEP = 1e-6
+
+
+def type_of(value: Any, name: str = "x", static: bool = False) -> Type:
+    """The type of an argument: symbolic dims `x.0`, or (`static`) its sizes."""
+    if isinstance(value, np.generic):
+        known = Dim.of(name) if value.dtype == "int64" else None
+        return Scalar(value.dtype.name, value=known)
+    if isinstance(value, bool):
+        return Scalar("bool")
+    if isinstance(value, int):
+        return Scalar("int64", weak=True, value=Dim.of(name))
+    if isinstance(value, float):
+        return Scalar("float64", weak=True)
+    sizes = [Dim.of(n if static else f"{name}.{i}") for i, n in enumerate(value.shape)]
+    return Array(value.dtype.name, tuple(sizes), "C" if value.flags.c_contiguous else "A")
+
+
+class Trial:
+    """A function under construction: arguments become parameters `x0, x1, …`."""
+
+    def __init__(self, *args: Any, static: bool = False) -> None:
+        self.args: list[Any] = []
+        self.params: list[Var] = []
+        self.static = static
+        self.sizes: dict[str, int] = {}
+        self.b = Builder(NameSupply(), Facts(self.sizes))
+        self.syms = [self.argument(a) for a in args]
+
+    def argument(self, value: Any) -> Sym:
+        name = self.b.names.fresh(f"x{len(self.args)}")
+        for i, n in enumerate(np.shape(value)):
+            self.sizes[f"{name}.{i}"] = n
+        self.params.append(Var(name, type_of(value, name, self.static)))
+        self.args.append(value)
+        return self.b.sym(self.params[-1])
+
+    def run(self, *results: Any) -> list[Any]:
+        operands = [self.b.sym(r).operand for r in results]
+        function = Function("trial", self.params, self.b.block, operands)
+        return evaluate(function, *self.args)[0]
+
+
+def run(build: Callable[..., Any], *args: Any, static: bool = False) -> Any:
+    """What `build(b, *operands)` computes."""
+    trial = Trial(*args, static=static)
+    built = build(trial.b, *trial.syms)
+    values = trial.run(*(built if isinstance(built, tuple) else (built,)))
+    return tuple(values) if isinstance(built, tuple) else values[0]
+
+
+def call(path: str, *args: Any, **keywords: Any) -> Any:
+    """What a surface computes; arrays and NumPy scalars are run-time values, all else static."""
+    dynamic = [a for a in args if isinstance(a, (np.ndarray, np.generic))]
+
+    def build(b: Builder, *syms: Sym) -> Any:
+        given = iter(syms)
+        shown = [next(given) if isinstance(a, (np.ndarray, np.generic)) else a for a in args]
+        return SURFACES[path](b, *shown, **keywords)
+
+    return run(build, *dynamic)
+
+
+# ---------------------------------------------------------------- derivatives
+
+
+def numeric_pushforward(
+    f: Callable[..., Any], args: Sequence[Any], dots: Sequence[Any], h: float = STEP
+) -> Any:
+    """The central difference of f along `dots` (None where an argument is held)."""
+
+    def shifted(t: float) -> Any:
+        moved = [a if d is None else a + t * np.asarray(d, float) for a, d in zip(args, dots, strict=True)]
+        with np.errstate(all="ignore"):
+            return np.asarray(f(*moved), dtype=float)
+
+    return (shifted(h) - shifted(-h)) / (2 * h)
+
+
+def numeric_pullback(
+    f: Callable[..., Any], args: Sequence[Any], at: int, g: Any, h: float = STEP
+) -> Any:
+    """<g, df/dx> for every element of argument `at`."""
+    x = np.asarray(args[at], dtype=float)
+    bar = np.zeros_like(x)
+    for place in np.ndindex(x.shape):
+        unit = np.zeros_like(x)
+        unit[place] = 1.0
+        dots = [unit if i == at else None for i in range(len(args))]
+        bar[place] = np.sum(g * numeric_pushforward(f, args, dots, h))
+    return bar
+
+
+def check_derivatives(
+    op: str,
+    *args: Any,
+    wrt: Sequence[int] | None = None,
+    rtol: float = 1e-6,
+    atol: float = 1e-7,
+    static: bool = False,
+    **attrs: Any,
+) -> None:
+    """Pullback and pushforward of one operation against finite differences of its meaning,
+    for the float arguments (or `wrt`), each of the dtype of what it belongs to."""
+    rule = RULES[op]
+    if wrt is None:
+        candidates = rule.differentiable
+        wrt = [
+            i
+            for i in (range(len(args)) if candidates is None else candidates)
+            if np.asarray(args[i]).dtype.kind == "f"
+        ]
+    rng = np.random.default_rng(7)
+
+    def f(*values: Any) -> Any:
+        assert rule.evaluate is not None
+        return rule.evaluate(*values, **attrs)
+
+    trial = Trial(*args, static=static)
+    out = trial.b.emit(op, *trial.syms, **attrs)
+    (value,) = trial.run(out)
+    g = rng.normal(size=np.shape(value)).astype(np.asarray(value).dtype)[()]
+    given = trial.argument(g)
+    bars = pull(trial, op, given, out, wrt, attrs)
+    results = trial.run(*bars.values())
+    for at, bar in zip(bars, results, strict=True):
+        expected = numeric_pullback(f, args, at, g)
+        assert np.asarray(bar).dtype == np.asarray(args[at]).dtype, (op, at)
+        assert np.shape(bar) == np.shape(args[at]), (op, at)
+        np.testing.assert_allclose(bar, expected, rtol, atol, err_msg=f"{op} pullback {at}")
+    for at in wrt:
+        if at not in bars:
+            expected = numeric_pullback(f, args, at, g)
+            np.testing.assert_allclose(expected, 0, atol=atol, err_msg=f"{op} pullback {at}")
+    check_pushforward(op, *args, wrt=wrt, rtol=rtol, atol=atol, static=static, **attrs)
+
+
+def pull(
+    trial: Trial, op: str, g: Any, out: Sym, wanted: Sequence[int], attrs: dict[str, Any]
+) -> dict[int, Sym]:
+    """Contributions as the reverse pass would add them: accumulated parts and un-broadcast."""
+    b = trial.b
+    rule = RULES[op]
+    assert rule.pullback is not None, op
+    args = trial.syms
+    bars = {}
+    for at, part in rule.pullback(b, g, out, args, attrs, set(wanted)).items():
+        if isinstance(part, Accumulate):
+            part = accumulate(b, None, args[at], part)
+        bars[at] = unbroadcast(b, part, args[at])
+    return bars
+
+
+def check_pushforward(
+    op: str,
+    *args: Any,
+    wrt: Sequence[int],
+    rtol: float = 1e-6,
+    atol: float = 1e-7,
+    static: bool = False,
+    **attrs: Any,
+) -> None:
+    rule = RULES[op]
+    assert rule.pushforward is not None, op
+    rng = np.random.default_rng(8)
+    trial = Trial(*args, static=static)
+    out = trial.b.emit(op, *trial.syms, **attrs)
+    dots: list[Any] = [None] * len(args)
+    for i in wrt:
+        dots[i] = rng.normal(size=np.shape(args[i])).astype(np.asarray(args[i]).dtype)[()]
+    given = [None if d is None else trial.argument(d) for d in dots]
+    tangent = rule.pushforward(trial.b, given, out, trial.syms, attrs)
+    expected = numeric_pushforward(lambda *v: rule.evaluate(*v, **attrs), args, dots)  # type: ignore[misc]
+    (value,) = trial.run(0.0 if tangent is None else tangent)
+    np.testing.assert_allclose(
+        np.broadcast_to(value, expected.shape), expected, rtol, atol, err_msg=f"{op} pushforward"
+    )

@@ -1,0 +1,45 @@
+"""Refuses syntax outside the language before any work is done, with the place and the way out."""
+
+from __future__ import annotations
+
+import ast
+
+from .errors import UnsupportedError
+from .read import Source
+
+REFUSED: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Yield: ("generators are not supported", "append to a list and return it"),
+    ast.YieldFrom: ("generators are not supported", "append to a list and return it"),
+    ast.Await: ("`await` is not supported", "compute outside, pass the value in"),
+    ast.AsyncFor: ("`async for` is not supported", "use a plain for loop"),
+    ast.AsyncWith: ("`async with` is not supported", "open resources outside the function"),
+    ast.AsyncFunctionDef: ("`async` functions are not supported", "use a plain function"),
+    ast.Global: ("writing to a global is not supported", "return the value instead"),
+    ast.Nonlocal: ("writing to an enclosing variable is not supported", "return the value instead"),
+    ast.Try: ("`try` is not supported", "test the condition with `if`"),
+    ast.With: ("`with` is not supported here", "open resources outside the function"),
+    ast.ClassDef: ("a class defined inside the function is not supported", "define it at module level"),
+    ast.Import: ("an import inside the function is not supported", "import at module level"),
+    ast.ImportFrom: ("an import inside the function is not supported", "import at module level"),
+    ast.Delete: ("`del` is not supported", "leave the variable, it costs nothing"),
+    ast.Set: ("sets are not supported", "use a tuple or a list"),
+    ast.SetComp: ("sets are not supported", "use a list comprehension"),
+}  # fmt: skip
+for _name, _advice in (("TryStar", "test the condition with `if`"), ("Match", "use if/elif")):
+    if hasattr(ast, _name):
+        REFUSED[getattr(ast, _name)] = (f"`{_name.lower()}` is not supported", _advice)
+
+
+def fence(source: Source) -> None:
+    """Walks the whole function, nested functions included."""
+    for node in ast.walk(source.node):
+        refusal = REFUSED.get(type(node))
+        if refusal is None:
+            continue
+        message, advice = refusal
+        if not hasattr(node, "lineno"):
+            continue
+        span = source.span(node)
+        raise UnsupportedError(
+            message, span=span, source_line=source.line(span.line), advice=advice
+        )

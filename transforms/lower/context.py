@@ -1,0 +1,301 @@
+"""The state of lowering one function, and how values are read, bound and materialised.
+
+Handlers (`@handles("sum", …)`) turn one operation into a `Value`; `Context.assign` decides
+whether it stays virtual or is computed into the target's variable.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from .. import ir
+from ..dims import Dim, Facts
+from ..errors import UnsupportedError
+from . import loop_ir as L
+from .elementwise import cast
+from .fuse import Usage
+from .prove import Ranges
+from .values import Emitter, Value, buffer_value, put, scalar_value
+
+Handler = Callable[["Context", ir.Assign], Value]
+HANDLERS: dict[str, Handler] = {}
+
+# A virtual value up to this cost may be computed once per reader.
+CHEAP = 0
+# A scalar expression beyond this cost gets a name.
+LONG = 12
+
+
+def handles(*names: str) -> Callable[[Handler], Handler]:
+    def declare(handler: Handler) -> Handler:
+        for name in names:
+            assert name not in HANDLERS, name
+            HANDLERS[name] = handler
+        return handler
+
+    return declare
+
+
+@dataclass
+class Failures:
+    """Errors whose message holds run-time values: the texts between them, by site."""
+
+    sites: list[tuple[str, tuple[str | None, ...]]] = field(default_factory=list)
+
+    def site(self, exception: str, parts: tuple[str | None, ...]) -> int:
+        self.sites.append((exception, parts))
+        return len(self.sites) - 1
+
+
+class Context:
+    def __init__(
+        self,
+        function: ir.Function,
+        facts: Facts,
+        failures: Failures,
+        boundscheck: bool = True,
+    ) -> None:
+        self.function = function
+        self.facts = facts
+        self.failures = failures
+        self.boundscheck = boundscheck
+        self.usage = Usage(function)
+        self.ranges = Ranges(facts)
+        self.env: dict[str, Value] = {}
+        self.strided = {
+            p.name for p in function.params if getattr(p.type, "layout", "C") != "C"
+        }
+        self.param_names = {p.name for p in function.params}
+        self.names: dict[tuple[str, object], str] = {}
+        # IR names keep their spelling; whatever the lowering invents goes around them.
+        self.em = Emitter(_names(function))
+        self.outs: dict[str, str] = {}
+        self.origin: ir.Origin | None = None
+        self.at: tuple[ir.Block, int] = (function.body, 0)
+        self.line = 0
+
+    # ---- names and places
+
+    def python_name(self, var: ir.Var) -> str:
+        """The Python variable for an IR variable; versions of other types get their own."""
+        key = (var.name, _signature(var.type))
+        if key not in self.names:
+            used = any(name == var.name for name, _ in self.names)
+            clash = used or var.name in _AWKWARD
+            self.names[key] = self.em.fresh(var.name) if clash else var.name
+        return self.names[key]
+
+    def where(self) -> str:
+        """" (model.py:12: x[i + 1])", to end an error message with."""
+        if self.origin is None:
+            return ""
+        span = self.origin.span
+        text = self._text(span)
+        return f" ({os.path.basename(span.file)}:{span.line}{': ' + text if text else ''})"
+
+    def _text(self, span: ir.Span) -> str:
+        source = self.function.source
+        if source is None or source.file != span.file:
+            return ""
+        return " ".join(source.text(span).split())
+
+    def remark(self, origin: ir.Origin | None) -> None:
+        """`# L12: s += x[i]`, where a new source line begins."""
+        if origin is None or origin.stmt.line == self.line:
+            return
+        self.line = origin.stmt.line
+        text = self._text(origin.stmt)
+        place = "L" if not origin.frame else f"{os.path.basename(origin.stmt.file)}:"
+        line = f"{place}{self.line}: {text}" if text else f"{place}{self.line}"
+        self.em.add(L.Remark(line if len(line) <= 84 else line[:81] + "..."))
+
+    def refuse(self, message: str, advice: str = "") -> UnsupportedError:
+        span = self.origin.span if self.origin else None
+        return UnsupportedError(message, span=span, advice=advice)
+
+    def fresh_dim(self) -> Dim:
+        return Dim.of("?" + self.em.fresh("dim"))
+
+    # ---- reading operands
+
+    def value(self, operand: ir.Operand) -> Value:
+        """An operand as a value; a scalar has rank 0."""
+        if isinstance(operand, ir.Const):
+            dtype = operand.type.dtype
+            return scalar_value(L.Lit(operand.value, dtype))
+        held = self.env.get(operand.name)
+        if held is not None:
+            return held
+        type_ = operand.type
+        name = self.python_name(operand)
+        if isinstance(type_, ir.Scalar):
+            return scalar_value(L.Name(name, type_.dtype), {operand.name})
+        if isinstance(type_, ir.Array):
+            contiguous = operand.name not in self.strided
+            return buffer_value(name, type_.dtype, type_.shape, {operand.name}, contiguous)
+        raise self.refuse(f"{type(type_).__name__} is no array")
+
+    def ready(self, operand: ir.Operand) -> Value:
+        """As `value`, but a scalar is computed now, so that a loop can use it cheaply."""
+        v = self.value(operand)
+        if v.ndim or v.memory is not None:
+            return v
+        return scalar_value(self.em.let(v.at(self.em, ())), v.reads)
+
+    def scalar(self, operand: ir.Operand) -> L.Expr:
+        """A scalar (or 0-d array) as an expression."""
+        v = self.value(operand)
+        assert v.ndim == 0, operand
+        return v.at(self.em, ())
+
+    def integer(self, operand: ir.Operand) -> L.Expr:
+        """An int64 that is cheap to write twice."""
+        return self.em.let(cast(self.scalar(operand), "int64"))
+
+    def known(self, operand: ir.Operand) -> Dim | None:
+        """The symbolic value of an integer operand."""
+        type_ = operand.type
+        if isinstance(operand, ir.Const) and isinstance(operand.value, int):
+            return Dim.of(int(operand.value))
+        return type_.value if isinstance(type_, ir.Scalar) else None
+
+    # ---- memory
+
+    def materialise(self, v: Value, hint: str = "t") -> Value:
+        """`v` in a C-contiguous buffer; itself if it is one."""
+        if v.is_buffer:
+            return v
+        return self.copied(v, hint)
+
+    def copied(self, v: Value, hint: str = "t") -> Value:
+        name = self.em.fresh(hint)
+        out = self.allocate(name, v.dtype, v.sizes, v.dims)
+        self.fill(out, v)
+        return out
+
+    def cheap(self, v: Value, hint: str = "t") -> Value:
+        """`v` such that reading an element again costs a load at most."""
+        return v if v.cost <= CHEAP else self.copied(v, hint)
+
+    def allocate(
+        self, name: str, dtype: str, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
+    ) -> Value:
+        sizes = tuple(self.em.let(s, "n") for s in sizes)
+        self.em.alloc(name, dtype, sizes)
+        out = buffer_value(name, dtype, dims)
+        # The sizes at hand are simpler than those read back from the buffer.
+        return replace(out, sizes=sizes)
+
+    def fill(self, dest: Value, v: Value) -> None:
+        with self.em.nest(dest.sizes) as index:
+            put(self.em, dest, index, cast(v.at(self.em, index), dest.dtype))
+
+    def dest(
+        self, target: ir.Var, reads: frozenset[str], sizes: tuple[L.Expr, ...] = ()
+    ) -> Value:
+        """A fresh buffer for `target`, under its own name unless the operation still reads
+        the variable's old value."""
+        type_ = target.type
+        assert isinstance(type_, ir.Array), target
+        name = self.python_name(target)
+        if target.name in self.outs:
+            return replace(buffer_value(name, type_.dtype, type_.shape), sizes=sizes)
+        if target.name in reads:
+            name = self.em.fresh(name)
+        return self.allocate(name, type_.dtype, sizes, type_.shape)
+
+    # ---- binding results
+
+    def assign(self, block: ir.Block, position: int, v: Value) -> None:
+        stmt = block[position]
+        assert isinstance(stmt, ir.Assign)
+        target, name = stmt.target, stmt.target.name
+        if isinstance(target.type, ir.Scalar):
+            self._assign_scalar(block, position, v)
+            return
+        assert isinstance(target.type, ir.Array), target
+        v = replace(v, dims=target.type.shape)
+        if self._stays_virtual(block, position, v):
+            self.env[name] = v
+            return
+        self.store_variable(target, v)
+
+    def store_variable(self, target: ir.Var, v: Value) -> None:
+        """Computes `v` into the variable of `target`."""
+        python = self.python_name(target)
+        if not (v.is_buffer and not v.reads):
+            out = self.dest(target, v.reads, v.sizes)
+            self.fill(out, v)
+            v = out
+        assert v.memory is not None
+        if v.memory.name != python:
+            self.em.add(L.Bind(python, v.memory.name))
+        self.env.pop(target.name, None)
+
+    def _stays_virtual(self, block: ir.Block, position: int, v: Value) -> bool:
+        if v.is_buffer and not v.reads:
+            return False
+        uses = self.usage.uses(block, position)
+        if uses is None or uses.written & v.reads:
+            return False
+        return v.cost <= CHEAP or (uses.direct == 1 and not uses.nested)
+
+    def _assign_scalar(self, block: ir.Block, position: int, v: Value) -> None:
+        stmt = block[position]
+        assert isinstance(stmt, ir.Assign)
+        target = stmt.target
+        expr = cast(v.at(self.em, ()), target.type.dtype)
+        uses = self.usage.uses(block, position)
+        inline = (
+            uses is not None
+            and not uses.written & v.reads
+            and not uses.nested
+            and uses.direct == 1
+            and not target.user
+            and v.cost <= LONG
+        )
+        if inline or (uses is not None and isinstance(expr, L.Lit)):
+            self.env[target.name] = replace(scalar_value(expr, v.reads), cost=v.cost)
+            return
+        self.set_scalar(target, expr)
+
+    def adds_into(self, stmt: ir.Assign) -> ir.Var | None:
+        """The array that the only reader of `stmt`, a later whole-array `+=`, adds it to."""
+        block, position = self.at
+        uses = self.usage.uses(block, position)
+        if block[position] is not stmt or uses is None or uses.direct != 1 or uses.nested:
+            return None
+        for later in block[position + 1 :]:
+            if isinstance(later, ir.Store) and later.value == stmt.target:
+                reads = frozenset().union(*(self.value(a).reads for a in stmt.op.args))
+                if later.add and not later.path and not uses.written & reads:
+                    return later.array
+        return None
+
+    def set_scalar(self, target: ir.Var, expr: L.Expr) -> None:
+        self.em.add(L.Let(self.python_name(target), cast(expr, target.type.dtype)))
+        self.env.pop(target.name, None)
+
+
+_AWKWARD = {"np", "rt", "range", "abs", "print", "ValueError", "IndexError"}
+
+
+def _signature(type_: ir.Type) -> object:
+    if isinstance(type_, ir.Scalar):
+        return type_.dtype
+    if isinstance(type_, ir.Array):
+        return (type_.dtype, type_.ndim)
+    if isinstance(type_, ir.ListOf):
+        return ("list", _signature(type_.elem))
+    return "record"
+
+
+def _names(function: ir.Function) -> set[str]:
+    names = {p.name for p in function.params}
+    for stmt in ir.walk(function.body):
+        for var in (*ir.targets_of(stmt), *ir.inner_targets_of(stmt), *ir.operands_of(stmt)):
+            if isinstance(var, ir.Var):
+                names.add(var.name)
+    return names | {function.name}

@@ -1,0 +1,273 @@
+"""Elementwise operations as scalar expressions, one element at a time.
+
+`element(em, op, args, compute, result)` takes expressions for one element of each operand
+and gives the result's; operands are converted to NumPy's compute dtype first, because Numba
+and Python would promote differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from . import loop_ir as L
+from .values import Emitter
+
+_ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/"}
+_BITS = {
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "left_shift": "<<", "right_shift": ">>",
+}  # fmt: skip
+_COMPARE = {
+    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
+    "equal": "==", "not_equal": "!=",
+}  # fmt: skip
+# Scalar functions that Numba has under NumPy's name, with NumPy's meaning.
+_NUMPY = {
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan",
+    "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh",
+    "arctanh", "hypot", "logaddexp", "logaddexp2", "copysign", "fmod", "remainder",
+    "floor_divide", "isnan", "isinf", "isfinite", "signbit", "floor", "ceil", "trunc", "rint",
+    "nextafter", "deg2rad", "rad2deg", "degrees", "radians", "ldexp", "sign",
+    "gcd", "lcm", "spacing", "reciprocal", "fabs",
+}  # fmt: skip
+_ROUNDING = {"floor", "ceil", "trunc", "rint"}
+# Scalar functions of the runtime, computed in the compute dtype.
+_RUNTIME = {"cbrt", "erf", "erfc", "gamma", "lgamma", "sinc", "heaviside", "float_power"}
+
+# Work per element, roughly in additions; what is absent costs 8.
+_COSTS = {
+    **dict.fromkeys((*_ARITHMETIC, *_BITS, *_COMPARE), 1),
+    **dict.fromkeys(
+        ("negative", "absolute", "positive", "where", "cast", "square", "logical_not",
+         "logical_and", "logical_or", "maximum", "minimum", "strong_mul", "invert", "isnan",
+         "clip", "clip_low", "clip_high"), 1,
+    ),
+    "divide": 3, "sqrt": 3, "copy": 0, "conjugate": 0, "real": 0,
+}  # fmt: skip
+
+
+def cost_of(op: str) -> int:
+    return _COSTS.get(op, 8)
+
+
+def kind(dtype: str) -> str:
+    return np.dtype(dtype).kind
+
+
+def cast(e: L.Expr, dtype: str) -> L.Expr:
+    """`e` as `dtype`, as NumPy's astype converts it."""
+    if e.dtype == dtype:
+        return e
+    if isinstance(e, L.Lit):
+        return L.Lit(_literal(e.value, dtype), dtype)
+    if dtype == "bool":
+        return L.Bin("!=", e, L.Lit(0, e.dtype), "bool")
+    if kind(e.dtype) == "f" and kind(dtype) in "iu":
+        # Python refuses to convert nan and inf; NumPy does not.
+        whole = L.Call("rt.to_int", (e,), "int64")
+        return whole if dtype == "int64" else L.Cast(whole, dtype)
+    if isinstance(e, L.Cast) and e.dtype == "int64" and kind(e.x.dtype) in "b":
+        return L.Cast(e.x, dtype)
+    return L.Cast(e, dtype)
+
+
+def _literal(value: Any, dtype: str) -> Any:
+    with np.errstate(all="ignore"):
+        return np.asarray(value).astype(dtype)[()].item()
+
+
+def fit(e: L.Expr, dtype: str) -> L.Expr:
+    """Numba widens small integers; wrap them back."""
+    if kind(dtype) in "iu" and dtype != "int64" and not isinstance(e, L.Lit):
+        return L.Cast(e, dtype)
+    return e
+
+
+def element(
+    em: Emitter,
+    op: str,
+    args: list[L.Expr],
+    compute: str,
+    result: str,
+    attrs: dict[str, Any] | None = None,
+) -> L.Expr:
+    if op == "where":
+        cond, x, y = args
+        x, y = cast(x, result), cast(y, result)
+        # Both sides are computed first, so that the choice is free of loads and vectorises.
+        return L.select(cast(cond, "bool"), em.let(x), em.let(y))
+    if op == "cast":
+        return cast(args[0], result)
+    if op in ("copy", "positive", "conjugate", "conj", "real"):
+        return cast(args[0], result)
+    special = _SPECIAL.get(op)
+    if special is not None:
+        return special(em, args, compute, result)
+    xs = [cast(a, compute) for a in args]
+    if op in _ARITHMETIC:
+        return _arithmetic(_ARITHMETIC[op], xs, compute)
+    if op in _COMPARE:
+        return L.Bin(_COMPARE[op], xs[0], xs[1], "bool")
+    if op in _BITS:
+        if compute == "bool":
+            logic = {"&": "and", "|": "or", "^": "!="}[_BITS[op]]
+            return L.Bin(logic, xs[0], xs[1], "bool")
+        return fit(L.Bin(_BITS[op], xs[0], xs[1], compute), compute)
+    if op in ("floor_divide", "remainder", "mod") and kind(compute) == "i":
+        sign = "//" if op == "floor_divide" else "%"
+        if isinstance(xs[1], L.Lit) and xs[1].value > 0:
+            return fit(L.Bin(sign, xs[0], xs[1], compute), compute)
+    if op in _ROUNDING and kind(compute) in "iub":
+        return xs[0]
+    if op == "mod":
+        op = "remainder"
+    if op in _NUMPY:
+        return _call(f"np.{op}", xs, result)
+    if op in _RUNTIME:
+        return _call(f"rt.{op}", xs, result)
+    raise UnsupportedError(f"{op} cannot be compiled yet")
+
+
+def _call(function: str, xs: list[L.Expr], result: str) -> L.Expr:
+    call = L.Call(function, tuple(xs), result)
+    if function.startswith("rt.") and result == "float32":
+        return L.Cast(call, result)
+    return fit(call, result)
+
+
+def _arithmetic(sign: str, xs: list[L.Expr], dtype: str) -> L.Expr:
+    x, y = xs
+    if dtype == "bool":
+        return L.Bin({"+": "or", "*": "and"}[sign], x, y, "bool")
+    if dtype == "int64":
+        if sign == "+":
+            return L.add(x, y)
+        if sign == "-":
+            return L.sub(x, y)
+        if sign == "*":
+            return L.mul(x, y)
+    return fit(L.Bin(sign, x, y, dtype), dtype)
+
+
+# ---------------------------------------------------------------- the special ones
+
+
+def _twice(em: Emitter, x: L.Expr) -> L.Expr:
+    return em.let(x)
+
+
+def _negative(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    x = cast(args[0], compute)
+    if isinstance(x, L.Lit):
+        return L.Lit(-x.value, compute)
+    return fit(L.Un("-", x, compute), compute)
+
+
+def _absolute(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    x = cast(args[0], compute)
+    return x if kind(compute) in "ub" else fit(L.Call("abs", (x,), compute), compute)
+
+
+def _square(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    x = _twice(em, cast(args[0], compute))
+    return fit(L.Bin("*", x, x, compute), compute)
+
+
+def _power(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    x, n = args
+    if isinstance(n, L.Lit) and n.value in (1, 2, 3):
+        x = _twice(em, cast(x, compute))
+        out = x
+        for _ in range(int(n.value) - 1):
+            out = L.Bin("*", out, x, compute)
+        return fit(out, compute)
+    x, n = cast(x, compute), cast(n, compute)
+    if kind(compute) == "f":
+        # Under CPython two Python floats would raise where NumPy gives nan or inf.
+        return L.Call("np.power", (x, n), compute) if isinstance(x, L.Lit) else L.Bin("**", x, n, compute)
+    return fit(L.Call("rt.int_power", (x, n), compute), compute)
+
+
+def _extreme(sign: str) -> Callable[..., L.Expr]:
+    def of(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+        x, y = (em.let(cast(a, compute)) for a in args)
+        return larger(sign, x, y)
+
+    return of
+
+
+def larger(sign: str, x: L.Expr, y: L.Expr) -> L.Expr:
+    """x if `x sign y` else y; a nan wins, as in NumPy."""
+    take = L.Bin(sign, x, y, "bool")
+    if kind(x.dtype) == "f" and not isinstance(x, L.Lit):
+        take = L.Bin("or", take, L.Bin("!=", x, x, "bool"), "bool")
+    return L.Select(take, x, y, x.dtype)
+
+
+def _extreme_number(sign: str) -> Callable[..., L.Expr]:
+    """fmax and fmin: a nan loses."""
+
+    def of(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+        x, y = (em.let(cast(a, compute)) for a in args)
+        take = L.Bin(sign, x, y, "bool")
+        if kind(compute) == "f":
+            take = L.Bin("or", take, L.Bin("!=", y, y, "bool"), "bool")
+        return L.Select(take, x, y, compute)
+
+    return of
+
+
+def _clip(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    low = em.let(_extreme(">=")(em, args[:2], compute, result))
+    return _extreme("<=")(em, [low, args[2]], compute, result)
+
+
+def _strong_mul(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    g, p = (em.let(cast(a, compute)) for a in args)
+    zero = L.Lit(0, compute)
+    return L.Select(L.Bin("==", g, zero, "bool"), zero, L.Bin("*", g, p, compute), compute)
+
+
+def _logical(sign: str) -> Callable[..., L.Expr]:
+    def of(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+        x, y = (cast(a, "bool") for a in args)
+        return L.Bin(sign, x, y, "bool")
+
+    return of
+
+
+def _not(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    return L.Un("not", cast(args[0], "bool"), "bool")
+
+
+def _invert(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    if compute == "bool":
+        return _not(em, args, compute, result)
+    return fit(L.Un("~", cast(args[0], compute), compute), compute)
+
+
+_SPECIAL: dict[str, Callable[..., L.Expr]] = {
+    "negative": _negative,
+    "absolute": _absolute,
+    "abs": _absolute,
+    "square": _square,
+    "power": _power,
+    "maximum": _extreme(">="),
+    "minimum": _extreme("<="),
+    "fmax": _extreme_number(">="),
+    "fmin": _extreme_number("<="),
+    "clip": _clip,
+    "clip_low": _extreme(">="),
+    "clip_high": _extreme("<="),
+    "strong_mul": _strong_mul,
+    "logical_and": _logical("and"),
+    "logical_or": _logical("or"),
+    "logical_xor": _logical("!="),
+    "logical_not": _not,
+    "invert": _invert,
+    "bitwise_not": _invert,
+}

@@ -1,0 +1,386 @@
+"""Indexing: `x[items]` as a map from indices of the result to indices of x.
+
+The same map serves reading and writing: the element it yields is a load, and a store goes to
+the place a load would read.  Integer arrays are looked up on the way; masks first become
+integer arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .. import ir
+from ..dims import Dim
+from . import loop_ir as L
+from .broadcast import meet, project
+from .context import Context, handles
+from .elementwise import cast
+from .values import Emitter, Value, buffer_value, put
+
+Items = Sequence[tuple[Any, ...]]
+
+
+@dataclass
+class Axis:
+    """One axis of x: its index is `start + step * (result axis)`, a fixed number
+    (`fixed`), or looked up in `array` (a position in the list of index arrays)."""
+
+    start: L.Expr = L.ZERO
+    step: L.Expr = L.ONE
+    result: int | None = None
+    fixed: L.Expr | None = None
+    array: int | None = None
+
+
+def view(cx: Context, x: Value, items: Items, args: Sequence[ir.Operand]) -> Value:
+    """x[items]; positions in `items` refer to `args`."""
+    items = _expand_masks(cx, x, items, args)
+    advanced = any(item[0] in ("values", "found") for item in items)
+    axes: list[Axis] = []
+    arrays: list[Value] = []
+    sizes: list[L.Expr] = []
+    dims: list[Dim] = []
+    reads = set(x.reads)
+    spots: list[int] = []  # result ranks at which advanced items stand
+    apart: list[int] = []  # their positions among the items
+    axis = 0
+    for place, item in enumerate(items):
+        kind = item[0]
+        if kind == "new":
+            sizes.append(L.ONE)
+            dims.append(Dim.of(1))
+            continue
+        n, dim = x.sizes[axis], x.dims[axis]
+        axis += 1
+        if kind == "all":
+            axes.append(Axis(result=len(sizes)))
+            sizes.append(n)
+            dims.append(dim)
+        elif kind == "slice":
+            given = [None if p is None else args[p] for p in item[1:]]
+            start, step, count, known = slice_of(cx, given, n, dim)
+            axes.append(Axis(start, step, result=len(sizes)))
+            sizes.append(count)
+            dims.append(known)
+            for operand in given:
+                reads |= cx.value(operand).reads if operand is not None else set()
+        elif kind == "int":
+            operand = args[item[1]]
+            reads |= cx.value(operand).reads
+            fixed = in_range(cx, cx.integer(operand), cx.known(operand), n, dim, axis - 1)
+            axes.append(Axis(fixed=fixed))
+            if advanced:
+                spots.append(len(sizes))
+                apart.append(place)
+        else:
+            spots.append(len(sizes))
+            apart.append(place)
+            axes.append(Axis(array=len(arrays)))
+            found = kind == "found"
+            arrays.append(item[1] if found else _checked(cx, *item[1:], n, axis - 1))
+            reads |= item[1].reads
+    if not arrays:
+        return _basic(cx, x, axes, tuple(sizes), tuple(dims), frozenset(reads))
+    spot = spots[0] if apart[-1] - apart[0] == len(apart) - 1 else 0
+    return _gather(cx, x, axes, arrays, spot, sizes, dims, frozenset(reads))
+
+
+def _basic(
+    cx: Context,
+    x: Value,
+    axes: list[Axis],
+    sizes: tuple[L.Expr, ...],
+    dims: tuple[Dim, ...],
+    reads: frozenset[str],
+) -> Value:
+    def at(em: Emitter, index: L.Index) -> L.Expr:
+        return x.at(em, tuple(_place(a, index) for a in axes))
+
+    return Value(x.dtype, sizes, dims, at, reads, x.cost)
+
+
+def _place(axis: Axis, index: L.Index) -> L.Expr:
+    if axis.fixed is not None:
+        return axis.fixed
+    assert axis.result is not None
+    return L.add(L.mul(index[axis.result], axis.step), axis.start)
+
+
+def _gather(
+    cx: Context,
+    x: Value,
+    axes: list[Axis],
+    arrays: list[Value],
+    spot: int,
+    sizes: list[L.Expr],
+    dims: list[Dim],
+    reads: frozenset[str],
+) -> Value:
+    """With index arrays: their common axes stand at `spot` among the others."""
+    shape, known = meet(cx.em, cx.facts, arrays, cx.where())
+    rank = len(shape)
+    sizes = [*sizes[:spot], *shape, *sizes[spot:]]
+    dims = [*dims[:spot], *known, *dims[spot:]]
+    x = cx.cheap(x)
+
+    def at(em: Emitter, index: L.Index) -> L.Expr:
+        outer = index[:spot] + index[spot + rank :]
+        inner = index[spot : spot + rank]
+        place: list[L.Expr] = []
+        for a in axes:
+            if a.array is None:
+                place.append(_place(a, outer))
+            else:
+                v = arrays[a.array]
+                place.append(v.at(em, project(cx.facts, v, shape, known, inner)))
+        return x.at(em, tuple(place))
+
+    cost = 1 + sum(v.cost for v in arrays)
+    return Value(x.dtype, tuple(sizes), tuple(dims), at, reads, cost)
+
+
+# ---------------------------------------------------------------- integers
+
+
+def in_range(
+    cx: Context,
+    i: L.Expr,
+    value: Dim | None,
+    n: L.Expr,
+    dim: Dim,
+    axis: int,
+    checked: bool = True,
+) -> L.Expr:
+    """`i` wrapped if negative; raises IndexError where it is not proven to be in range."""
+    ranges = cx.ranges
+    low = ranges.nonnegative(value)
+    if not low and value is not None and ranges.nonnegative(-value - 1):
+        i, value = L.add(n, i), dim + value
+        low = ranges.nonnegative(value)
+        if not low:
+            _out_of_bounds(cx, L.compare("<", i, L.ZERO), axis)
+        return i
+    high = value is not None and ranges.nonnegative(dim - 1 - value)
+    if not low:
+        i = cx.em.let(L.select(L.compare("<", i, L.ZERO), L.add(i, n), i), "at")
+    bad: L.Expr = L.lit(False, "bool")
+    if not low:
+        bad = L.either(bad, L.compare("<", i, L.ZERO))
+    if not high:
+        bad = L.either(bad, L.compare(">=", i, n))
+    _out_of_bounds(cx, bad, axis)
+    return i
+
+
+def _out_of_bounds(cx: Context, bad: L.Expr, axis: int) -> None:
+    if cx.boundscheck:
+        message = f"index out of bounds for axis {axis}{cx.where()}"
+        cx.em.check(bad, "IndexError", message)
+
+
+def _checked(cx: Context, v: Value, lazy: bool, n: L.Expr, axis: int) -> Value:
+    """An index array whose elements are wrapped and tested: while they are read if each is
+    read once (`lazy`), else beforehand."""
+    where = cx.origin
+
+    def at(em: Emitter, index: L.Index) -> L.Expr:
+        i = em.let(cast(v.at(em, index), "int64"), "at")
+        saved, cx.origin = cx.origin, where
+        i = in_range(cx, i, None, n, Dim.of("?"), axis)
+        cx.origin = saved
+        return i
+
+    tested = Value("int64", v.sizes, v.dims, at, v.reads, v.cost + 1)
+    return tested if lazy else replace(cx.copied(tested, "at"), reads=frozenset())
+
+
+# ---------------------------------------------------------------- slices
+
+
+def slice_of(
+    cx: Context, given: list[ir.Operand | None], n: L.Expr, dim: Dim
+) -> tuple[L.Expr, L.Expr, L.Expr, Dim]:
+    """start, step, count of a slice of an axis of size n, and the count's symbolic value."""
+    start, stop, step = given
+    if step is None:
+        stride = 1
+    elif isinstance(step, ir.Const):
+        stride = int(step.value)
+    else:
+        return _slice_at_run_time(cx, start, stop, step, n)
+    if stride == 0:
+        cx.em.check(L.TRUE, "ValueError", f"slice step cannot be zero{cx.where()}")
+    if stride == 1:
+        exact = _exact(cx, start, stop, n, dim)
+        if exact is not None:
+            return exact
+    if stride > 0:
+        low = L.ZERO if start is None else _bound(cx, start, n, dim, floor=0)
+        high = n if stop is None else _stop_forward(cx, stop, n, dim)
+        span = L.sub(high, low)
+    else:
+        low = L.sub(n, L.ONE) if start is None else _start_backward(cx, start, n, dim)
+        high = L.lit(-1) if stop is None else _bound(cx, stop, n, dim, floor=-1)
+        span = L.sub(low, high)
+    if abs(stride) != 1:
+        span = L.Bin("//", L.add(span, L.lit(abs(stride) - 1)), L.lit(abs(stride)), "int64")
+    span = cx.em.let(span, "n")
+    count = cx.em.let(L.select(L.compare(">", span, L.ZERO), span, L.ZERO), "n")
+    whole = start is None and stop is None and abs(stride) == 1
+    if whole:
+        count = n
+    low = cx.em.let(low, "at")
+    return low, L.lit(stride), count, dim if whole else cx.fresh_dim()
+
+
+def _exact(
+    cx: Context, start: ir.Operand | None, stop: ir.Operand | None, n: L.Expr, dim: Dim
+) -> tuple[L.Expr, L.Expr, L.Expr, Dim] | None:
+    """x[a:b] with 0 <= a <= b <= n proven: nothing is clipped."""
+    ranges = cx.ranges
+
+    def bound(operand: ir.Operand | None, default: Dim, e: L.Expr) -> tuple[Dim | None, Any]:
+        if operand is None:
+            return default, lambda: e
+        value = cx.known(operand)
+        if value is not None and ranges.nonnegative(-value - 1):
+            return dim + value, lambda: L.add(n, cx.integer(operand))
+        return value, lambda: cx.integer(operand)
+
+    (a, low), (b, high) = bound(start, Dim.of(0), L.ZERO), bound(stop, dim, n)
+    if a is None or b is None:
+        return None
+    if not all(map(ranges.nonnegative, (a, b - a, dim - b))):
+        return None
+    count = b - a
+    first = low()
+    if count.is_const:
+        return first, L.ONE, L.lit(count.const), count
+    return first, L.ONE, cx.em.let(L.sub(high(), first), "n"), count
+
+
+def _wrapped(cx: Context, operand: ir.Operand, n: L.Expr) -> tuple[L.Expr, bool | None]:
+    """A bound counted from the front, and whether it was negative (None: unknown)."""
+    value = cx.known(operand)
+    i = cx.integer(operand)
+    if cx.ranges.nonnegative(value):
+        return i, False
+    if value is not None and cx.ranges.nonnegative(-value - 1):
+        return L.add(n, i), True
+    return cx.em.let(L.select(L.compare("<", i, L.ZERO), L.add(i, n), i), "at"), None
+
+
+def _bound(cx: Context, operand: ir.Operand, n: L.Expr, dim: Dim, floor: int) -> L.Expr:
+    i, negative = _wrapped(cx, operand, n)
+    if negative is False:
+        return i
+    i = cx.em.let(i, "at")
+    return L.select(L.compare("<", i, L.lit(floor)), L.lit(floor), i)
+
+
+def _stop_forward(cx: Context, operand: ir.Operand, n: L.Expr, dim: Dim) -> L.Expr:
+    i, negative = _wrapped(cx, operand, n)
+    if negative is True:
+        return i
+    value = cx.known(operand)
+    if value is not None and cx.ranges.nonnegative(dim - value):
+        return i
+    return L.select(L.compare("<", i, n), i, n)
+
+
+def _start_backward(cx: Context, operand: ir.Operand, n: L.Expr, dim: Dim) -> L.Expr:
+    i, negative = _wrapped(cx, operand, n)
+    if negative is not True:
+        value = cx.known(operand)
+        if value is None or not cx.ranges.nonnegative(dim - 1 - value):
+            i = L.select(L.compare("<", i, n), i, L.sub(n, L.ONE))
+    if negative is not False:
+        # Before the first element: nothing is selected.
+        i = cx.em.let(i, "at")
+        i = L.select(L.compare("<", i, L.lit(-1)), L.lit(-1), i)
+    return i
+
+
+def _slice_at_run_time(
+    cx: Context,
+    start: ir.Operand | None,
+    stop: ir.Operand | None,
+    step: ir.Operand,
+    n: L.Expr,
+) -> tuple[L.Expr, L.Expr, L.Expr, Dim]:
+    stride = cx.integer(step)
+    zero = L.compare("==", stride, L.ZERO)
+    cx.em.check(zero, "ValueError", f"slice step cannot be zero{cx.where()}")
+    bounds = []
+    for operand, function in ((start, "rt.slice_start"), (stop, "rt.slice_stop")):
+        i = L.ZERO if operand is None else cx.integer(operand)
+        args = (L.lit(operand is not None, "bool"), i, n, stride)
+        bounds.append(cx.em.let(L.Call(function, args, "int64"), "at"))
+    count = cx.em.let(L.Call("rt.trip_count", (*bounds, stride), "int64"), "n")
+    return bounds[0], stride, count, cx.fresh_dim()
+
+
+# ---------------------------------------------------------------- masks
+
+
+def _expand_masks(cx: Context, x: Value, items: Items, args: Sequence[ir.Operand]) -> Items:
+    """Arrays as ("values", array, lazy), masks as ("found", array) per axis of the mask."""
+    kinds = [item[0] for item in items]
+    # Looking up and testing in the innermost loop is best if that loop is over the arrays.
+    lazy = not ({"all", "slice"} & set(kinds))
+    out: list[tuple[Any, ...]] = []
+    axis = 0
+    for item in items:
+        if item[0] == "array":
+            out.append(("values", cx.ready(args[item[1]]), lazy))
+            axis += 1
+        elif item[0] == "mask":
+            mask = cx.cheap(cx.ready(args[item[1]]))
+            if mask.ndim == 0:
+                raise cx.refuse("an index that is a single bool cannot be compiled")
+            out += [("found", found) for found in nonzero(cx, mask, x, axis)]
+            axis += mask.ndim
+        else:
+            out.append(item)
+            axis += item[0] != "new"
+    return out
+
+
+def nonzero(cx: Context, mask: Value, x: Value, axis: int) -> list[Value]:
+    """The indices at which a mask over axes `axis`, … of x is true, one array per axis."""
+    em = cx.em
+    for k in range(mask.ndim):
+        n, m = mask.sizes[k], x.sizes[axis + k]
+        if not cx.facts.known_equal(mask.dims[k], x.dims[axis + k]):
+            message = f"boolean index did not match indexed array along axis {axis + k}"
+            em.check(L.compare("!=", n, m), "IndexError", message + cx.where())
+    count = em.variable(L.ZERO, "count")
+    with em.nest(mask.sizes) as index, em.branch(cast(mask.at(em, index), "bool")):
+        em.add(L.Let(count.name, L.add(count, L.ONE)))
+    dim = cx.fresh_dim()
+    names = [em.fresh("at") for _ in range(mask.ndim)]
+    for name in names:
+        em.alloc(name, "int64", (count,))
+    found = [
+        replace(buffer_value(name, "int64", (dim,)), sizes=(count,)) for name in names
+    ]
+    k = em.variable(L.ZERO, "k")
+    with em.nest(mask.sizes) as index, em.branch(cast(mask.at(em, index), "bool")):
+        for v, i in zip(found, index, strict=True):
+            put(em, v, (k,), i)
+        em.add(L.Let(k.name, L.add(k, L.ONE)))
+    return found
+
+
+# ---------------------------------------------------------------- operations
+
+
+@handles("index")
+def index(cx: Context, stmt: ir.Assign) -> Value:
+    x = cx.value(stmt.op.args[0])
+    items = stmt.op.attrs["items"]
+    if any(i[0] in ("array", "mask") for i in items):
+        x = cx.cheap(x)
+    return view(cx, x, items, stmt.op.args)

@@ -1,0 +1,408 @@
+"""Loop-level IR: scalars, element loads and stores, loops, buffers, a few calls.
+
+    Program  = [Routine]
+    Routine  = name, params, body
+    Stmt     = Let(name, expr)                      a scalar variable takes a value
+             | Alloc(name, dtype, sizes)            a fresh C-contiguous buffer, not initialised
+             | Alias(name, buffer, sizes)           the same contiguous memory, other sizes
+             | Bind(name, other)                    a buffer variable refers to another's buffer
+             | Put(buffer, index, expr, add)        buffer[index] = expr, or += expr
+             | Loop(var, start, stop, step, body)   var runs as in Python's range
+             | Forever(body)                        until a Break
+             | Break
+             | Branch(cond, then, orelse)
+             | Fail(exception, message, site, values)
+             | Do(function, args)                   a runtime routine, for its effect
+             | BindCall(names, function, args)      a runtime routine that returns buffers
+             | Show(parts, sep, end)                print
+             | Remark(text)                         a comment
+             | Return(results)
+    Expr     = Lit(value, dtype)
+             | Name(name, dtype)
+             | Load(buffer, index, dtype)           one element
+             | Size(buffer, axis)                   an int64
+             | Bin(op, left, right, dtype)          op is Python's operator
+             | Un(op, x, dtype)                     "-", "not", "~"
+             | Call(function, args, dtype)          a scalar function: "np.exp", "rt.int_power"
+             | Cast(x, dtype)
+             | Select(cond, x, y, dtype)
+    Part     = Whole(buffer, index)                 a buffer, or its sub-buffer at a leading
+                                                    index, as an argument of Do and BindCall
+
+All expressions are free of side effects and typed.  Every buffer variable has one dtype and
+rank.  There are no array expressions: the same IR is to become CUDA kernels and object files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Union
+
+
+@dataclass(frozen=True)
+class Lit:
+    value: Any
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Name:
+    name: str
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class Load:
+    buffer: str
+    index: tuple[Expr, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Size:
+    buffer: str
+    axis: int
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class Bin:
+    op: str
+    left: Expr
+    right: Expr
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Un:
+    op: str
+    x: Expr
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Call:
+    function: str
+    args: tuple[Expr, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Cast:
+    x: Expr
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Select:
+    cond: Expr
+    x: Expr
+    y: Expr
+    dtype: str
+
+
+Expr = Union[Lit, Name, Load, Size, Bin, Un, Call, Cast, Select]
+Index = tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Whole:
+    buffer: str
+    index: tuple[Expr, ...] = ()
+
+
+# ---------------------------------------------------------------- statements
+
+
+@dataclass
+class Let:
+    name: str
+    expr: Expr
+
+
+@dataclass
+class Alloc:
+    name: str
+    dtype: str
+    sizes: tuple[Expr, ...]
+
+
+@dataclass
+class Alias:
+    name: str
+    buffer: str
+    sizes: tuple[Expr, ...]
+
+
+@dataclass
+class Bind:
+    name: str
+    other: str
+
+
+@dataclass
+class Put:
+    buffer: str
+    index: tuple[Expr, ...]
+    expr: Expr
+    add: bool = False
+
+
+@dataclass
+class Loop:
+    var: str
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: list[Stmt] = field(default_factory=list)
+
+
+@dataclass
+class Forever:
+    body: list[Stmt]
+
+
+@dataclass
+class Break:
+    pass
+
+
+@dataclass
+class Branch:
+    cond: Expr
+    then: list[Stmt]
+    orelse: list[Stmt] = field(default_factory=list)
+
+
+@dataclass
+class Fail:
+    """Raises `exception(message)`, or `Failure(site, *values)` where `site` is given."""
+
+    exception: str
+    message: str
+    site: int | None = None
+    values: tuple[Expr, ...] = ()
+
+
+@dataclass
+class Do:
+    function: str
+    args: tuple[Expr | Whole, ...]
+
+
+@dataclass
+class BindCall:
+    names: tuple[str, ...]
+    function: str
+    args: tuple[Expr | Whole, ...]
+
+
+@dataclass
+class Show:
+    """Texts, expressions, and buffers to print."""
+
+    parts: tuple[Any, ...]
+    sep: str = " "
+    end: str = "\n"
+
+
+@dataclass
+class Remark:
+    text: str
+
+
+@dataclass
+class Return:
+    results: tuple[Expr | Whole, ...]
+
+
+Stmt = Union[
+    Let, Alloc, Alias, Bind, Put, Loop, Forever, Break, Branch, Fail, Do, BindCall, Show,
+    Remark, Return,
+]  # fmt: skip
+
+
+@dataclass
+class Routine:
+    name: str
+    params: list[str]
+    body: list[Stmt]
+
+
+# ---------------------------------------------------------------- walking
+
+
+def parts_of(e: Expr) -> tuple[Expr, ...]:
+    if isinstance(e, Load):
+        return e.index
+    if isinstance(e, Bin):
+        return (e.left, e.right)
+    if isinstance(e, (Un, Cast)):
+        return (e.x,)
+    if isinstance(e, Call):
+        return e.args
+    if isinstance(e, Select):
+        return (e.cond, e.x, e.y)
+    return ()
+
+
+def walk_expr(e: Expr) -> Iterator[Expr]:
+    yield e
+    for part in parts_of(e):
+        yield from walk_expr(part)
+
+
+def map_expr(e: Expr, f: Callable[[Expr], Expr | None]) -> Expr:
+    """`e` with each part that `f` maps to something replaced by it, outermost first."""
+    new = f(e)
+    if new is not None:
+        return new
+    if isinstance(e, Load):
+        return replace(e, index=tuple(map_expr(i, f) for i in e.index))
+    if isinstance(e, Bin):
+        return replace(e, left=map_expr(e.left, f), right=map_expr(e.right, f))
+    if isinstance(e, (Un, Cast)):
+        return replace(e, x=map_expr(e.x, f))
+    if isinstance(e, Call):
+        return replace(e, args=tuple(map_expr(a, f) for a in e.args))
+    if isinstance(e, Select):
+        return replace(
+            e, cond=map_expr(e.cond, f), x=map_expr(e.x, f), y=map_expr(e.y, f)
+        )
+    return e
+
+
+def blocks_of(stmt: Stmt) -> tuple[list[Stmt], ...]:
+    if isinstance(stmt, (Loop, Forever)):
+        return (stmt.body,)
+    if isinstance(stmt, Branch):
+        return (stmt.then, stmt.orelse)
+    return ()
+
+
+def exprs_of(stmt: Stmt) -> tuple[Any, ...]:
+    """The expressions and Wholes a statement itself reads, nested blocks not counted."""
+    if isinstance(stmt, Let):
+        return (stmt.expr,)
+    if isinstance(stmt, (Alloc, Alias)):
+        return stmt.sizes
+    if isinstance(stmt, Put):
+        return (*stmt.index, stmt.expr)
+    if isinstance(stmt, Loop):
+        return (stmt.start, stmt.stop, stmt.step)
+    if isinstance(stmt, Branch):
+        return (stmt.cond,)
+    if isinstance(stmt, Fail):
+        return stmt.values
+    if isinstance(stmt, (Do, BindCall)):
+        return stmt.args
+    if isinstance(stmt, Show):
+        return tuple(p for p in stmt.parts if not isinstance(p, str))
+    if isinstance(stmt, Return):
+        return stmt.results
+    return ()
+
+
+def walk(body: list[Stmt]) -> Iterator[Stmt]:
+    for stmt in body:
+        yield stmt
+        for block in blocks_of(stmt):
+            yield from walk(block)
+
+
+# ---------------------------------------------------------------- making integers
+
+ZERO = Lit(0, "int64")
+ONE = Lit(1, "int64")
+TRUE = Lit(True, "bool")
+
+
+def lit(value: Any, dtype: str = "int64") -> Lit:
+    return Lit(value, dtype)
+
+
+def is_lit(e: Any, value: Any) -> bool:
+    return isinstance(e, Lit) and e.value == value
+
+
+def is_simple(e: Expr) -> bool:
+    """Costs nothing to write down twice."""
+    return isinstance(e, (Lit, Name, Size))
+
+
+def add(a: Expr, b: Expr) -> Expr:
+    """a + b of int64, folded where it can be."""
+    if isinstance(a, Lit) and isinstance(b, Lit):
+        return lit(a.value + b.value)
+    if is_lit(a, 0):
+        return b
+    if isinstance(b, Lit):
+        if b.value == 0:
+            return a
+        if isinstance(a, Bin) and a.op in "+-" and isinstance(a.right, Lit):
+            k = a.right.value if a.op == "+" else -a.right.value
+            return add(a.left, lit(k + b.value))
+        if b.value < 0:
+            return Bin("-", a, lit(-b.value), "int64")
+    return Bin("+", a, b, "int64")
+
+
+def sub(a: Expr, b: Expr) -> Expr:
+    if isinstance(b, Lit):
+        return add(a, lit(-b.value))
+    if a == b:
+        return ZERO
+    return Bin("-", a, b, "int64")
+
+
+def mul(a: Expr, b: Expr) -> Expr:
+    if isinstance(a, Lit) and isinstance(b, Lit):
+        return lit(a.value * b.value)
+    for x, y in ((a, b), (b, a)):
+        if is_lit(x, 0):
+            return ZERO
+        if is_lit(x, 1):
+            return y
+        if is_lit(x, -1):
+            return Un("-", y, "int64")
+    return Bin("*", a, b, "int64")
+
+
+def product(sizes: tuple[Expr, ...]) -> Expr:
+    out: Expr = ONE
+    for size in sizes:
+        out = mul(out, size)
+    return out
+
+
+def compare(op: str, a: Expr, b: Expr) -> Expr:
+    if isinstance(a, Lit) and isinstance(b, Lit):
+        x, y = a.value, b.value
+        results = {
+            "==": x == y, "!=": x != y, "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y,
+        }  # fmt: skip
+        return lit(results[op], "bool")
+    if a == b and op in ("==", "<=", ">=") and a.dtype == "int64":
+        return TRUE
+    if a == b and op in ("!=", "<", ">") and a.dtype == "int64":
+        return lit(False, "bool")
+    return Bin(op, a, b, "bool")
+
+
+def either(a: Expr, b: Expr) -> Expr:
+    if is_lit(a, True) or is_lit(b, True):
+        return TRUE
+    if isinstance(a, Lit):
+        return b
+    if isinstance(b, Lit):
+        return a
+    return Bin("or", a, b, "bool")
+
+
+def select(cond: Expr, x: Expr, y: Expr) -> Expr:
+    if isinstance(cond, Lit):
+        return x if cond.value else y
+    if x == y:
+        return x
+    return Select(cond, x, y, x.dtype)

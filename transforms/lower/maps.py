@@ -1,0 +1,34 @@
+"""Elementwise operations on whole operands: broadcast, then one element at a time."""
+
+from __future__ import annotations
+
+from .. import ir
+from ..rules.promote import compute_dtype
+from . import loop_ir as L
+from .broadcast import meet, project, same_shape
+from .context import Context
+from .elementwise import cost_of, element
+from .values import Emitter, Value
+
+
+def elementwise(cx: Context, stmt: ir.Assign) -> Value:
+    op, target = stmt.op, stmt.target
+    types = [a.type for a in op.args]
+    if op.name in ("cast", "copy", "conjugate", "real"):
+        compute = target.type.dtype
+    else:
+        compute = compute_dtype(op.name, types)
+    scalar = target.type.ndim == 0
+    values = [cx.value(a) if scalar else cx.ready(a) for a in op.args]
+    sizes, dims = meet(cx.em, cx.facts, values, cx.where())
+    # An operand that is broadcast is read often: what is not a mere load is computed first.
+    values = [v if same_shape(cx.facts, v, sizes, dims) else cx.cheap(v) for v in values]
+    result = target.type.dtype
+
+    def at(em: Emitter, index: L.Index) -> L.Expr:
+        args = [v.at(em, project(cx.facts, v, sizes, dims, index)) for v in values]
+        return element(em, op.name, args, compute, result, op.attrs)
+
+    reads = frozenset().union(*(v.reads for v in values)) if values else frozenset()
+    cost = sum(v.cost for v in values) + cost_of(op.name)
+    return Value(result, sizes, dims, at, reads, cost)

@@ -1,0 +1,117 @@
+"""Stores: writing a value into a region of an array, in place.
+
+NumPy computes the right-hand side before it writes; a nest that reads the array it writes to
+is right only if every element is read where it is written, so all else is computed first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .. import ir
+from . import loop_ir as L
+from .broadcast import MESSAGE, is_one, project, same_shape
+from .context import Context
+from .elementwise import cast
+from .values import Value, put
+from .views import follow
+
+
+def store(cx: Context, stmt: ir.Store) -> None:
+    base = cx.value(stmt.array)
+    assert base.memory is not None and stmt.array.name not in cx.env, stmt.array
+    v = cx.ready(stmt.value)
+    if v.add_into is not None:
+        _accumulate(cx, base, v)
+        return
+    region = follow(cx, base, stmt.path, _positions(stmt))
+    v = _fitting(cx, v, region)
+    if not same_shape(cx.facts, v, region.sizes, region.dims):
+        v = cx.cheap(v)
+    fancy = any(
+        item[0] in ("array", "mask") for step in stmt.path if step[0] == "index" for item in step[1]
+    )
+    if fancy and _shares(cx, v, base):
+        v = cx.copied(v)
+    mark = len(cx.em.out)
+    if not _write(cx, region, v, base, stmt.add):
+        del cx.em.out[mark:]
+        _write(cx, region, cx.copied(v), base, stmt.add)
+
+
+def _positions(stmt: ir.Store) -> tuple[ir.Operand, ...]:
+    """Positions in a path count as in `update`: the array, the value, then the operands."""
+    return (stmt.array, stmt.value, *stmt.operands)
+
+
+def _accumulate(cx: Context, base: Value, v: Value) -> None:
+    assert v.add_into is not None
+    if base.is_buffer:
+        v.add_into(replace(base, sizes=v.sizes, dims=v.dims))
+        return
+    total = cx.allocate(cx.em.fresh("t"), v.dtype, v.sizes, v.dims)
+    with cx.em.nest(total.sizes) as index:
+        put(cx.em, total, index, L.Lit(0, v.dtype))
+    v.add_into(total)
+    with cx.em.nest(base.sizes) as index:
+        put(cx.em, base, index, cast(total.at(cx.em, index), base.dtype), add=True)
+
+
+def _fitting(cx: Context, v: Value, region: Value) -> Value:
+    """`v` as it is broadcast into the region; leading axes of size 1 may be too many."""
+    if v.ndim > region.ndim:
+        lead = v.ndim - region.ndim
+        for k in range(lead):
+            bad = L.compare("!=", v.sizes[k], L.ONE)
+            if not is_one(cx.facts, v.dims[k]):
+                cx.em.check(bad, "ValueError", "could not broadcast input array" + cx.where())
+        at = v.at
+        v = replace(
+            v,
+            sizes=v.sizes[lead:],
+            dims=v.dims[lead:],
+            at=lambda em, index: at(em, (L.ZERO,) * lead + index),
+            memory=None,
+        )
+    lead = region.ndim - v.ndim
+    for k in range(v.ndim):
+        have, want = v.dims[k], region.dims[lead + k]
+        n, m = v.sizes[k], region.sizes[lead + k]
+        if is_one(cx.facts, have) or cx.facts.known_equal(have, want) or n == m:
+            continue
+        clash = L.Bin("and", L.compare("!=", n, m), L.compare("!=", n, L.ONE), "bool")
+        cx.em.check(clash, "ValueError", MESSAGE + cx.where())
+    return v
+
+
+def _shares(cx: Context, v: Value, base: Value) -> bool:
+    """Whether computing `v` may read the memory of `base`."""
+    assert base.memory is not None
+    name = base.memory.name
+    if v.memory is not None and cx.em.root(v.memory.name) == cx.em.root(name):
+        return True
+    return bool(v.reads & base.reads)
+
+
+def _write(cx: Context, region: Value, v: Value, base: Value, add: bool) -> bool:
+    """Writes the nest; False if it reads elements of `base` that it writes elsewhere."""
+    em = cx.em
+    mark = len(em.out)
+    with em.nest(region.sizes) as index:
+        place = region.at(em, index)
+        assert isinstance(place, L.Load)
+        e = v.at(em, project(cx.facts, v, region.sizes, region.dims, index))
+        em.add(L.Put(place.buffer, place.index, cast(e, base.dtype), add))
+    if not region.sizes:
+        # A single element: all of the value is read before it is written.
+        return True
+    if not _shares(cx, v, base):
+        return True
+    root = em.root(place.buffer)
+    for stmt in L.walk(em.out[mark:]):
+        for top in L.exprs_of(stmt):
+            for part in L.walk_expr(top):
+                if isinstance(part, L.Load) and em.root(part.buffer) == root:
+                    if (part.buffer, part.index) != (place.buffer, place.index):
+                        return False
+    return True

@@ -1,0 +1,40 @@
+"""How a kernel's parameters are found, and what its specialisation assumed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .ir import Type
+from .structure import Path, Spec
+
+
+@dataclass(frozen=True)
+class Param:
+    """One parameter of the kernel: where its value comes from, and what it must be."""
+
+    name: str
+    path: Path
+    spec: Spec
+    type: Type
+
+
+@dataclass(frozen=True)
+class ObjectGuard:
+    """What the specialisation assumed of something reached by `path`: `kind` is "is"
+    (identity), "equals" (a plain value), "type", "length" or "keys"."""
+
+    path: Path
+    kind: str
+    expected: Any
+
+    def holds(self, value: Any) -> bool:
+        if self.kind == "is":
+            return value is self.expected
+        if self.kind == "type":
+            return type(value) is self.expected
+        if self.kind == "length":
+            return len(value) == self.expected
+        if self.kind == "keys":
+            return tuple(value) == self.expected
+        return type(value) is type(self.expected) and value == self.expected

@@ -1,0 +1,154 @@
+"""Reads a function's source: its syntax tree, exact positions, and comments.
+
+libcst parses the function's own text, so that comments and white space are known exactly;
+the tree the compiler walks is Python's own `ast` over the whole file, so that every node
+carries the user's line and column.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import SourceError
+from .ir import Span
+
+NOT_AVAILABLE = "source not available; save to a file or use IPython"
+
+
+@dataclass
+class Source:
+    """The text of one function.  `first` and `last` are its lines in `file`."""
+
+    file: str
+    lines: list[str]
+    node: ast.FunctionDef | ast.Lambda
+    first: int
+    last: int
+    comments: dict[int, tuple[int, str]] = field(default_factory=dict)  # line -> column, text
+
+    def line(self, number: int) -> str:
+        return self.lines[number - 1].rstrip("\n") if 0 < number <= len(self.lines) else ""
+
+    def span(self, node: ast.AST) -> Span:
+        line, end = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
+        col = self._chars(line, node.col_offset)  # type: ignore[attr-defined]
+        end_col = self._chars(end, node.end_col_offset or 0)  # type: ignore[attr-defined]
+        return Span(self.file, line, col, end, end_col)
+
+    def _chars(self, line: int, offset: int) -> int:
+        # ast counts UTF-8 bytes; people count characters.
+        text = self.line(line)
+        return offset if text.isascii() else len(text.encode()[:offset].decode(errors="replace"))
+
+    def text(self, span: Span) -> str:
+        """The user's own text of a span; its later lines keep their indentation."""
+        if span.line == span.end_line:
+            return self.line(span.line)[span.col : span.end_col]
+        middle = [self.line(n) for n in range(span.line + 1, span.end_line)]
+        return "\n".join(
+            [self.line(span.line)[span.col :], *middle, self.line(span.end_line)[: span.end_col]]
+        )
+
+    def comments_above(self, line: int) -> list[str]:
+        """The whole-line comments directly above a statement."""
+        found: list[str] = []
+        line -= 1
+        while line in self.comments and not self.line(line)[: self.comments[line][0]].strip():
+            found.append(self.comments[line][1])
+            line -= 1
+        return found[::-1]
+
+    def trailing_comment(self, line: int) -> str:
+        column, text = self.comments.get(line, (0, ""))
+        return text if text and self.line(line)[:column].strip() else ""
+
+
+def read(function: Any) -> Source:
+    """The source of a Python function, or a SourceError that says why there is none."""
+    try:
+        lines, _ = inspect.findsource(function)
+        file = inspect.getsourcefile(function) or function.__code__.co_filename
+    except (OSError, TypeError, IndexError):
+        name = getattr(function, "__qualname__", repr(function))
+        raise SourceError(f"{name}: {NOT_AVAILABLE}") from None
+    node = _find(function, _parse(file, "".join(lines)))
+    if node is None:
+        raise SourceError(
+            f"{function.__qualname__}: its source in {file} has changed since it was loaded",
+            advice="reload the module, or restart Python",
+        )
+    first = min([d.lineno for d in getattr(node, "decorator_list", ())] + [node.lineno])
+    last = node.end_lineno or node.lineno
+    source = Source(file, lines, node, first, last)
+    source.comments = _comments(lines[first - 1 : last], first)
+    return source
+
+
+@functools.lru_cache(maxsize=32)
+def _parse(file: str, text: str) -> ast.Module:
+    try:
+        return ast.parse(text, file)
+    except SyntaxError as error:
+        raise SourceError(f"{file}: {NOT_AVAILABLE} ({error.msg})") from None
+
+
+def _find(function: Any, tree: ast.Module) -> ast.FunctionDef | ast.Lambda | None:
+    """The node a code object was compiled from."""
+    code: types.CodeType = function.__code__
+    wanted = (ast.Lambda,) if code.co_name == "<lambda>" else (ast.FunctionDef, ast.AsyncFunctionDef)
+    found: list[Any] = []
+    for node in ast.walk(tree):
+        if not isinstance(node, wanted) or getattr(node, "name", code.co_name) != code.co_name:
+            continue
+        first = min([d.lineno for d in getattr(node, "decorator_list", ())] + [node.lineno])
+        if first <= code.co_firstlineno <= node.lineno:
+            found.append(node)
+    if len(found) > 1:
+        same = [n for n in found if isinstance(n, ast.Lambda) and _same_code(n, code)]
+        found = same or found
+    return found[0] if found else None
+
+
+def _same_code(node: ast.Lambda, code: types.CodeType) -> bool:
+    module = ast.fix_missing_locations(ast.Expression(node))
+    inner = next(
+        c for c in compile(module, "<lambda>", "eval").co_consts if isinstance(c, types.CodeType)
+    )
+    return (
+        inner.co_varnames == code.co_varnames
+        and inner.co_consts == code.co_consts
+        and len(inner.co_code) == len(code.co_code)
+        and set(inner.co_names) <= set(code.co_names) | set(code.co_freevars)
+    )
+
+
+def _comments(lines: list[str], first: int) -> dict[int, tuple[int, str]]:
+    """Every comment of the function, by line: its column and text."""
+    import libcst
+    from libcst.metadata import MetadataWrapper, PositionProvider
+
+    text = "".join(lines)
+    if "#" not in text:
+        return {}
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    try:
+        module = libcst.parse_module(textwrap.dedent(text))
+    except libcst.ParserSyntaxError:
+        return {}  # a fragment of a larger expression, such as a lambda in a call
+    comments: dict[int, tuple[int, str]] = {}
+
+    class Collect(libcst.CSTVisitor):
+        METADATA_DEPENDENCIES = (PositionProvider,)
+
+        def visit_Comment(self, node: libcst.Comment) -> None:
+            start = self.get_metadata(PositionProvider, node).start
+            comments[first + start.line - 1] = (start.column + indent, node.value)
+
+    MetadataWrapper(module, unsafe_skip_copy=True).visit(Collect())
+    return comments

@@ -1,0 +1,421 @@
+"""Reverse mode: a function becomes its vector-Jacobian product.
+
+The forward part is the function's own body, unchanged but for `Save`s and recorded trip
+counts.  The adjoint sweep follows: every block backwards, every loop mirrored, every active
+operation by its rule's pullback.  All of it is in value form again, so that the result can
+be differentiated like any other function:
+
+- a `restore` in the primal becomes a `Save` of its adjoint in the mirrored loop, and the
+  `Save` it belongs to becomes a `restore` of that;
+- the mirror of a mirrored loop runs forward again.
+
+A slot has one `Save` and one `restore`; the two stand in loop nests of the same trip counts
+that run in opposite directions.
+
+Statements of the sweep carry the origin of the primal statement they belong to, with
+`Origin.sweep` counted up; `notes["sweeps"]` is the number of sweeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .activity import Activity, differentiable
+from .adjoints import Adjoints, Bars, LoopBars, bar_type
+from .build import Builder, NameSupply
+from .dims import Dim, Facts
+from .errors import TypeError_, UnsupportedError
+from .ir import (
+    Array,
+    Assign,
+    Block,
+    Carried,
+    Const,
+    For,
+    Function,
+    If,
+    Module,
+    Op,
+    Operand,
+    Origin,
+    Phi,
+    Save,
+    Scalar,
+    Slot,
+    Stmt,
+    Var,
+    While,
+    blocks_of,
+    inner_targets_of,
+    is_float,
+    operands_of,
+    targets_of,
+    walk,
+)
+from .loops import detach_tests, int_const, trip_count
+from .rules.registry import RULES
+from .scopes import Scope, Scopes, names_of
+
+
+def reverse(
+    module: Module, wrt: tuple[str, ...], result: int = 0, facts: Facts | None = None
+) -> Module:
+    """The module of `<name>_vjp`: the primal's parameters and the seed `out_bar` in; the
+    primal's results and the adjoint of each parameter in `wrt` out."""
+    main = module.main
+    params = {p.name: p for p in main.params}
+    for name in wrt:
+        if not is_float(params[name].type):
+            raise TypeError_(f"{name} is {params[name].type.dtype}; a gradient needs floats")
+    main, active = detach_tests(main, wrt, main.results[result])
+    vjp = _Reverser(main, active, facts or Facts()).run(wrt, result)
+    return module.with_main(vjp)
+
+
+@dataclass
+class _Mirror:
+    """The mirrored block under construction for one forward scope."""
+
+    head: Block = field(default_factory=list)
+    restored: dict[str, Operand] = field(default_factory=dict)
+
+
+class _Reverser:
+    def __init__(self, function: Function, active: Activity, facts: Facts) -> None:
+        self.function = function
+        self.active = active
+        self.scopes = Scopes(function)
+        self.names = NameSupply(names_of(function))
+        self.sweep = function.notes.get("sweeps", 0) + 1
+        self.b = Builder(self.names, facts)
+        self.b.checks = False
+        self.adjoints = Adjoints(self.b, self.scopes, self.need)
+        self.mirrors: dict[Scope, _Mirror] = {}
+        # What the forward part gains, by the value saved or the loop concerned.
+        self.saves: dict[str, Save] = {}
+        self.trips: dict[int, Var] = {}
+        self.labels: dict[int, str] = {}
+        self.bar_slots: dict[str, Slot] = {}
+
+    def run(self, wrt: tuple[str, ...], result: int) -> Function:
+        f = self.function
+        out = f.results[result]
+        seed = Var(self.names.fresh("out_bar"), bar_type(out.type), "out_bar")
+        bars = Bars()
+        if out in self.active:
+            assert isinstance(out, Var)
+            bars.values[out.name] = seed
+        self.walk(f.body, bars)
+        grads = []
+        for p in (p for n in wrt for p in f.params if p.name == n):
+            bar = bars.pop(p)
+            grads.append(self.adjoints.zeros(p) if bar is None else bar)
+        used = _used(self.b.block, grads)
+        sweep = self.prune(self.b.block, used)
+        body = [*self.forward(f.body), *sweep]
+        return replace(
+            f,
+            name=f"{f.name}_vjp",
+            params=[*f.params, seed],
+            body=body,
+            results=[*f.results, *grads],
+            notes={**f.notes, "sweeps": self.sweep},
+        )
+
+    # ---- forward values in the sweep
+
+    def need(self, x: Operand) -> Operand:
+        """A forward value at the present point of the sweep: itself where it is in scope,
+        otherwise restored at the head of the mirrored block."""
+        if isinstance(x, Const):
+            return x
+        home = self.scopes.home[x.name]
+        if home is self.scopes.top:
+            return x
+        mirror = self.mirrors[home]
+        if x.name not in mirror.restored:
+            binder = self.scopes.binder[x.name]
+            hint = f"{x.user or x.name}_L{binder.origin.stmt.line}" if binder.origin else ""
+            slot = Slot(self.names.fresh(hint or f"{x.name}_saved"), x.type)
+            self.saves[x.name] = Save(slot, x, binder.origin)
+            target = Var(self.names.fresh(x.user or x.name), x.type, x.user)
+            mirror.restored[x.name] = target
+            op = Op("restore", (), {"slot": slot})
+            mirror.head.append(Assign(target, op, self.origin(binder)))
+        return mirror.restored[x.name]
+
+    def origin(self, stmt: Stmt) -> Origin | None:
+        return stmt.origin and replace(stmt.origin, sweep=self.sweep)
+
+    @contextmanager
+    def mirroring(self, scope: Scope) -> Iterator[_Mirror]:
+        """Emits the mirror of a forward scope; its block is `mirror.head` afterwards."""
+        mirror = self.mirrors[scope] = _Mirror()
+        body: Block = []
+        with self.b.into(body):
+            yield mirror
+        mirror.head += body
+        del self.mirrors[scope]
+
+    # ---- statements, backwards
+
+    def walk(self, block: Block, bars: Bars) -> None:
+        for stmt in reversed(block):
+            with self.b.at(self.origin(stmt)):
+                if isinstance(stmt, Assign):
+                    self.assign(stmt, bars)
+                elif isinstance(stmt, Save):
+                    self.save(stmt, bars)
+                elif isinstance(stmt, If):
+                    self.branch(stmt, bars)
+                elif isinstance(stmt, (For, While)):
+                    self.loop(stmt, bars)
+
+    def seed(self, bars: Bars, x: Operand, g: Operand | None) -> None:
+        """Adds `g` to the adjoint of `x` if it has one."""
+        if g is not None and x in self.active:
+            assert isinstance(x, Var)
+            self.adjoints.add(bars, x, g)
+
+    def assign(self, stmt: Assign, bars: Bars) -> None:
+        out, op = stmt.target, stmt.op
+        if op.name == "restore" and op.attrs["slot"].name in self.active.slots:
+            g = bars.pop(out)
+            g = self.adjoints.zeros(out) if g is None else g
+            self.b.block.append(Save(self.bar_slot(op.attrs["slot"]), g, self.b.origin))
+            return
+        g = bars.pop(out)
+        wanted = tuple(i for i in differentiable(op) if op.args[i] in self.active)
+        if g is None or not wanted:
+            return
+        pullback = RULES[op.name].pullback
+        if pullback is None:
+            span = stmt.origin and stmt.origin.span
+            raise UnsupportedError(f"the derivative of {op.name} is not known", span=span)
+        b, mark = self.b, len(self.b.block)
+        b.hint = f"{out.user or out.name}_bar"
+        args = tuple(b.sym(self.need(a)) for a in op.args)
+        parts = pullback(b, b.sym(g), b.sym(self.need(out)), args, op.attrs, wanted)
+        for i in wanted:
+            x = op.args[i]
+            if parts.get(i) is not None:
+                assert isinstance(x, Var)
+                self.adjoints.add(bars, x, parts[i], mark)
+
+    def save(self, stmt: Save, bars: Bars) -> None:
+        if stmt.slot.name in self.active.slots:
+            assert isinstance(stmt.value, Var)
+            bar = self.adjoints.bar_var(stmt.value)
+            op = Op("restore", (), {"slot": self.bar_slot(stmt.slot)})
+            self.b.block.append(Assign(bar, op, self.b.origin))
+            self.seed(bars, stmt.value, bar)
+
+    def bar_slot(self, slot: Slot) -> Slot:
+        if slot.name not in self.bar_slots:
+            name = self.names.fresh(f"{slot.name}_bar")
+            self.bar_slots[slot.name] = Slot(name, bar_type(slot.type))
+        return self.bar_slots[slot.name]
+
+    # ---- branches
+
+    def branch(self, stmt: If, bars: Bars) -> None:
+        seeds = [(phi, bars.pop(phi.target)) for phi in stmt.phis]
+        if all(g is None for _, g in seeds) and not self.pinned(stmt):
+            return
+        cond = self.need(stmt.cond)
+        outcomes: list[tuple[Block, Bars]] = []
+        for side in ("then", "orelse"):
+            inner = bars.branch()
+            with self.mirroring(self.scopes.inner(stmt, side)) as mirror:
+                for phi, g in seeds:
+                    self.seed(inner, phi.then_value if side == "then" else phi.else_value, g)
+                self.walk(getattr(stmt, side), inner)
+            outcomes.append((mirror.head, inner))
+        (then, then_bars), (orelse, else_bars) = outcomes
+        phis = []
+        for name in dict.fromkeys([*then_bars.values, *else_bars.values]):
+            v = self.scopes.var[name]
+            values = [inner.values.get(name) for _, inner in outcomes]
+            if values[0] != values[1]:
+                before = bars.get(v, self.scopes.home[name])
+                phis.append(self.join(v, before, values, (then, orelse)))
+                bars.values[name] = phis[-1].target
+            elif values[0] is not None:
+                bars.values[name] = values[0]
+        if then or orelse or phis:
+            self.b.block.append(If(cond, then, orelse, phis, self.b.origin))
+
+    def join(
+        self,
+        v: Var,
+        before: Operand | None,
+        values: list[Operand | None],
+        blocks: tuple[Block, Block],
+    ) -> Phi:
+        """One adjoint from both branches; a branch without one has the adjoint from before."""
+        chosen: list[Operand] = []
+        for value, block in zip(values, blocks):
+            value = before if value is None else value
+            with self.b.into(block):
+                chosen.append(self.adjoints.zeros(v) if value is None else value)
+        return Phi(self.adjoints.bar_var(v), *chosen)
+
+    # ---- loops
+
+    def loop(self, stmt: For | While, bars: Bars) -> None:
+        seeds = [(c, bars.pop(c.result)) for c in stmt.carried]
+        if all(g is None for _, g in seeds) and not self.pinned(stmt):
+            return
+        live = [(c, g) for c, g in seeds if g is not None or c.phi in self.active]
+        scope = self.scopes.inner(stmt)
+        inner = Bars(LoopBars(scope, self.adjoints))
+        assert inner.loop is not None
+        mirrored = self.mirrored(stmt)
+        with self.mirroring(scope) as mirror:
+            if isinstance(stmt, For):
+                mirror.restored[stmt.index.name] = mirrored.index
+            phis = [self.carried_bar(c, c.phi) for c, _ in live]
+            for (c, _), phi in zip(live, phis):
+                self.seed(inner, c.next, phi)
+            self.walk(stmt.body, inner)
+            if isinstance(stmt, While):
+                self.walk(stmt.test, inner)
+            nexts = [inner.pop(c.phi) for c, _ in live]
+            nexts = [
+                self.adjoints.zeros(c.phi) if n is None else n for (c, _), n in zip(live, nexts)
+            ]
+        mirrored.body = mirror.head
+        for (c, g), phi, after in zip(live, phis, nexts):
+            init = self.adjoints.zeros(c.result) if g is None else g
+            result = self.carried_bar(c, c.result)
+            mirrored.carried.append(Carried(phi, init, after, result))
+        for v, phi in inner.loop.entered.values():
+            before = bars.get(v, self.scopes.home[v.name])
+            init = self.adjoints.zeros(v) if before is None else before
+            after = inner.values.get(v.name, phi)
+            mirrored.carried.append(Carried(phi, init, after, self.adjoints.bar_var(v)))
+        self.b.block.append(mirrored)
+        for v, phi in inner.loop.entered.values():
+            done = next(c for c in mirrored.carried if c.phi is phi)
+            bars.values[v.name] = done.result
+        for (c, _), done in zip(live, mirrored.carried):
+            self.seed(bars, c.init, done.result)
+
+    def mirrored(self, stmt: For | While) -> For:
+        """The mirror of a loop, still empty: the same iterations in the opposite order."""
+        label = stmt.label or self.labels.setdefault(id(stmt), self.names.fresh("loop"))
+        common: dict[str, Any] = {
+            "body": [],
+            "label": self.names.fresh(f"{label}_bar"),
+            "mirror": label,
+            "origin": self.b.origin,
+        }
+        if isinstance(stmt, While):
+            count = self.need(self.trips_of(stmt))
+            index = self.int_var("k")
+            zero, one = int_const(0), int_const(1)
+            return For(index, zero, count, one, count=count, reverse=True, **common)
+        index = Var(self.names.fresh(stmt.index.user or stmt.index.name), stmt.index.type)
+        index = replace(index, user=stmt.index.user)
+        start, stop, step = (self.need(x) for x in (stmt.start, stmt.stop, stmt.step))
+        count = None if stmt.count is None else self.need(stmt.count)
+        if stmt.until is not None:
+            trips = self.need(self.trips_of(stmt))
+            if stmt.reverse:  # it began at the end: the mirror begins where it stopped
+                b = self.b
+                total = count or trip_count(b, start, stop, step)
+                start = (b.sym(start) + (b.sym(total) - trips) * step).operand
+            count = trips
+        return For(index, start, stop, step, count=count, reverse=not stmt.reverse, **common)
+
+    def carried_bar(self, c: Carried, v: Var) -> Var:
+        """A phi or result for the adjoint of a carried value, whose shape may change."""
+        bar = self.adjoints.bar_var(v, bar_type(c.phi.type))
+        if isinstance(bar.type, Array):
+            shapes = {x.type.shape for x in (c.phi, c.init, c.next, c.result)}
+            if len(shapes) > 1:
+                own = tuple(Dim.of(f"{bar.name}.{i}") for i in range(bar.type.ndim))
+                bar = replace(bar, type=replace(bar.type, shape=own))
+        return bar
+
+    def trips_of(self, stmt: For | While) -> Var:
+        if stmt.trips is not None:
+            return stmt.trips
+        if id(stmt) not in self.trips:
+            line = f"_L{stmt.origin.stmt.line}" if stmt.origin else ""
+            v = self.trips[id(stmt)] = self.int_var(f"trips{line}")
+            self.scopes.add(v, self.scopes.holder(stmt), stmt)
+        return self.trips[id(stmt)]
+
+    def int_var(self, hint: str) -> Var:
+        name = self.names.fresh(hint)
+        return Var(name, Scalar("int64", value=Dim.of(name)))
+
+    def pinned(self, stmt: Stmt) -> bool:
+        """Whether a statement holds active slots, whose adjoints pair up across the sweep."""
+        for s in walk([stmt]):
+            if isinstance(s, Save) and s.slot.name in self.active.slots:
+                return True
+            if isinstance(s, Assign) and s.op.name == "restore":
+                if s.op.attrs["slot"].name in self.active.slots:
+                    return True
+        return False
+
+    def prune(self, block: Block, used: set[str]) -> Block:
+        """Drops restored values that no pullback read, and their saves."""
+        kept: Block = []
+        for stmt in block:
+            if isinstance(stmt, Assign) and stmt.op.name == "restore":
+                slot = stmt.op.attrs["slot"]
+                saved = [k for k, save in self.saves.items() if save.slot is slot]
+                if saved and stmt.target.name not in used:
+                    del self.saves[saved[0]]
+                    continue
+            elif isinstance(stmt, If):
+                stmt.then, stmt.orelse = (self.prune(x, used) for x in blocks_of(stmt))
+            elif isinstance(stmt, For):
+                stmt.body = self.prune(stmt.body, used)
+            kept.append(stmt)
+        return kept
+
+    # ---- the forward part
+
+    def forward(self, block: Block) -> Block:
+        """A copy of a forward block with its saves, trip counts and labels."""
+        out: Block = []
+        for stmt in block:
+            out.append(self.rebuild(stmt))
+            for v in targets_of(out[-1]):
+                if v.name in self.saves and v.name not in self.scopes.tested:
+                    out.append(self.saves[v.name])
+        return out
+
+    def rebuild(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, If):
+            return replace(stmt, then=self.forward(stmt.then), orelse=self.forward(stmt.orelse))
+        if not isinstance(stmt, (For, While)):
+            return stmt
+        heads = list(inner_targets_of(stmt))
+        if isinstance(stmt, While):
+            # The test runs once more than the body, so its values are saved in the body.
+            heads += [v for s in stmt.test for v in targets_of(s)]
+        head: Block = [self.saves[v.name] for v in heads if v.name in self.saves]
+        new = replace(
+            stmt,
+            body=head + self.forward(stmt.body),
+            label=stmt.label or self.labels.get(id(stmt), ""),
+            trips=stmt.trips or self.trips.get(id(stmt)),
+        )
+        if isinstance(new, While):
+            new.test = self.forward(new.test)
+        return new
+
+
+
+def _used(block: Block, results: list[Operand]) -> set[str]:
+    """The names that are read."""
+    operands = [*results, *(x for stmt in walk(block) for x in operands_of(stmt))]
+    return {x.name for x in operands if isinstance(x, Var)}

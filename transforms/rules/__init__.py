@@ -1,0 +1,27 @@
+"""The rules: what each operation means, and what users write for it.
+
+A rule is found by its NumPy path; importing the package fills the two tables."""
+
+from . import (
+    broadcast,
+    create,
+    einsum,
+    elementwise,
+    elementwise_math,
+    index,
+    join,
+    linalg,
+    lists,
+    nondiff,
+    python,
+    ranges,
+    reduce,
+    scan,
+    shape,
+    shape_surfaces,
+    special,
+    update,
+)
+from .registry import RULES, SURFACES, Accumulate, NeedStatic, Rule
+
+__all__ = ["RULES", "SURFACES", "Accumulate", "NeedStatic", "Rule"]

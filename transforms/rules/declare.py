@@ -1,0 +1,317 @@
+"""Declares elementwise operations.
+
+A rule is an ordinary function that returns the partial derivatives, in NumPy code that runs on
+numbers, on arrays and on `Sym`s; everything else is derived from it:
+
+    @elementwise("numpy.tanh", "math.tanh")
+    def tanh(x, *, out):
+        return 1.0 - out * out
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder, Sym
+from ..dims import Dim, floordiv, remainder
+from ..errors import UnsupportedError
+from ..ir import Array, Assign, Const, Scalar, Type, is_float, operands_of
+from . import signs
+from .broadcast import broadcast_shapes
+from .promote import COUNTING, is_weak, result_dtype
+from .registry import SURFACES, Rule, register, surface
+from .text import TextRule, call
+
+Partials = Callable[..., Any]
+
+
+def elementwise(
+    *paths: str,
+    text: TextRule | None = None,
+    evaluate: Callable[..., Any] | None = None,
+    singular: bool = False,
+    python: bool = False,
+    kinks: str = "",
+    doc: str = "",
+) -> Callable[[Partials], Partials]:
+    """Registers the operation named like the decorated function, and its surfaces `paths`.
+
+    `singular`: a partial may be infinite, so that products with it are strong.
+    `python`: its text on Python numbers yields a Python number, so that the result is weak.
+    `out`, if the function takes it, is the operation's result."""
+
+    def declare(partials: Partials) -> Partials:
+        name = partials.__name__
+        parameters = inspect.signature(partials).parameters.values()
+        arity = sum(p.kind is not p.KEYWORD_ONLY for p in parameters)
+        rule = Rule(
+            name,
+            "elementwise",
+            elementwise_infer(name, python),
+            evaluate=evaluate or (pythonic(name) if python else getattr(np, name)),
+            text=text or call(f"np.{name}"),
+            partials=partials,
+            pullback=_pullback(partials, singular),
+            pushforward=_pushforward(partials, singular),
+            differentiable=tuple(range(arity)),
+            singular=singular,
+            kinks=kinks,
+            doc=doc or (partials.__doc__ or "").strip(),
+        )
+        register(rule)
+        for path in paths:
+            surface(path)(ufunc_surface(name, arity, path))
+        return partials
+
+    return declare
+
+
+def pythonic(name: str) -> Callable[..., Any]:
+    """A ufunc that among Python numbers alone follows Python."""
+    function = getattr(np, name)
+
+    def evaluate(*args: Any) -> Any:
+        if all(type(a) is bool for a in args) and name in COUNTING:
+            return function(*(int(a) for a in args))
+        if name == "power" and all(type(a) is int for a in args) and args[1] < 0:
+            return function(float(args[0]), args[1])
+        return function(*args)
+
+    return evaluate
+
+
+# ---------------------------------------------------------------- types
+
+
+def elementwise_infer(name: str, python: bool) -> Callable[..., Type]:
+    value_of = _VALUES.get(name)
+
+    def infer(b: Builder, types: Sequence[Type], attrs: Any, operands: Any = None) -> Type:
+        for t in types:
+            if not isinstance(t, (Scalar, Array)):
+                raise UnsupportedError(f"{name} of {_kind(t)}", advice="take an element or a field")
+        dtype = result_dtype(name, types)
+        if any(t.ndim for t in types):
+            return Array(dtype, broadcast_shapes(b, *(t.shape for t in types)))
+        judged = types[1:] if name == "where" else types
+        weak = python and all(map(is_weak, judged))
+        return Scalar(dtype, weak, _int_value(value_of, types) if dtype == "int64" else None)
+
+    return infer
+
+
+def _kind(type_: Type) -> str:
+    return {"ListOf": "a list", "Record": "a record"}.get(type(type_).__name__, "this")
+
+
+def _int_value(value_of: Callable[..., Dim | None] | None, types: Sequence[Type]) -> Dim | None:
+    values = [t.value if isinstance(t, Scalar) else None for t in types]
+    if value_of is None or any(v is None for v in values):
+        return None
+    return value_of(*values)
+
+
+_VALUES: dict[str, Callable[..., Dim | None]] = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "negative": lambda x: -x,
+    "positive": lambda x: x,
+    "floor_divide": lambda x, y: None if y == Dim.of(0) else floordiv(x, y),
+    "remainder": lambda x, y: None if y == Dim.of(0) else remainder(x, y),
+}
+
+
+# ---------------------------------------------------------------- derivatives
+
+
+def _call_partials(partials: Partials, args: Sequence[Any], out: Any) -> tuple[Any, ...]:
+    takes_out = "out" in inspect.signature(partials).parameters
+    result = partials(*args, out=out) if takes_out else partials(*args)
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _pullback(partials: Partials, singular: bool) -> Callable[..., dict[int, Any]]:
+    def pullback(
+        b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Iterable[int]
+    ) -> dict[int, Any]:
+        g, out, args = b.sym(g), b.sym(out), [b.sym(a) for a in args]
+        active = [i for i in sorted(wanted) if is_float(args[i].type)]
+        with tidy(b) as kept:
+            slopes = _call_partials(partials, args, out)
+            bars = {i: times(b, g, slopes[i], singular) for i in active}
+            kept += bars.values()
+        return {i: bar for i, bar in bars.items() if bar is not None}
+
+    return pullback
+
+
+def _pushforward(partials: Partials, singular: bool) -> Callable[..., Any]:
+    def pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Sequence[Any], attrs: Any) -> Any:
+        out, args = b.sym(out), [b.sym(a) for a in args]
+        total = None
+        with tidy(b) as kept:
+            slopes = _call_partials(partials, args, out)
+            for dot, slope in zip(dots, slopes, strict=True):
+                term = None if dot is None else times(b, b.sym(dot), slope, singular)
+                if term is not None:
+                    total = term if total is None else total + term
+            kept.append(total)
+        return total
+
+    return pushforward
+
+
+def times(b: Builder, g: Sym, slope: Any, singular: bool = False) -> Sym | None:
+    """The product of a cotangent or tangent with a partial, written as people would; None
+    where the partial is 0."""
+    if isinstance(slope, Sym) and isinstance(slope.operand, Const):
+        slope = slope.operand.value
+    if not isinstance(slope, Sym):
+        if slope == 0:
+            return None
+        return g if slope == 1 else -g if slope == -1 else g * float(slope)
+    if singular and not signs.finite(b, slope.operand):
+        return b.emit("strong_mul", g, slope)
+    return _product(b, g, slope)
+
+
+def _product(b: Builder, g: Sym, slope: Sym) -> Sym:
+    """g * slope, with the quotients, signs and constants of the slope applied to g in turn:
+    `g / x` and not `g * (1.0 / x)`."""
+    if isinstance(slope.operand, Const):
+        value = slope.operand.value
+        return g if value == 1 else -g if value == -1 else g * slope
+    op = b.definitions.get(slope.operand.name) if _is_fresh(b, slope) else None
+    if op is not None and op.name == "divide":
+        return _product(b, g, b.sym(op.args[0])) / b.sym(op.args[1])
+    if op is not None and op.name == "negative":
+        return _product(b, -g, b.sym(op.args[0]))
+    if op is not None and op.name == "multiply" and isinstance(op.args[0], Const):
+        return _product(b, g, b.sym(op.args[0])) * b.sym(op.args[1])
+    return g * slope
+
+
+def _is_fresh(b: Builder, slope: Sym) -> bool:
+    """Whether the partial was made for this product, and so may be taken apart."""
+    name = slope.operand.name  # type: ignore[union-attr]
+    return any(isinstance(s, Assign) and s.target.name == name for s in b.block)
+
+
+class tidy:
+    """Emits into a block of its own, and keeps of it what the results in `kept` need."""
+
+    def __init__(self, b: Builder) -> None:
+        self.b = b
+        self.kept: list[Any] = []
+
+    def __enter__(self) -> list[Any]:
+        self.outer, self.b.block = self.b.block, []
+        return self.kept
+
+    def __exit__(self, kind: Any, *exc: Any) -> None:
+        scratch, self.b.block = self.b.block, self.outer
+        if kind is not None:
+            return
+        results = [k.operand for k in self.kept if isinstance(k, Sym)]
+        needed = {o.name for o in results if not isinstance(o, Const)}
+        live = []
+        for stmt in reversed(scratch):
+            if isinstance(stmt, Assign) and stmt.target.name not in needed:
+                continue
+            live.append(stmt)
+            needed |= {o.name for o in operands_of(stmt) if not isinstance(o, Const)}
+        self.b.block += reversed(live)
+
+
+def constant(value: float, like: Any) -> Any:
+    """`value` in the dtype of `like`: what keeps float32 float32 where a bool is scaled."""
+    if isinstance(like, Sym):
+        if is_weak(like.type) or like.dtype == "float64" or not is_float(like.type):
+            return value
+        return like.b.sym(np.dtype(like.dtype).type(value))
+    return np.result_type(like, 0.0).type(value) if isinstance(like, (np.ndarray, np.generic)) else value
+
+
+def static_number(x: Any) -> Any:
+    """The number behind `x` where it is known, else None."""
+    if isinstance(x, Sym):
+        return x.operand.value if isinstance(x.operand, Const) else None
+    return x if isinstance(x, (bool, int, float)) else None
+
+
+def strong_product(g: Any, p: Any) -> Any:
+    """g * p, but 0 where g is 0, for numbers, arrays and Syms."""
+    for x in (g, p):
+        if isinstance(x, Sym):
+            return x.b.emit("strong_mul", g, p)
+    with np.errstate(all="ignore"):
+        product = np.multiply(g, p)
+        return np.where(np.equal(g, 0), product.dtype.type(0), product)[()]
+
+
+# ---------------------------------------------------------------- surfaces
+
+
+def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
+    """What `numpy.exp(x)` and `math.exp(x)` build.  NumPy's functions give NumPy numbers,
+    math's take and give Python's."""
+    of_math = path.startswith("math.")
+
+    def build(b: Builder, *args: Any, **keywords: Any) -> Any:
+        refuse_keywords(path, keywords)
+        if len(args) > arity and not of_math:
+            refuse_keywords(path, {"out": args[arity]})
+        if len(args) != arity:
+            raise TypeError(f"{path.rpartition('.')[2]}() takes {arity} arguments, {len(args)} given")
+        if of_math:
+            return python_number(b.emit(name, *(python_float(b, a) for a in args)))
+        return numpy_number(b.emit(name, *(as_operand(b, a) for a in args)))
+
+    build.__name__ = name
+    build.__doc__ = f"{path} is the operation `{name}`"
+    return build
+
+
+def refuse_keywords(path: str, keywords: dict[str, Any]) -> None:
+    """Refuses keywords of NumPy's that are given and not understood here."""
+    for keyword, value in keywords.items():
+        if value is not None:
+            advice = "assign the result instead" if keyword == "out" else f"leave out {keyword}="
+            raise UnsupportedError(f"{path} with {keyword}= is not supported", advice=advice)
+
+
+def as_operand(b: Builder, value: Any) -> Sym:
+    """A number, an array, or a nested sequence of them, which becomes an array."""
+    if isinstance(value, (list, tuple)):
+        return SURFACES["numpy.array"](b, value)
+    return b.sym(value)
+
+
+def numpy_number(x: Sym) -> Sym:
+    """A Python number as the NumPy scalar that a NumPy function would give."""
+    return x.b.emit("cast", x, dtype=x.dtype) if is_weak(x.type) else x
+
+
+def python_number(x: Sym) -> Sym:
+    """The Python number that a scalar converts to."""
+    if is_weak(x.type):
+        return x
+    dtype = x.dtype if x.dtype == "bool" else "float64" if is_float(x.type) else "int64"
+    return x.b.emit("cast", x, dtype=dtype, weak=True)
+
+
+def python_float(b: Builder, value: Any) -> Sym:
+    """What `float(value)` is."""
+    x = b.sym(value)
+    if not isinstance(x.type, (Scalar, Array)) or x.ndim:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    if is_weak(x.type) and x.dtype == "float64":
+        return x
+    if isinstance(x.operand, Const):
+        return b.sym(float(x.operand.value))
+    return b.emit("cast", x, dtype="float64", weak=True)

@@ -1,0 +1,28 @@
+"""Dtypes as users write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..build import Sym
+from ..errors import UnsupportedError
+from .registry import NeedStatic
+
+SUPPORTED = (
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
+).split()
+
+
+def as_dtype(dtype: Any, default: str = "float64") -> str:
+    """The name of a dtype given as a class, a string, a dtype, or Python's float, int, bool."""
+    if dtype is None:
+        return default
+    if isinstance(dtype, Sym):
+        raise NeedStatic(dtype, "dtype")
+    found = np.dtype(dtype)
+    if found.name not in SUPPORTED or not found.isnative:
+        kind = "complex arithmetic" if found.kind == "c" else f"dtype {found}"
+        raise UnsupportedError(f"{kind} is not supported", advice="use a float, int or bool dtype")
+    return found.name

@@ -1,0 +1,219 @@
+"""Python's own functions, `math`, and conversions: what they are in terms of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from ..build import Builder, Sym
+from ..errors import UnsupportedError
+from ..ir import Array, Const, is_float
+from .declare import as_operand, numpy_number, python_float, python_number, refuse_keywords
+from .dtypes import SUPPORTED, as_dtype
+from .promote import is_weak
+from .registry import SURFACES, surface
+from .sizes import static
+
+# ---------------------------------------------------------------- conversions
+
+
+@surface("numpy.ndarray.astype")
+def build_astype(b: Builder, a: Any, dtype: Any, *args: Any, **keywords: Any) -> Sym:
+    """The order, casting, subok and copy arguments make no difference to the values."""
+    x = b.sym(a)
+    dtype = as_dtype(dtype)
+    if isinstance(x.type, Array) and x.dtype == dtype:
+        return b.emit("copy", x)
+    return b.emit("cast", x, dtype=dtype)
+
+
+def _numpy_scalar(dtype: str) -> None:
+    path = "numpy.bool_" if dtype == "bool" else f"numpy.{dtype}"
+
+    @surface(path, *{"bool": ("numpy.bool",), "float64": ("numpy.double",)}.get(dtype, ()))
+    def build(b: Builder, value: Any = 0) -> Sym:
+        x = as_operand(b, value)
+        return x if x.dtype == dtype and not is_weak(x.type) else b.emit("cast", x, dtype=dtype)
+
+
+for _dtype in SUPPORTED:
+    _numpy_scalar(_dtype)
+
+
+def _python_scalar(b: Builder, value: Any, dtype: str) -> Sym:
+    x = b.sym(value)
+    if x.ndim:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    if isinstance(x.operand, Const):
+        kind = {"float64": float, "int64": int, "bool": bool}[dtype]
+        return b.sym(kind(x.operand.value))
+    if is_weak(x.type) and x.dtype == dtype:
+        return x
+    return b.emit("cast", x, dtype=dtype, weak=True)
+
+
+@surface("builtins.float")
+def build_float(b: Builder, x: Any = 0.0) -> Sym:
+    return _python_scalar(b, x, "float64")
+
+
+@surface("builtins.int", "math.trunc")
+def build_int(b: Builder, x: Any = 0) -> Sym:
+    return _python_scalar(b, x, "int64")
+
+
+@surface("builtins.bool")
+def build_bool(b: Builder, x: Any = False) -> Sym:
+    return _python_scalar(b, x, "bool")
+
+
+# ---------------------------------------------------------------- numbers
+
+
+@surface("builtins.abs")
+def build_abs(b: Builder, x: Any) -> Sym:
+    return b.emit("absolute", x)
+
+
+@surface("builtins.pow")
+def build_pow(b: Builder, base: Any, exp: Any, mod: Any = None) -> Sym:
+    refuse_keywords("pow", {"mod": mod})
+    return b.emit("power", base, exp)
+
+
+@surface("builtins.divmod", "numpy.divmod")
+def build_divmod(b: Builder, x: Any, y: Any) -> tuple[Sym, Sym]:
+    return b.emit("floor_divide", x, y), b.emit("remainder", x, y)
+
+
+@surface("builtins.round")
+def build_python_round(b: Builder, number: Any, ndigits: Any = None) -> Sym:
+    x = b.sym(number)
+    if ndigits is not None or x.ndim:
+        rounded = build_round(b, x, 0 if ndigits is None else ndigits)
+        return python_number(rounded) if is_weak(x.type) else rounded
+    if not is_float(x.type):
+        return x
+    return b.emit("cast", b.emit("rint", x), dtype="int64", weak=True)
+
+
+@surface("numpy.round", "numpy.around", "numpy.ndarray.round")
+def build_round(b: Builder, a: Any, decimals: Any = 0, out: Any = None) -> Sym:
+    refuse_keywords("numpy.round", {"out": out})
+    x, decimals = as_operand(b, a), static(decimals, "decimals")
+    if not is_float(x.type):
+        if decimals < 0:
+            raise UnsupportedError("rounding integers to tens", advice="convert to float first")
+        return numpy_number(x)
+    if decimals == 0:
+        return b.emit("rint", x)
+    scale = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return numpy_number(b.emit("rint", x * scale) / scale)
+    return numpy_number(b.emit("rint", x / scale) * scale)
+
+
+# ---------------------------------------------------------------- several values
+
+
+def _choice(name: str, op: str) -> None:
+    @surface(f"builtins.{name}")
+    def build(b: Builder, *args: Any, **keywords: Any) -> Any:
+        refuse_keywords(name, keywords)
+        values = args
+        if len(args) == 1:
+            values = args[0]
+            if isinstance(values, Sym):
+                if values.ndim != 1:
+                    raise UnsupportedError(
+                        f"{name} of this value", advice=f"use numpy.{name}, or give {name} several numbers"
+                    )
+                return b.emit(name, values, axis=None, keepdims=False)
+        if not len(values):
+            raise ValueError(f"{name}() iterable argument is empty")
+        _refuse_arrays(b, name, values)
+        return reduce(lambda x, y: b.emit(op, x, y), [b.sym(v) for v in values])
+
+
+def _refuse_arrays(b: Builder, name: str, values: Sequence[Any]) -> None:
+    if any(b.sym(v).ndim for v in values):
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous."
+            f" Use numpy.{name}imum for arrays"
+        )
+
+
+_choice("max", "maximum")
+_choice("min", "minimum")
+
+
+@surface("builtins.sum")
+def build_sum(b: Builder, iterable: Any, start: Any = 0) -> Any:
+    if isinstance(iterable, Sym):
+        if not iterable.ndim:
+            raise TypeError("this value is not iterable")
+        axis = None if iterable.ndim == 1 else (0,)
+        total = b.emit("sum", iterable, axis=axis, keepdims=False)
+        return total if not isinstance(start, Sym) and start == 0 else start + total
+    values = [b.sym(v) for v in iterable]
+    if not isinstance(start, Sym) and start == 0 and values:
+        # 0 + x is x, except that of bools it makes a number.
+        first = values[0]
+        start = first if first.dtype != "bool" else b.sym(0) + first
+        values = values[1:]
+    return reduce(lambda x, y: x + y, values, b.sym(start))
+
+
+# ---------------------------------------------------------------- math
+
+
+@surface("math.log")
+def build_math_log(b: Builder, x: Any, base: Any = None) -> Sym:
+    top = b.emit("log", python_float(b, x))
+    if base is None:
+        return python_number(top)
+    return python_number(top / b.emit("log", python_float(b, base)))
+
+
+@surface("math.pow")
+def build_math_pow(b: Builder, x: Any, y: Any) -> Sym:
+    return b.emit("power", python_float(b, x), python_float(b, y))
+
+
+@surface("math.floor")
+def build_math_floor(b: Builder, x: Any) -> Sym:
+    return _rounded_to_int(b, "floor", x)
+
+
+@surface("math.ceil")
+def build_math_ceil(b: Builder, x: Any) -> Sym:
+    return _rounded_to_int(b, "ceil", x)
+
+
+def _rounded_to_int(b: Builder, op: str, value: Any) -> Sym:
+    x = b.sym(value)
+    if not is_float(x.type):
+        return _python_scalar(b, x, "int64")
+    return b.emit("cast", b.emit(op, python_float(b, x)), dtype="int64", weak=True)
+
+
+@surface("math.hypot")
+def build_math_hypot(b: Builder, *coordinates: Any) -> Sym:
+    values = [python_float(b, c) for c in coordinates]
+    if len(values) < 2:
+        return b.emit("absolute", values[0]) if values else b.sym(0.0)
+    return python_number(reduce(lambda x, y: b.emit("hypot", x, y), values))
+
+
+@surface("math.fsum")
+def build_fsum(b: Builder, seq: Any) -> Sym:
+    return python_float(b, SURFACES["builtins.sum"](b, seq))
+
+
+@surface("math.prod")
+def build_math_prod(b: Builder, iterable: Any, *, start: Any = 1) -> Sym:
+    if isinstance(iterable, Sym):
+        total = b.emit("prod", iterable, axis=None, keepdims=False)
+        return total if not isinstance(start, Sym) and start == 1 else start * total
+    return reduce(lambda x, y: x * y, [b.sym(v) for v in iterable], b.sym(start))

@@ -1,0 +1,72 @@
+"""Running totals along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder, Sym
+from ..errors import UnsupportedError
+from ..ir import Array, Type, is_float
+from .declare import as_operand, refuse_keywords
+from .dtypes import as_dtype
+from .reduce import total_dtype
+from .registry import Rule, register, surface
+from .sizes import axis_of, product
+from .text import method
+
+
+def _infer(b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None) -> Type:
+    return Array(total_dtype(types[0].dtype), types[0].shape)
+
+
+def _reversed(b: Builder, x: Any, axis: int) -> Sym:
+    items = [("all",)] * b.sym(x).ndim
+    items[axis] = ("slice", None, None, 1)
+    return b.emit("index", x, -1, items=tuple(items))
+
+
+def _pullback(
+    b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: dict[str, Any], wanted: Any
+) -> dict[int, Any]:
+    if 0 not in wanted or not is_float(b.sym(args[0]).type):
+        return {}
+    axis = attrs["axis"]
+    total = b.emit("cumsum", _reversed(b, g, axis), axis=axis)
+    return {0: _reversed(b, total, axis)}
+
+
+def _pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: dict[str, Any]) -> Any:
+    return None if dots[0] is None else b.emit("cumsum", dots[0], axis=attrs["axis"])
+
+
+register(
+    Rule(
+        "cumsum",
+        "scan",
+        _infer,
+        evaluate=lambda x, axis: np.cumsum(x, axis=axis),
+        text=method("cumsum"),
+        pullback=_pullback,
+        pushforward=_pushforward,
+        differentiable=(0,),
+        doc="the sum of all elements up to this one; `axis` is a non-negative int",
+    )
+)
+
+
+@surface("numpy.cumsum", "numpy.ndarray.cumsum")
+def build_cumsum(
+    b: Builder, a: Any, axis: Any = None, dtype: Any = None, out: Any = None
+) -> Sym:
+    refuse_keywords("numpy.cumsum", {"out": out})
+    x = as_operand(b, a)
+    if dtype is not None:
+        x = x.astype(as_dtype(dtype))
+    if x.ndim == 0:
+        raise UnsupportedError("numpy.cumsum of a scalar", advice="give an array")
+    if axis is None:
+        axis, x = 0, x if x.ndim == 1 else b.emit("reshape", x, product(x.shape))
+    return b.emit("cumsum", x, axis=axis_of(b, axis, x.ndim))

@@ -1,0 +1,144 @@
+"""Operations about values rather than on them: copies, sizes, record fields, slots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder, Sym
+from ..ir import Array, Record, Scalar, Type
+from ..precedence import ATOM, Text, wrap
+from .registry import Rule, register, surface
+from .sizes import known, product
+
+# ---------------------------------------------------------------- copy
+
+
+def _infer_copy(b: Builder, types: tuple[Type, ...], attrs: dict[str, Any], operands: Any) -> Type:
+    x = types[0]
+    return Array(x.dtype, x.shape) if isinstance(x, Array) else x
+
+
+def _text_copy(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
+    if isinstance(types[0], Scalar):
+        return args[0]
+    return f"{wrap(args[0], ATOM)}.copy()", ATOM
+
+
+register(
+    Rule(
+        "copy",
+        "elementwise",
+        _infer_copy,
+        evaluate=lambda x: np.array(x) if isinstance(x, np.ndarray) else x,
+        text=_text_copy,
+        pullback=lambda b, g, out, args, attrs, wanted: {0: g},
+        pushforward=lambda b, dots, out, args, attrs: dots[0],
+        differentiable=(0,),
+        doc="a fresh array with the same elements",
+    )
+)
+
+
+@surface("numpy.copy", "numpy.ndarray.copy")
+def copy(b: Builder, a: Any, order: str = "C") -> Sym:
+    return b.emit("copy", a)
+
+
+# ---------------------------------------------------------------- shape
+
+
+def _infer_shape(b: Builder, types: tuple[Type, ...], attrs: dict[str, Any], operands: Any) -> Type:
+    return Scalar("int64", weak=True, value=types[0].shape[attrs["axis"]])
+
+
+register(
+    Rule(
+        "shape",
+        "query",
+        _infer_shape,
+        evaluate=lambda x, *, axis: np.shape(x)[axis],
+        text=lambda args, attrs, types: (
+            f"{wrap(args[0], ATOM)}.shape[{attrs['axis']}]",
+            ATOM,
+        ),
+        differentiable=(),
+        doc="the size of one axis",
+    )
+)
+
+
+@surface("numpy.shape", "numpy.ndarray.shape")
+def shape(b: Builder, a: Any) -> tuple[Any, ...]:
+    """Sizes the compiler knows are Python ints."""
+    return tuple(known(s) for s in b.sym(a).shape)
+
+
+@surface("numpy.ndim", "numpy.ndarray.ndim")
+def ndim(b: Builder, a: Any) -> int:
+    return b.sym(a).ndim
+
+
+@surface("numpy.size", "numpy.ndarray.size")
+def size(b: Builder, a: Any, axis: int | None = None) -> Any:
+    sizes = shape(b, a)
+    return sizes[axis] if axis is not None else product(sizes)
+
+
+# ---------------------------------------------------------------- records
+
+
+def _infer_field(b: Builder, types: tuple[Type, ...], attrs: dict[str, Any], operands: Any) -> Type:
+    record = types[0]
+    assert isinstance(record, Record)
+    dtype = dict(record.fields)[attrs["name"]]
+    return Array(dtype, record.shape, "A") if record.shape else Scalar(dtype)
+
+
+register(
+    Rule(
+        "field",
+        "view",
+        _infer_field,
+        evaluate=lambda r, *, name: r[name],
+        text=lambda args, attrs, types: (f"{wrap(args[0], ATOM)}[{attrs['name']!r}]", ATOM),
+        differentiable=(),
+        doc="a field of a record or of each record of a structured array",
+    )
+)
+
+
+# ---------------------------------------------------------------- slots
+
+
+register(
+    Rule(
+        "restore",
+        "query",
+        lambda b, types, attrs, operands: attrs["slot"].type,
+        text=lambda args, attrs, types: (f"restore({attrs['slot'].name})", ATOM),
+        differentiable=(),
+        doc="what the paired Save remembered; differentiated together with it",
+    )
+)
+
+
+def _evaluate_undef(*, type: Type) -> Any:
+    if isinstance(type, Scalar):
+        return np.zeros((), type.dtype)[()]
+    return None
+
+
+register(
+    Rule(
+        "undef",
+        "create",
+        lambda b, types, attrs, operands: attrs["type"],
+        evaluate=_evaluate_undef,
+        text=lambda args, attrs, types: ("None", ATOM),
+        differentiable=(),
+        doc="a value that is never really read",
+    )
+)

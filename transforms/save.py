@@ -1,0 +1,408 @@
+"""Decides how each slot remembers its value: recompute it, keep it in scope, or store it.
+
+Recomputed and scoped slots disappear here.  For the others `notes["slots"]` maps the slot's
+name to a `SlotPlan`; their `Save` and `restore` stay in the program until `storage`.
+
+- recompute: the value is cheap and made of what is at hand at the restore: constants,
+  values in scope that keep their memory, loop indices (the mirrored loop has the same), and
+  values that are restored anyway.
+- scope: no loop stands between the `Save` and the block that holds both; the value is
+  handed out through the phis of the branches in between.
+- dense: all loops in between have trip counts that are known before the outermost.
+- stack: all else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from .build import Builder, NameSupply
+from .dims import Atom, Dim, Facts
+from .ir import (
+    Array,
+    Assign,
+    Block,
+    Const,
+    For,
+    Function,
+    If,
+    ListOf,
+    Module,
+    Op,
+    Operand,
+    Phi,
+    Record,
+    Save,
+    Scalar,
+    Slot,
+    Stmt,
+    Var,
+    While,
+    blocks_of,
+    inner_targets_of,
+    substitute,
+    walk,
+)
+from .loops import int_const, trip_count
+from .recompute import Recomputer, overwritten
+from .rules.registry import RULES
+from .scopes import Scope, Scopes, names_of
+from .simplify.dead import drop_dead
+
+
+@dataclass(frozen=True)
+class SlotPlan:
+    """Storage of one slot.
+
+    "dense": an array of shape `sizes + shape of the value`, allocated before the outermost
+    loop of `loops`; `sizes` and `shape` are operands in scope there.  `Save` writes at
+    `save_at`, `restore` reads at `restore_at`: one int operand per loop, in scope where the
+    statement stands.  "stack": last in, first out; `sizes`, `shape` and the positions are
+    empty.  `loops` are the labels of the loops around the `Save`, `restore_loops` those
+    around the `restore`, outermost first, up to the block that holds both."""
+
+    kind: str
+    loops: tuple[str, ...]
+    restore_loops: tuple[str, ...]
+    sizes: tuple[Operand, ...] = ()
+    shape: tuple[Operand, ...] = ()
+    save_at: tuple[Operand, ...] = ()
+    restore_at: tuple[Operand, ...] = ()
+
+    def operands(self) -> tuple[Operand, ...]:
+        return (*self.sizes, *self.shape, *self.save_at, *self.restore_at)
+
+    def substitute(self, f: Callable[[Operand], Operand]) -> SlotPlan:
+        fields = ("sizes", "shape", "save_at", "restore_at")
+        return replace(self, **{k: tuple(map(f, getattr(self, k))) for k in fields})
+
+
+def save(module: Module, facts: Facts | None = None) -> Module:
+    return module.with_main(_Saver(_sorted_heads(module.main), facts or Facts()).run())
+
+
+@dataclass
+class _Pair:
+    """A slot's Save and restore, their scopes, and the innermost scope around both."""
+
+    save: Save
+    restore: Assign
+    save_scope: Scope
+    restore_scope: Scope
+    common: Scope
+
+    @property
+    def slot(self) -> Slot:
+        return self.save.slot
+
+    @property
+    def value(self) -> Var:
+        assert isinstance(self.save.value, Var)
+        return self.save.value
+
+    def loops(self) -> list[tuple[For | While, For | While]]:
+        """The loops around the Save and their mirrors around the restore, outermost first."""
+        ours = self.save_scope.loops(self.common)
+        theirs = self.restore_scope.loops(self.common)
+        return list(zip(ours, theirs, strict=True))
+
+
+class _Saver:
+    def __init__(self, function: Function, facts: Facts) -> None:
+        self.function = function
+        self.facts = facts
+        self.names = NameSupply(names_of(function))
+        self.scopes = Scopes(function)
+        self.definitions = {
+            s.target.name: s.op for s in walk(function.body) if isinstance(s, Assign)
+        }
+        self.overwritten = overwritten(function)
+        self.order: dict[int, int] = {id(s): i for i, s in enumerate(walk(function.body))}
+        # What the decisions change: statements to put before or in place of others, slots to
+        # forget, and names to replace.
+        self.before: dict[int, Block] = {}
+        self.instead: dict[int, Block] = {}
+        self.renamed: dict[str, Operand] = {}
+        self.plans: dict[str, SlotPlan] = {}
+
+    def run(self) -> Function:
+        self.pairs = self.find_pairs()
+        for pair in self.pairs:
+            if not (self.recompute(pair) or self.scope(pair) or self.dense(pair)):
+                labels = ((a.label, b.label) for a, b in pair.loops())
+                ours, theirs = zip(*labels)
+                self.plans[pair.slot.name] = SlotPlan("stack", ours, theirs)
+        f = self.function
+        done = replace(
+            f,
+            body=substitute(self.rebuild(f.body), self.read),
+            results=[self.read(r) for r in f.results],
+            effects=[(p, self.read(v)) for p, v in f.effects],
+            notes={**f.notes, "slots": {k: p.substitute(self.read) for k, p in self.plans.items()}},
+        )
+        return drop_dead(done)
+
+    def rebuild(self, block: Block) -> Block:
+        out: Block = []
+        for stmt in block:
+            out += self.before.get(id(stmt), ())
+            if id(stmt) in self.instead:
+                out += self.instead[id(stmt)]
+                continue
+            if isinstance(stmt, If):
+                stmt.then, stmt.orelse = self.rebuild(stmt.then), self.rebuild(stmt.orelse)
+            elif isinstance(stmt, (For, While)):
+                stmt.body = self.rebuild(stmt.body)
+                if isinstance(stmt, While):
+                    stmt.test = self.rebuild(stmt.test)
+            out.append(stmt)
+        return out
+
+    def read(self, x: Operand) -> Operand:
+        while isinstance(x, Var) and x.name in self.renamed:
+            x = self.renamed[x.name]
+        return x
+
+    def find_pairs(self) -> list[_Pair]:
+        saves: dict[str, Save] = {}
+        restores: dict[str, Assign] = {}
+        for s in walk(self.function.body):
+            if isinstance(s, Save):
+                saves[s.slot.name] = s
+            elif isinstance(s, Assign) and s.op.name == "restore":
+                assert s.op.attrs["slot"].name not in restores, s
+                restores[s.op.attrs["slot"].name] = s
+        pairs = []
+        for name, stmt in saves.items():
+            if name in restores:
+                here = self.scopes.holder(stmt)
+                there = self.scopes.holder(restores[name])
+                common = next(s for s in here.chain() if there.inside(s))
+                pairs.append(_Pair(stmt, restores[name], here, there, common))
+        return pairs
+
+    # ---- recompute
+
+    def recompute(self, pair: _Pair) -> bool:
+        if isinstance(pair.save.value, Const):
+            self.renamed[pair.restore.target.name] = pair.save.value
+            self.instead[id(pair.save)] = self.instead[id(pair.restore)] = []
+            return True
+        indices = {
+            ours.index.name: theirs.index
+            for ours, theirs in pair.loops()
+            if isinstance(ours, For) and isinstance(theirs, For)
+        }
+        restored = {
+            p.value.name: p.restore
+            for p in self.pairs
+            if p is not pair and isinstance(p.save.value, Var)
+            if pair.restore_scope.inside(p.restore_scope)
+            if self.order[id(p.restore)] < self.order[id(pair.restore)]
+        }
+
+        def lookup(x: Var) -> Operand | None:
+            if pair.common.inside(self.scopes.home[x.name]):
+                return x
+            if x.name in indices:
+                return indices[x.name]
+            return restored[x.name].target if x.name in restored else None
+
+        maker = Recomputer(self.definitions, self.names, lookup, self.lasting)
+        target = pair.restore.target
+        if pair.value.name in indices:
+            self.renamed[target.name] = indices[pair.value.name]
+        elif maker.rebuild(pair.value, target) is None:
+            return False
+        for stmt in maker.block:
+            assert isinstance(stmt, Assign)
+            stmt.origin = pair.restore.origin
+            self.definitions[stmt.target.name] = stmt.op
+            self.scopes.add(stmt.target, pair.restore_scope, stmt)
+        self.instead[id(pair.restore)] = maker.block
+        self.instead[id(pair.save)] = []
+        return True
+
+    def lasting(self, x: Var) -> bool:
+        """Whether an array, and what it is a view of, keeps its memory to the end."""
+        while x.name not in self.overwritten:
+            op = self.definitions.get(x.name)
+            views = op is not None and (op.name == "index" or RULES[op.name].kind == "view")
+            if op is None or not views or not isinstance(op.args[0], Var):
+                return True
+            x = op.args[0]
+        return False
+
+    # ---- scope
+
+    def scope(self, pair: _Pair) -> bool:
+        """Hands the value out of the branches around it."""
+        if pair.loops():
+            return False
+        value: Operand = pair.value
+        for inner in pair.save_scope.chain():
+            if inner is pair.common:
+                break
+            branch = inner.stmt
+            assert isinstance(branch, If) and isinstance(value, Var)
+            other = branch.orelse if inner.branch == "then" else branch.then
+            nothing = replace(value, name=self.names.fresh(value.name))
+            other.append(Assign(nothing, Op("undef", (), {"type": value.type})))
+            target = replace(value, name=self.names.fresh(value.name))
+            sides = (value, nothing) if inner.branch == "then" else (nothing, value)
+            branch.phis.append(Phi(target, *sides))
+            value = target
+        self.renamed[pair.restore.target.name] = value
+        self.instead[id(pair.save)] = self.instead[id(pair.restore)] = []
+        return True
+
+    # ---- dense
+
+    def dense(self, pair: _Pair) -> bool:
+        loops = pair.loops()
+        t = pair.slot.type
+        if isinstance(t, (ListOf, Record)):
+            return False
+        first = loops[0][0]
+        b = Builder(self.names, self.facts)
+        b.checks = False
+        sizes: list[Operand] = []
+        saved: tuple[Block, list[Operand]] = ([], [])
+        restored: tuple[Block, list[Operand]] = ([], [])
+        for ours, theirs in loops:
+            if not isinstance(ours, For) or not isinstance(theirs, For):
+                return False
+            bounds = [self.hoisted(b, x, first) for x in (ours.start, ours.stop, ours.step)]
+            count = None if ours.count is None else self.hoisted(b, ours.count, first)
+            start, stop, step = bounds
+            if start is None or step is None or (ours.count is None and stop is None):
+                return False
+            if ours.count is not None and count is None:
+                return False
+            if self.saved(theirs.start) != ours.start or self.saved(theirs.step) != ours.step:
+                return False  # positions would not agree
+            sizes.append(trip_count(b, start, stop, step) if count is None else count)
+            for loop, (block, at) in ((ours, saved), (theirs, restored)):
+                with b.into(block):
+                    at.append(_position(b, loop))
+        shape = [self.size(b, d, first) for d in t.shape] if isinstance(t, Array) else []
+        if None in shape:
+            return False
+        self.before.setdefault(id(first), []).extend(b.block)
+        self.before.setdefault(id(pair.save), []).extend(saved[0])
+        self.before.setdefault(id(pair.restore), []).extend(restored[0])
+        self.plans[pair.slot.name] = SlotPlan(
+            "dense",
+            tuple(ours.label for ours, _ in loops),
+            tuple(theirs.label for _, theirs in loops),
+            tuple(sizes),
+            tuple(s for s in shape if s is not None),
+            tuple(saved[1]),
+            tuple(restored[1]),
+        )
+        return True
+
+    def hoisted(self, b: Builder, x: Operand, first: Stmt) -> Operand | None:
+        """An int operand of an inner loop as one that is at hand before the outermost."""
+
+        def lookup(v: Var) -> Operand | None:
+            return v if self.precedes(v.name, first) else None
+
+        found = x if isinstance(x, Const) else lookup(x)
+        if found is None and isinstance(x.type, Scalar) and x.type.value is not None:
+            found = self.size(b, x.type.value, first)
+        if found is None:
+            maker = Recomputer(self.definitions, self.names, lookup, lambda v: True, safe=True)
+            found = maker.rebuild(x)
+            if found is not None:
+                b.block += maker.block
+        return found
+
+    def saved(self, x: Operand) -> Operand:
+        """The forward value that `x` restores, or `x`."""
+        found = (p.save.value for p in self.pairs if p.restore.target == x)
+        return next(found, x)
+
+    def size(self, b: Builder, dim: Dim, first: Stmt) -> Operand | None:
+        """An operand for a dim, made of what is in scope before the statement `first`."""
+        dim = self.facts.canonical(dim)
+        if dim.is_const:
+            return int_const(dim.const)
+        if not all(self.precedes(s.split(".")[0], first) for s in symbols(dim)):
+            return None
+        for name, v in self.scopes.var.items():
+            t = v.type
+            if isinstance(t, Scalar) and t.value is not None and self.precedes(name, first):
+                if self.facts.canonical(t.value) == dim:
+                    return v
+            if isinstance(t, Array) and self.precedes(name, first):
+                for axis, d in enumerate(t.shape):
+                    if self.facts.canonical(d) == dim:
+                        return b.emit("shape", v, axis=axis).operand
+        if dim == Dim.of(next(iter(dim.terms))[0][0]):
+            return None
+        total = b.sym(int_const(dim.const)) if dim.const else None
+        for monomial, k in dim.terms:
+            term = b.sym(int_const(k)) if k != 1 else None
+            for s in monomial:
+                part = self.size(b, Dim.of(s), first)
+                if part is None:
+                    return None
+                term = b.sym(part) if term is None else term * part
+            total = term if total is None or term is None else total + term
+        return None if total is None else total.operand
+
+    def precedes(self, name: str, stmt: Stmt) -> bool:
+        """Whether a value is in scope at a statement."""
+        if name not in self.scopes.home:
+            return False
+        place, binder = self.scopes.holder(stmt), self.scopes.binder.get(name)
+        if not place.inside(self.scopes.home[name]):
+            return False
+        if binder is None:
+            return True
+        around = any(s.stmt is binder for s in place.chain())
+        bound_inside = any(v.name == name for v in inner_targets_of(binder))
+        return bound_inside if around else self.order.get(id(binder), 0) < self.order[id(stmt)]
+
+
+def symbols(dim: Dim) -> set[str]:
+    return {s for s in dim.symbols if not isinstance(s, Atom)}
+
+
+def _position(b: Builder, loop: For) -> Operand:
+    """How far the index is from the first."""
+    position = b.sym(loop.index)
+    if loop.start != int_const(0):
+        position = position - loop.start
+    if not (isinstance(loop.step, Const) and loop.step.value == 1):
+        position = b.emit("floor_divide", position, loop.step)
+    return position.operand
+
+
+def _sorted_heads(function: Function) -> Function:
+    """A copy in which the restores at the head of a block stand in the order of their saves,
+    so that each can be computed from those before it."""
+    body = substitute(function.body, lambda x: x)
+    saves = [s.slot.name for s in walk(body) if isinstance(s, Save)]
+    order = {name: i for i, name in enumerate(saves)}
+
+    def visit(block: Block) -> None:
+        head = 0
+        while head < len(block) and _restores(block[head]):
+            head += 1
+        block[:head] = sorted(block[:head], key=lambda s: order.get(_restores(s), 0))
+        for stmt in block[head:]:
+            for inner in blocks_of(stmt):
+                visit(inner)
+
+    visit(body)
+    return replace(function, body=body)
+
+
+def _restores(stmt: Stmt) -> str:
+    """The name of the slot that a statement restores, if it does."""
+    if isinstance(stmt, Assign) and stmt.op.name == "restore":
+        return stmt.op.attrs["slot"].name
+    return ""

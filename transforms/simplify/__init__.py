@@ -1,0 +1,207 @@
+"""Simplifies value form: folds, propagates copies, shares subexpressions, drops dead code.
+
+The user's statements (those with `Origin.sweep` 0) keep their text: they are dropped when
+dead, and their operands are renamed where a phi of adjoint code vanished, but nothing else.
+Adjoint code, and code without an origin, is simplified freely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..dims import Facts
+from ..ir import (
+    Assign,
+    Block,
+    Carried,
+    Const,
+    For,
+    Function,
+    If,
+    Module,
+    Op,
+    Operand,
+    Phi,
+    Stmt,
+    Var,
+    While,
+    substitute,
+)
+from ..loops import int_const
+from ..rules.registry import RULES
+from ..scopes import Scopes
+from .algebra import Context, simpler
+from .dead import drop_dead, is_users
+from .shapes import ShapeTwins
+
+# Operations that are never shared: each zero array is the start of its own accumulation,
+# and a restore belongs to its place.
+_UNSHARED = ("create", "update", "list")
+_ROUNDS = 20
+
+
+def simplify(module: Module, facts: Facts | None = None) -> Module:
+    return module.with_main(simplify_function(module.main, facts or Facts()))
+
+
+def simplify_function(function: Function, facts: Facts) -> Function:
+    for _ in range(_ROUNDS):
+        before = function
+        function = drop_dead(_Rewriter(function, facts).run())
+        if function == before:
+            break
+    return function
+
+
+class _Rewriter:
+    """One pass over the statements in order, with what is known about names so far."""
+
+    def __init__(self, function: Function, facts: Facts) -> None:
+        self.function = function
+        self.context = Context(facts)
+        self.names: dict[str, Operand] = {}
+        self.shared: list[dict[Any, Var]] = []
+        self.bound = {p.name for p in function.params}
+        self.twins = ShapeTwins(Scopes(function), facts, self.bound)
+
+    def run(self) -> Function:
+        f = self.function
+        body = self.block(f.body)
+        results = [self.read(r) for r in f.results]
+        effects = [(p, self.read(v)) for p, v in f.effects]
+        notes = f.notes
+        if "slots" in notes:
+            plans = {k: plan.substitute(self.read) for k, plan in notes["slots"].items()}
+            notes = {**notes, "slots": plans}
+        return replace(f, body=body, results=results, effects=effects, notes=notes)
+
+    def read(self, x: Operand) -> Operand:
+        while isinstance(x, Var) and x.name in self.names:
+            x = self.names[x.name]
+        return x
+
+    def block(self, block: Block) -> Block:
+        self.shared.append({})
+        out: Block = []
+        for stmt in block:
+            self.stmt(stmt, out)
+        self.shared.pop()
+        return out
+
+    def stmt(self, stmt: Stmt, out: Block) -> None:
+        if isinstance(stmt, Assign):
+            self.assign(stmt, out)
+        elif isinstance(stmt, If):
+            self.branch(stmt, out)
+        elif isinstance(stmt, (For, While)):
+            self.loop(stmt, out)
+        else:
+            out += substitute([stmt], self.read)
+
+    # ---- assignments
+
+    def assign(self, stmt: Assign, out: Block) -> None:
+        target, op = stmt.target, stmt.op
+        op = replace(op, args=tuple(self.read(a) for a in op.args))
+        if not is_users(stmt):
+            op = self.twins.replace(op)
+            found = simpler(self.context, op, target.type)
+            while isinstance(found, Op):
+                op, found = found, simpler(self.context, found, target.type)
+            if found is None:
+                found = self.known(op, target)
+            if found is not None:
+                self.names[target.name] = found
+                return
+        self.context.definitions[target.name] = op
+        self.bound.add(target.name)
+        out.append(replace(stmt, op=op))
+
+    def known(self, op: Op, target: Var) -> Operand | None:
+        """The value of the same operation, computed before in adjoint code."""
+        if op.name in ("restore", "undef", "copy") or RULES[op.name].kind in _UNSHARED:
+            return None
+        args = tuple(a.name if isinstance(a, Var) else (repr(a.value), a.type) for a in op.args)
+        key = (op.name, args, _frozen(op.attrs), getattr(target.type, "weak", None))
+        for table in reversed(self.shared):
+            if key in table:
+                return table[key]
+        self.shared[-1][key] = target
+        return None
+
+    # ---- branches
+
+    def branch(self, stmt: If, out: Block) -> None:
+        cond = self.read(stmt.cond)
+        free = not is_users(stmt)
+        if free and isinstance(cond, Const):
+            out += self.block(stmt.then if cond.value else stmt.orelse)
+            for p in stmt.phis:
+                self.names[p.target.name] = p.then_value if cond.value else p.else_value
+            return
+        then, orelse = self.block(stmt.then), self.block(stmt.orelse)
+        phis = []
+        for p in stmt.phis:
+            phi = Phi(p.target, self.read(p.then_value), self.read(p.else_value))
+            value = self.context.retyped(phi.then_value, p.target.type)
+            if free and value is not None and phi.then_value == phi.else_value:
+                self.names[p.target.name] = value
+            else:
+                phis.append(phi)
+        out.append(replace(stmt, cond=cond, then=then, orelse=orelse, phis=phis))
+
+    # ---- loops
+
+    def loop(self, stmt: For | While, out: Block) -> None:
+        free = not is_users(stmt)
+        if free and isinstance(stmt, For) and self.never_runs(stmt):
+            for c in stmt.carried:
+                self.names[c.result.name] = c.init
+            if stmt.trips is not None:
+                self.names[stmt.trips.name] = int_const(0)
+            return
+        if free:
+            self.drop_constant_carried(stmt)
+        carried = [c for c in stmt.carried if c.phi.name not in self.names]
+        changes: dict[str, Any] = {}
+        if isinstance(stmt, While):
+            # The test's values are visible in the body.
+            test: Block = []
+            self.shared.append({})
+            for s in stmt.test:
+                self.stmt(s, test)
+            changes.update(test=test, cond=self.read(stmt.cond), body=self.block(stmt.body))
+            self.shared.pop()
+        else:
+            changes.update({k: self.read(getattr(stmt, k)) for k in ("start", "stop", "step")})
+            changes["count"] = None if stmt.count is None else self.read(stmt.count)
+            changes["body"] = self.block(stmt.body)
+        changes["until"] = None if stmt.until is None else self.read(stmt.until)
+        changes["carried"] = [
+            Carried(c.phi, self.read(c.init), self.read(c.next), c.result) for c in carried
+        ]
+        out.append(replace(stmt, **changes))
+
+    def never_runs(self, stmt: For) -> bool:
+        if stmt.count is not None:
+            count = self.read(stmt.count)
+            return isinstance(count, Const) and count.value <= 0
+        bounds = [self.read(x) for x in (stmt.start, stmt.stop, stmt.step)]
+        numbers = [x.value for x in bounds if isinstance(x, Const)]
+        return len(numbers) == 3 and numbers[2] != 0 and len(range(*numbers)) == 0
+
+    def drop_constant_carried(self, stmt: For | While) -> None:
+        """A carried value that every iteration passes on is what it was at first."""
+        for c in stmt.carried:
+            init, after = self.read(c.init), self.read(c.next)
+            value = self.context.retyped(init, c.phi.type)
+            if value is not None and after in (init, c.phi):
+                self.names[c.phi.name] = self.names[c.result.name] = value
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((k, _frozen(v)) for k, v in sorted(value.items()))
+    return tuple(_frozen(v) for v in value) if isinstance(value, (list, tuple)) else value
+

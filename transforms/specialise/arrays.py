@@ -1,0 +1,322 @@
+"""Arrays while specialising: cells and views are resolved to versions of values.
+
+Reading a reference yields the version its cell holds now, seen through its view path.
+Writing yields a new version of the whole cell, so that every alias sees it.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..build import Builder, Sym
+from ..ir import Array, ListOf, Operand, Record, Scalar, Var
+from .values import (
+    Bound,
+    Cell,
+    Closure,
+    DictVal,
+    EnumerateVal,
+    Fields,
+    Growing,
+    InstanceVal,
+    Items,
+    ListVal,
+    Maybe,
+    Num,
+    Obj,
+    Partial,
+    Rec,
+    Ref,
+    State,
+    TupleVal,
+    Value,
+    ViewStep,
+    ZipVal,
+)
+
+VIEWS = ("index", "transpose", "reshape", "expand_dims", "squeeze")
+
+
+def is_basic(items: tuple[Any, ...]) -> bool:
+    return all(item[0] not in ("array", "mask") for item in items)
+
+
+def number_items(items: tuple[Any, ...], first: int) -> tuple[tuple[Any, ...], list[Operand]]:
+    """Items with operands in place become items with positions, counted from `first`."""
+    operands: list[Operand] = []
+
+    def position(operand: Operand | None) -> int | None:
+        if operand is None:
+            return None
+        operands.append(operand)
+        return first + len(operands) - 1
+
+    numbered = tuple((item[0], *(position(o) for o in item[1:])) for item in items)
+    return numbered, operands
+
+
+def number_path(path: tuple[ViewStep, ...], first: int) -> tuple[tuple[Any, ...], list[Operand]]:
+    """The same for a whole path: the attrs and operands of an `update`."""
+    steps: list[Any] = []
+    operands: list[Operand] = []
+    for kind, what in path:
+        if kind == "index":
+            items, more = number_items(what, first + len(operands))
+            steps.append((kind, items))
+            operands += more
+        elif kind == "reshape":
+            start = first + len(operands)
+            steps.append((kind, tuple(range(start, start + len(what)))))
+            operands += what
+        else:
+            steps.append((kind, what))
+    return tuple(steps), operands
+
+
+class Arrays:
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+    # arrays that are elements of a run-time list too: writing to them is refused
+    appended: set[Cell]
+
+    # ---- reading
+
+    def sym(self, value: Num | Ref | Rec) -> Sym:
+        """The current value as a builder operand."""
+        if isinstance(value, Ref):
+            return Sym(self.b, self.read(value))
+        return Sym(self.b, value.operand)
+
+    def read(self, ref: Ref) -> Var:
+        base = self.state.heap[ref.cell]
+        if not ref.path:
+            return base
+        key = (ref.cell, ref.path)
+        hit = self.state.views.get(key)
+        if hit is not None and hit[0] == base.name:
+            return hit[1]
+        value = Sym(self.b, base)
+        for step in ref.path:
+            value = self.apply_step(value, step)
+        assert isinstance(value.operand, Var)
+        self.state.views[key] = (base.name, value.operand)
+        return value.operand
+
+    def apply_step(self, base: Sym, step: ViewStep) -> Sym:
+        kind, what = step
+        if kind == "index":
+            items, operands = number_items(what, 1)
+            return self.b.emit("index", base, *operands, items=items)
+        if kind == "reshape":
+            return self.b.emit("reshape", base, *what)
+        return self.b.emit(kind, base, axes=what)
+
+    # ---- results of operations
+
+    def wrap(self, result: Any, refs: tuple[Ref, ...] = ()) -> Value:
+        """What a surface returned, as a value; views of the arguments stay views."""
+        if isinstance(result, Sym):
+            return self._wrap_operand(result.operand, refs)
+        if isinstance(result, (Num, Ref, Rec, TupleVal, ListVal, DictVal, Obj, Closure, Bound)):
+            return result
+        if isinstance(result, tuple):
+            return TupleVal(tuple(self.wrap(r, refs) for r in result))
+        if isinstance(result, list):
+            return self.new_list(tuple(self.wrap(r, refs) for r in result))
+        return self.constant(result)
+
+    def _wrap_operand(self, operand: Operand, refs: tuple[Ref, ...]) -> Value:
+        type_ = operand.type
+        if isinstance(type_, Record):
+            return Rec(operand)
+        if isinstance(type_, ListOf):
+            cell = Cell(operand.name if isinstance(operand, Var) else "")
+            self.state.heap[cell] = Growing(operand)
+            return ListVal(cell)
+        if isinstance(type_, Scalar):
+            if isinstance(operand, Var):
+                return Num(operand, self.fold(operand))
+            return Num(operand, (operand.value,))
+        assert isinstance(operand, Var)
+        return self._as_view(operand, refs) or self.new_array(operand)
+
+    def fold(self, operand: Var) -> tuple[Any] | None:
+        """An integer that is the same for every call is known: `len(static) - 1`, a fixed axis."""
+        value = operand.type.value if isinstance(operand.type, Scalar) else None
+        return (value.const,) if value is not None and value.is_const else None
+
+    def new_array(self, operand: Var, label: str = "") -> Ref:
+        cell = Cell(label)
+        self.state.heap[cell] = operand
+        return Ref(cell)
+
+    def _as_view(self, operand: Var, refs: tuple[Ref, ...]) -> Ref | None:
+        sources = {self.read(r).name: r for r in refs}
+        steps: list[ViewStep] = []
+        value: Operand = operand
+        certain = readonly = False
+        found: Ref | None = None
+        while isinstance(value, Var):
+            if value.name in sources:
+                found = sources[value.name]
+                break
+            op = self.b.definitions.get(value.name)
+            if op is None:
+                break
+            if op.name in ("broadcast_to", "broadcast_like"):
+                readonly = True
+            elif op.name == "index" and not is_basic(op.attrs["items"]):
+                break
+            elif op.name not in VIEWS:
+                break
+            else:
+                steps.append(self._step_of(op))
+            value = op.args[0]
+        if found is None:
+            return None
+        steps.reverse()
+        certain = not readonly and self._is_certain_view(found, steps)
+        if certain:
+            ref = Ref(found.cell, (*found.path, *steps))
+            base = self.state.heap[ref.cell]
+            if ref.path:
+                self.state.views[ref.cell, ref.path] = (base.name, operand)
+            return ref
+        # NumPy may or may not share memory here: reading is fine, writing is refused.
+        fresh = self.new_array(operand)
+        fresh.cell.readonly = readonly
+        self.state.pairs.add(frozenset((fresh.cell, found.cell)))
+        return fresh
+
+    def _step_of(self, op: Any) -> ViewStep:
+        if op.name == "index":
+            items = tuple(
+                (item[0], *(None if p is None else op.args[p] for p in item[1:]))
+                for item in op.attrs["items"]
+            )
+            return ("index", items)
+        if op.name == "reshape":
+            return ("reshape", tuple(op.args[1:]))
+        return (op.name, op.attrs["axes"])
+
+    def _is_certain_view(self, ref: Ref, steps: list[ViewStep]) -> bool:
+        """A reshape shares memory for sure only while the array is contiguous."""
+        contiguous = ref.cell.contiguous
+        for kind, what in (*ref.path, *steps):
+            if kind == "reshape":
+                if not contiguous:
+                    return False
+            elif kind == "index":
+                kinds = [item[0] for item in what]
+                while kinds and kinds[0] in ("int", "new"):
+                    kinds.pop(0)
+                if any(k != "all" for k in kinds):
+                    contiguous = False
+            elif kind == "transpose":
+                contiguous = contiguous and what == tuple(range(len(what)))
+        return True
+
+    # ---- writing
+
+    def write(self, ref: Ref, steps: tuple[ViewStep, ...], value: Any, node: ast.AST) -> None:
+        """`ref[steps] = value`: a new version of the cell."""
+        cell = ref.cell
+        self.refuse_shared(cell, node)
+        if cell.readonly:
+            self.b.check(False, "ValueError", "assignment destination is read-only")
+        base = self.state.heap[cell]
+        assert isinstance(base, Var) and isinstance(base.type, Array)
+        path, operands = number_path((*ref.path, *steps), 2)
+        value = self.b.sym(value).astype(base.type.dtype)
+        label = base.user or cell.label
+        new = self.b.emit(
+            "update", base, value, *operands, path=path, hint=label or "t", user=label
+        )
+        assert isinstance(new.operand, Var)
+        self.state.heap[cell] = new.operand
+
+    def refuse_shared(self, cell: Cell, node: ast.AST) -> None:
+        """A write is resolved here and now; where another name may share the memory without
+        our knowing, the outcome would depend on the run."""
+        if cell in self.appended:
+            self.refuse(
+                node,
+                f"{cell.label or 'this array'} is also an element of a list, so this write cannot be followed",
+                "append or take a copy: `.copy()`",
+            )
+        partners = [p for pair in self.state.pairs if cell in pair for p in pair if p is not cell]
+        if not partners:
+            return
+        reachable = self.reachable()
+        for other in sorted(partners, key=lambda c: c.label):
+            if other.param is not None or other in reachable:
+                name, label = cell.label or "this array", other.label or "another array"
+                self.refuse(
+                    node,
+                    f"{name} may share memory with {label}, so this write cannot be followed",
+                    "make a copy first: `.copy()`",
+                )
+
+    def reachable(self) -> set[Cell]:
+        """Cells that some name can still reach."""
+        found: set[Cell] = set()
+        todo: list[Any] = [v for env in self.state.envs for v in env.values()]
+        while todo:
+            value = todo.pop()
+            cell = getattr(value, "cell", None)
+            if cell is not None:
+                if cell in found:
+                    continue
+                found.add(cell)
+                todo.append(self.state.heap.get(cell))
+            elif isinstance(value, (TupleVal, Items, Fields)):
+                todo += value.values
+            elif isinstance(value, Maybe):
+                todo.append(value.value)
+            elif isinstance(value, Growing):
+                todo.append(value.example)
+            elif isinstance(value, (Bound, Partial, EnumerateVal, ZipVal)):
+                todo += [getattr(value, "owner", None), getattr(value, "inner", None)]
+                todo += getattr(value, "inners", ()) or getattr(value, "args", ())
+        return found
+
+    # ---- lists and friends
+
+    def new_list(self, values: tuple[Value, ...], label: str = "") -> ListVal:
+        cell = Cell(label)
+        self.state.heap[cell] = Items(values)
+        return ListVal(cell)
+
+    def new_dict(self, keys: tuple[Any, ...], values: tuple[Value, ...]) -> DictVal:
+        cell = Cell()
+        self.state.heap[cell] = Fields(keys, values)
+        return DictVal(cell)
+
+    def new_instance(self, cls: Any, keys: tuple[Any, ...], values: tuple[Value, ...]) -> InstanceVal:
+        cell = Cell()
+        self.state.heap[cell] = Fields(keys, values)
+        return InstanceVal(cell, cls)
+
+    def grow(self, content: Items, elem: Any, node: ast.AST | None) -> Growing:
+        """A list of known length as a run-time list with elements of type `elem`."""
+        value = self.b.emit("list_new", type=ListOf(elem))
+        for item in content.values:
+            if not isinstance(item, (Num, Ref)):
+                self.refuse(node, "a list that grows in a loop may hold numbers or arrays only",
+                            "keep one list per field")
+            if isinstance(item, Ref):
+                self.appended.add(item.cell)
+            value = self.b.emit("list_append", value, self.sym(item).astype(elem.dtype))
+        return Growing(value.operand)
+
+    # ---- provided elsewhere
+
+    def constant(self, value: Any) -> Value:
+        raise NotImplementedError
+
+    def refuse(self, node: ast.AST | None, message: str, advice: str = "") -> Any:
+        raise NotImplementedError
+

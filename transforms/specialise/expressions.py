@@ -1,0 +1,672 @@
+"""Expressions: syntax to values, emitting operations on the way."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import types
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder, Sym
+from ..ir import Array, Assign, Block, Const, If, Record, Scalar
+from ..rules.registry import RULES, SURFACES
+from .values import (
+    Bound,
+    Closure,
+    DictVal,
+    EnumerateVal,
+    Growing,
+    InstanceVal,
+    Items,
+    ListVal,
+    Num,
+    Obj,
+    RangeVal,
+    Rec,
+    Ref,
+    SliceVal,
+    State,
+    TupleVal,
+    Value,
+    ZipVal,
+)
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide",
+    ast.FloorDiv: "floor_divide", ast.Mod: "remainder", ast.Pow: "power", ast.MatMult: "matmul",
+    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
+    ast.LShift: "left_shift", ast.RShift: "right_shift",
+}  # fmt: skip
+COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
+    ast.Eq: "equal", ast.NotEq: "not_equal",
+}  # fmt: skip
+PYTHON: dict[str, Any] = {
+    "add": lambda x, y: x + y, "subtract": lambda x, y: x - y, "multiply": lambda x, y: x * y,
+    "floor_divide": lambda x, y: x // y, "remainder": lambda x, y: x % y,
+    "power": lambda x, y: x**y, "less": lambda x, y: x < y, "less_equal": lambda x, y: x <= y,
+    "greater": lambda x, y: x > y, "greater_equal": lambda x, y: x >= y,
+    "equal": lambda x, y: x == y, "not_equal": lambda x, y: x != y,
+    "bitwise_and": lambda x, y: x & y, "bitwise_or": lambda x, y: x | y,
+    "bitwise_xor": lambda x, y: x ^ y, "left_shift": lambda x, y: x << y,
+    "right_shift": lambda x, y: x >> y, "divide": lambda x, y: x / y,
+}  # fmt: skip
+
+
+class NeedUnroll(Exception):
+    """A structure was indexed by a run-time number: its loop must be unrolled."""
+
+    def __init__(self, node: ast.AST) -> None:
+        self.node = node
+        super().__init__()
+
+
+class Expressions:
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+
+    def eval(self, node: ast.expr) -> Value:
+        method = getattr(self, f"eval_{type(node).__name__}", None)
+        if method is None:
+            self.refuse(node, f"{_phrase(node)} is not supported here")
+        with self.b.at(self.origin(node)):
+            return method(node)
+
+    # ---- atoms
+
+    def eval_Constant(self, node: ast.Constant) -> Value:
+        if isinstance(node.value, complex):
+            self.refuse(node, "complex numbers are not supported", "use real and imaginary parts")
+        if isinstance(node.value, int) and not -(2**63) <= node.value < 2**63:
+            self.refuse(node, "this integer does not fit in 64 bits", "use a float")
+        return self.constant(node.value)
+
+    def eval_Name(self, node: ast.Name) -> Value:
+        value = self.lookup(node.id, node)
+        self.note_read(node.id, value)
+        return value
+
+    def eval_Tuple(self, node: ast.Tuple) -> Value:
+        return TupleVal(tuple(self.elements(node.elts)))
+
+    def eval_List(self, node: ast.List) -> Value:
+        return self.new_list(tuple(self.elements(node.elts)))
+
+    def elements(self, nodes: list[ast.expr]) -> list[Value]:
+        out: list[Value] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                items = self.static_items(self.eval(node.value))
+                if items is None:
+                    self.refuse(node, "the length of this is known only at run time",
+                                "index its elements")
+                out += items
+            else:
+                out.append(self.eval(node))
+        return out
+
+    def eval_Dict(self, node: ast.Dict) -> Value:
+        keys: list[Any] = []
+        values: list[Value] = []
+        for key, value in zip(node.keys, node.values):
+            if key is None:
+                other = self.eval(value)
+                if not isinstance(other, DictVal):
+                    self.refuse(value, "`**` needs a dict here")
+                content = self.state.heap[other.cell]
+                pairs = list(zip(content.keys, content.values))
+            else:
+                pairs = [(self.static(self.eval(key), key, "a dict key"), self.eval(value))]
+            for k, v in pairs:
+                if k in keys:
+                    values[keys.index(k)] = v
+                else:
+                    keys.append(k)
+                    values.append(v)
+        return self.new_dict(tuple(keys), tuple(values))
+
+    def eval_Lambda(self, node: ast.Lambda) -> Value:
+        return self.closure(node)
+
+    def eval_JoinedStr(self, node: ast.JoinedStr) -> Value:
+        return self.constant("".join(self._text_part(v) for v in node.values))
+
+    def _text_part(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Constant):
+            return str(node.value)
+        assert isinstance(node, ast.FormattedValue)
+        value = self.static(self.eval(node.value), node, "a formatted value")
+        spec = self._text_part(node.format_spec) if node.format_spec else ""
+        return format(value, spec)
+
+    def eval_NamedExpr(self, node: ast.NamedExpr) -> Value:
+        value = self.eval(node.value)
+        self.bind(node.target, value, node)
+        return self.state.env[node.target.id]
+
+    def eval_Slice(self, node: ast.Slice) -> Value:
+        parts = [None if p is None else self.eval(p) for p in (node.lower, node.upper, node.step)]
+        return SliceVal(*(None if isinstance(p, Obj) and p.value is None else p for p in parts))
+
+    def eval_Starred(self, node: ast.Starred) -> Value:
+        return self.refuse(node, "`*` is not supported here")
+
+    # ---- operators
+
+    def eval_BinOp(self, node: ast.BinOp) -> Value:
+        left, right = self.eval(node.left), self.eval(node.right)
+        return self.binary(BINARY[type(node.op)], left, right, node)
+
+    def binary(self, name: str, left: Value, right: Value, node: ast.AST) -> Value:
+        if isinstance(left, Num) and isinstance(right, Num):
+            folded = self._fold_binary(name, left, right, node)
+            if folded is not None:
+                return folded
+        if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
+            return self.operate(name, left, right, node=node)
+        return self._structural_binary(name, left, right, node)
+
+    def _fold_binary(self, name: str, left: Num, right: Num, node: ast.AST) -> Value | None:
+        """Arithmetic on what is known is done now.  Constants vanish; named values keep
+        their operation, so that the emitted code still reads as the user's."""
+        if left.known is None or right.known is None or name not in PYTHON:
+            return None
+        x, y = left.known[0], right.known[0]
+        ints = isinstance(x, (int, np.integer)) and isinstance(y, (int, np.integer))
+        literal = isinstance(left.operand, Const) and isinstance(right.operand, Const)
+        if not ints and not literal:
+            return None
+        with np.errstate(all="ignore"):
+            try:
+                if name == "divide" and y == 0:
+                    value: Any = float(np.float64(x) / np.float64(y))
+                else:
+                    value = PYTHON[name](x, y)
+            except (ZeroDivisionError, OverflowError, ValueError):
+                return None
+        if isinstance(value, complex):
+            return None
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            self.refuse(node, "this integer does not fit in 64 bits", "use a float")
+        if literal or not ints:
+            return self.constant(value)
+        result = self.b.emit(name, left.operand, right.operand)
+        return Num(result.operand, (value,))
+
+    def operate(self, name: str, *operands: Num | Ref, node: ast.AST) -> Value:
+        """One elementwise operation or product on numbers and arrays."""
+        path = f"numpy.{name}"
+        if name == "matmul" and path in SURFACES:
+            return self.call_surface(path, operands, {}, node)
+        with self.guarding(node):
+            result = self.b.emit(name, *(self.sym(o) for o in operands))
+        return self.wrap(result)
+
+    def _structural_binary(self, name: str, left: Value, right: Value, node: ast.AST) -> Value:
+        if name == "add" and isinstance(left, TupleVal) and isinstance(right, TupleVal):
+            return TupleVal(left.values + right.values)
+        if name == "add" and isinstance(left, ListVal) and isinstance(right, ListVal):
+            p, q = self.static_items(left), self.static_items(right)
+            if p is not None and q is not None:
+                return self.new_list(tuple(p + q))
+        if name == "multiply":
+            for seq, count in ((left, right), (right, left)):
+                if isinstance(seq, (TupleVal, ListVal)) and isinstance(count, Num):
+                    items = self.static_items(seq)
+                    n = self.static(count, node, "a repetition count")
+                    if items is not None:
+                        values = tuple(items * n)
+                        return TupleVal(values) if isinstance(seq, TupleVal) else self.new_list(values)
+        if isinstance(left, Obj) and isinstance(right, Obj) and isinstance(left.value, str):
+            if name == "add" and isinstance(right.value, str):
+                return Obj(left.value + right.value)
+        for side, other in ((left, right), (right, left)):
+            if isinstance(side, (ListVal, TupleVal)) and isinstance(other, Ref):
+                array = self.call_surface("numpy.array", (side,), {}, node)
+                pair = (array, other) if side is left else (other, array)
+                return self.binary(name, *pair, node)
+        return self.refuse(
+            node, f"{name} of {self.kind_of(left)} and {self.kind_of(right)} is not supported"
+        )
+
+    def eval_UnaryOp(self, node: ast.UnaryOp) -> Value:
+        value = self.eval(node.operand)
+        if isinstance(node.op, ast.Not):
+            return self.not_(value, node)
+        if not isinstance(value, (Num, Ref)):
+            return self.refuse(node, f"this operator does not apply to {self.kind_of(value)}")
+        if isinstance(value, Num) and value.known is not None and isinstance(value.operand, Const):
+            x = value.known[0]
+            if isinstance(node.op, ast.Invert):
+                return self.constant(~x) if not isinstance(x, bool) else self.constant(~int(x))
+            return self.constant(-x if isinstance(node.op, ast.USub) else +x)
+        if isinstance(node.op, ast.UAdd):
+            return value if isinstance(value, Num) else self.operate("positive", value, node=node)
+        name = "negative" if isinstance(node.op, ast.USub) else "invert"
+        return self.operate(name, value, node=node)
+
+    def not_(self, value: Value, node: ast.AST) -> Num:
+        cond = self.truth(value, node)
+        if cond.known is not None:
+            return self.constant(not cond.known[0])
+        return Num(self.b.emit("logical_not", cond.operand).operand)
+
+    def eval_Compare(self, node: ast.Compare) -> Value:
+        left = self.eval(node.left)
+        result: Value | None = None
+        for position, (op, right_node) in enumerate(zip(node.ops, node.comparators)):
+            if result is not None and position:
+                return self._chain(node, result, left, position)
+            right = self.eval(right_node)
+            result = self.compare(op, left, right, node)
+            left = right
+        assert result is not None
+        return result
+
+    def _chain(self, node: ast.Compare, result: Value, left: Value, position: int) -> Value:
+        """`a < b < c`: what follows is evaluated only if what precedes holds."""
+
+        def rest() -> Value:
+            value = left
+            total: Value | None = None
+            for op, right_node in list(zip(node.ops, node.comparators))[position:]:
+                right = self.eval(right_node)
+                this = self.compare(op, value, right, node)
+                total = this if total is None else self._both(total, this, node)
+                value = right
+            return total
+
+        return self.lazy_and(result, rest, node)
+
+    def _both(self, x: Value, y: Value, node: ast.AST) -> Value:
+        return self.lazy_and(x, lambda: y, node)
+
+    def compare(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            same = self._same_object(left, right, node)
+            return self.constant(same if isinstance(op, ast.Is) else not same)
+        if isinstance(op, (ast.In, ast.NotIn)):
+            return self._contains(left, right, isinstance(op, ast.NotIn), node)
+        if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
+            return self.binary(COMPARE[type(op)], left, right, node)
+        if isinstance(left, (TupleVal, ListVal)) and isinstance(right, (TupleVal, ListVal)):
+            return self._compare_sequences(op, left, right, node)
+        if isinstance(op, (ast.Eq, ast.NotEq)):
+            equal = isinstance(left, Obj) and isinstance(right, Obj) and left.value == right.value
+            return self.constant(equal if isinstance(op, ast.Eq) else not equal)
+        return self.refuse(
+            node, f"comparing {self.kind_of(left)} and {self.kind_of(right)} is not supported"
+        )
+
+    def _compare_sequences(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
+        p, q = self.static_items(left), self.static_items(right)
+        if p is None or q is None or not isinstance(op, (ast.Eq, ast.NotEq)):
+            return self.refuse(node, "only == and != compare sequences here")
+        if len(p) != len(q):
+            return self.constant(isinstance(op, ast.NotEq))
+        total: Value = self.constant(True)
+        for x, y in zip(p, q):
+            total = self._both(total, self.compare(ast.Eq(), x, y, node), node)
+        return total if isinstance(op, ast.Eq) else self.not_(total, node)
+
+    def _same_object(self, left: Value, right: Value, node: ast.AST) -> bool:
+        if isinstance(left, Obj) and isinstance(right, Obj):
+            return left.value is right.value
+        if isinstance(left, Num) and isinstance(right, Num) and left.known and right.known:
+            return left.known[0] is right.known[0]
+        if isinstance(left, Ref) and isinstance(right, Ref):
+            return left == right
+        for side in (left, right):
+            if isinstance(side, Obj) and side.value is None:
+                return False
+        if type(left) is not type(right):
+            return False
+        return left is right or getattr(left, "cell", 0) is getattr(right, "cell", 1)
+
+    def _contains(self, item: Value, container: Value, negate: bool, node: ast.AST) -> Value:
+        if isinstance(container, DictVal):
+            key = self.static(item, node, "a dict key")
+            found = key in self.state.heap[container.cell].keys
+            return self.constant(found != negate)
+        if isinstance(container, Obj) and isinstance(item, (Obj, Num)):
+            key = self.static(item, node, "this value")
+            return self.constant((key in container.value) != negate)
+        items = self.static_items(container)
+        if items is None:
+            return self.refuse(node, "`in` needs a container that is known while compiling")
+        total: Value = self.constant(False)
+        for other in items:
+            equal = self.compare(ast.Eq(), item, other, node)
+            total = self.lazy_or(total, lambda equal=equal: equal, node)
+        return self.not_(total, node) if negate else total
+
+    # ---- truth
+
+    def truth(self, value: Value, node: ast.AST) -> Num:
+        """`bool(value)`, as a bool number."""
+        if isinstance(value, Num):
+            if value.known is not None:
+                return self.constant(bool(value.known[0]))
+            if value.operand.type.dtype == "bool":
+                return value
+            return Num(self.b.emit("not_equal", value.operand, 0).operand)
+        if isinstance(value, Obj):
+            if value.path and not isinstance(value.value, (str, bytes, type(None))):
+                return self.constant(True)
+            return self.constant(bool(value.value))
+        if isinstance(value, TupleVal):
+            return self.constant(bool(value.values))
+        if isinstance(value, (ListVal, DictVal)):
+            content = self.state.heap[value.cell]
+            if isinstance(content, Growing):
+                count = self.b.emit("list_len", content.operand)
+                return Num(self.b.emit("not_equal", count, 0).operand)
+            return self.constant(bool(content.values))
+        if isinstance(value, Ref):
+            type_ = self.ref_type(value)
+            if type_.ndim == 0:
+                return self.truth(self.index_value(value, (), node), node)
+            return self.refuse(
+                node, "the truth value of an array is ambiguous", "use .any() or .all()"
+            )
+        return self.constant(True)
+
+    def eval_BoolOp(self, node: ast.BoolOp) -> Value:
+        combine = self.lazy_and if isinstance(node.op, ast.And) else self.lazy_or
+        value = self.eval(node.values[0])
+        for other in node.values[1:]:
+            value = combine(value, lambda other=other: self.eval(other), node)
+        return value
+
+    def lazy_and(self, left: Value, right: Any, node: ast.AST) -> Value:
+        cond = self.truth(left, node)
+        if cond.known is not None:
+            return right() if cond.known[0] else left
+        return self._short_circuit(cond, left, right, "logical_and", node)
+
+    def lazy_or(self, left: Value, right: Any, node: ast.AST) -> Value:
+        cond = self.truth(left, node)
+        if cond.known is not None:
+            return left if cond.known[0] else right()
+        return self._short_circuit(cond, left, right, "logical_or", node)
+
+    def _short_circuit(self, cond: Num, left: Value, right: Any, name: str, node: ast.AST) -> Value:
+        """A right side that cannot fail and costs nothing is simply evaluated; otherwise it
+        runs only where Python would run it."""
+        before = self.state.copy()
+        names = self.b.names.snapshot()
+        block: Block = []
+        with self.b.into(block):
+            value = right()
+        is_bool = isinstance(value, Num) and value.operand.type.dtype == "bool"
+        if is_bool and left is cond and all(_harmless(s) for s in block):
+            self.b.block.extend(block)
+            if value.known is not None:
+                stays = value.known[0] == (name == "logical_and")
+                return cond if stays else self.constant(value.known[0])
+            return Num(self.b.emit(name, cond.operand, value.operand).operand)
+        self.state = before
+        self.b.names.restore(names)
+        if name == "logical_and":
+            return self.choose(cond, right, lambda: left, node)
+        return self.choose(cond, lambda: left, right, node)
+
+    def eval_IfExp(self, node: ast.IfExp) -> Value:
+        cond = self.truth(self.eval(node.test), node.test)
+        if cond.known is not None:
+            return self.eval(node.body if cond.known[0] else node.orelse)
+        return self.choose(
+            cond, lambda: self.eval(node.body), lambda: self.eval(node.orelse), node
+        )
+
+    def choose(self, cond: Num, then: Any, orelse: Any, node: ast.AST) -> Value:
+        """The value of whichever side runs."""
+        slot = "<value>"
+        saved = self.state.env.get(slot)
+
+        def side(run: Any) -> Any:
+            def body() -> bool:
+                self.state.env[slot] = run()
+                return False
+
+            return body
+
+        with self.b.at(self.origin(node)):
+            self.if_(cond, side(then), side(orelse))
+        value = self.state.env.pop(slot)
+        if saved is not None:
+            self.state.env[slot] = saved
+        return self.usable(value, node)
+
+    # ---- attributes and subscripts
+
+    def eval_Attribute(self, node: ast.Attribute) -> Value:
+        owner = self.eval(node.value)
+        return self.attribute(owner, node.attr, node)
+
+    def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
+        if isinstance(owner, Ref):
+            return self._array_attribute(owner, name, node)
+        if isinstance(owner, Rec):
+            return self.record_field(owner, name, node)
+        if isinstance(owner, Num):
+            return self._scalar_attribute(owner, name, node)
+        if isinstance(owner, TupleVal) and owner.cls is not None and name in owner.cls._fields:
+            return owner.values[owner.cls._fields.index(name)]
+        if isinstance(owner, InstanceVal):
+            content = self.state.heap[owner.cell]
+            if name in content.keys:
+                return content.values[content.keys.index(name)]
+            raw = getattr(owner.cls, name, None)
+            if isinstance(raw, property):
+                return self.call_function(Obj(raw.fget), (owner,), {}, node)
+            if isinstance(raw, types.FunctionType):
+                return Bound(owner, name)
+            if raw is not None:
+                return self.constant(raw)
+            raise self.located(
+                AttributeError(f"{owner.cls.__name__!r} object has no attribute {name!r}"), node
+            )
+        if isinstance(owner, (ListVal, DictVal)):
+            return Bound(owner, name)
+        if isinstance(owner, Obj):
+            if isinstance(owner.value, str):
+                return Bound(owner, name)
+            return self.attribute_of(owner, name, node)
+        return self.refuse(node, f"{self.kind_of(owner)} has no attribute {name!r} here")
+
+    def _array_attribute(self, ref: Ref, name: str, node: ast.AST) -> Value:
+        if name == "shape":
+            array = self.sym(ref)
+            return TupleVal(tuple(self.size(array, axis) for axis in range(array.ndim)))
+        if name == "ndim":
+            return self.constant(self.ref_type(ref).ndim)
+        if name == "dtype":
+            return Obj(np.dtype(self.ref_type(ref).dtype))
+        if name in ("T", "size"):
+            return self.call_surface(f"numpy.ndarray.{name}", (ref,), {}, node)
+        if f"numpy.ndarray.{name}" in SURFACES or name in ("fill", "sort"):
+            return Bound(ref, name)
+        if not hasattr(np.ndarray, name):
+            raise self.located(
+                AttributeError(f"'numpy.ndarray' object has no attribute {name!r}"), node
+            )
+        return self.refuse(node, f"ndarray.{name} has no rule", "see docs/writing-a-rule.md")
+
+    def size(self, array: Sym, axis: int) -> Num:
+        dim = self.b.facts.canonical(array.type.shape[axis])
+        operand = self.b.emit("shape", array, axis=axis).operand
+        return Num(operand, (dim.const,) if dim.is_const else None)
+
+    def _scalar_attribute(self, value: Num, name: str, node: ast.AST) -> Value:
+        if name == "shape":
+            return TupleVal(())
+        if name == "ndim":
+            return self.constant(0)
+        if name == "size":
+            return self.constant(1)
+        if name in ("T", "real"):
+            return value
+        if name == "dtype":
+            return Obj(np.dtype(value.operand.type.dtype))
+        if f"numpy.ndarray.{name}" in SURFACES:
+            return Bound(value, name)
+        return self.refuse(node, f"a number has no attribute {name!r} here")
+
+    def eval_Subscript(self, node: ast.Subscript) -> Value:
+        owner = self.eval(node.value)
+        index = self.eval(node.slice)
+        return self.subscript(owner, index, node)
+
+    def subscript(self, owner: Value, index: Value, node: ast.AST) -> Value:
+        if isinstance(owner, Ref):
+            return self.index_value(owner, self.index_items(owner, index, node), node)
+        if isinstance(owner, Rec):
+            return self.record_index(owner, index, node)
+        if isinstance(owner, (TupleVal, ListVal)):
+            return self.sequence_index(owner, index, node)
+        if isinstance(owner, DictVal):
+            content = self.state.heap[owner.cell]
+            key = self.static(index, node, "a dict key")
+            if key not in content.keys:
+                raise self.located(KeyError(key), node)
+            return content.values[content.keys.index(key)]
+        if isinstance(owner, Obj) and not isinstance(owner.value, str):
+            key = self.static(index, node, "this index")
+            try:
+                value = owner.value[key]
+            except Exception as error:
+                raise self.located(error, node) from None
+            return self.lift(value, (*owner.path, ("[]", key))) if owner.path else self.constant(value)
+        return self.refuse(node, f"{self.kind_of(owner)} cannot be indexed here")
+
+    def sequence_index(self, owner: Value, index: Value, node: ast.AST) -> Value:
+        content = owner if isinstance(owner, TupleVal) else self.state.heap[owner.cell]
+        if isinstance(index, SliceVal) and not isinstance(content, Growing):
+            parts = [None if p is None else self.static(p, node, "a slice bound")
+                     for p in (index.start, index.stop, index.step)]  # fmt: skip
+            values = content.values[slice(*parts)]
+            return TupleVal(values) if isinstance(owner, TupleVal) else self.new_list(values)
+        if not isinstance(index, Num):
+            return self.refuse(node, f"{self.kind_of(index)} cannot index a sequence")
+        if isinstance(content, Growing):
+            return self.list_element(content, index.operand)
+        if index.known is not None:
+            position = index.known[0]
+            if not -len(content.values) <= position < len(content.values):
+                raise self.located(IndexError("list index out of range"), node)
+            return content.values[position]
+        return self._pick(content.values, index, node)
+
+    def list_element(self, content: Growing, index: Any) -> Value:
+        value = self.wrap(self.b.emit("list_get", content.operand, index))
+        if isinstance(value, Ref):
+            self.appended.add(value.cell)
+        return value
+
+    def _pick(self, values: tuple[Value, ...], index: Num, node: ast.AST) -> Value:
+        """A run-time index into a sequence of numbers: the numbers become an array."""
+        if values and all(isinstance(v, Num) for v in values):
+            array = self.wrap(self.surface_call("numpy.array", [list(values)], {}, node))
+            return self.index_value(array, (("int", index.operand),), node)
+        raise NeedUnroll(node)
+
+    # ---- comprehensions
+
+    def eval_ListComp(self, node: ast.ListComp) -> Value:
+        return self.comprehension(node)
+
+    def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
+        return self.comprehension(node)
+
+    def eval_DictComp(self, node: ast.DictComp) -> Value:
+        pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+        lists = ast.copy_location(ast.ListComp(pair, node.generators), node)
+        items = self.static_items(self.comprehension(lists))
+        if items is None:
+            return self.refuse(node, "a dict needs keys that are known while compiling")
+        keys = tuple(self.static(i.values[0], node, "a dict key") for i in items)
+        return self.new_dict(keys, tuple(i.values[1] for i in items))
+
+    # ---- helpers
+
+    def static_items(self, value: Value) -> list[Value] | None:
+        """The elements of a sequence whose length is known; None for run-time ones."""
+        if isinstance(value, TupleVal):
+            return list(value.values)
+        if isinstance(value, ListVal):
+            content = self.state.heap[value.cell]
+            return list(content.values) if isinstance(content, Items) else None
+        if isinstance(value, DictVal):
+            return [self.constant(k) for k in self.state.heap[value.cell].keys]
+        if isinstance(value, RangeVal):
+            parts = (value.start, value.stop, value.step)
+            if any(p.known is None for p in parts):
+                return None
+            numbers = list(range(*(p.known[0] for p in parts)))  # type: ignore[index]
+            return [self.constant(k) for k in (numbers[::-1] if value.reverse else numbers)]
+        if isinstance(value, EnumerateVal):
+            inner = self.static_items(value.inner)
+            if inner is None or value.start.known is None:
+                return None
+            first = value.start.known[0]
+            return [TupleVal((self.constant(first + i), v)) for i, v in enumerate(inner)]
+        if isinstance(value, ZipVal):
+            inners = [self.static_items(i) for i in value.inners]
+            if any(i is None for i in inners):
+                return None
+            return [TupleVal(tuple(vs)) for vs in zip(*inners)]  # type: ignore[arg-type]
+        if isinstance(value, Obj) and isinstance(value.value, (str, list, tuple, range)):
+            return [
+                self.lift(v, (*value.path, ("[]", i))) if value.path else self.constant(v)
+                for i, v in enumerate(value.value)
+            ]
+        return None
+
+    def static(self, value: Value, node: ast.AST, what: str) -> Any:
+        """The Python value behind something that must be known while compiling."""
+        if isinstance(value, Obj):
+            return value.value
+        if isinstance(value, Num) and value.known is not None:
+            return value.known[0]
+        if isinstance(value, TupleVal):
+            return tuple(self.static(v, node, what) for v in value.values)
+        if isinstance(value, Num):
+            self.demand_static(value, node, what)
+        return self.refuse(node, f"{what} must be known while compiling",
+                           "pass it through static_argnames")
+
+    def kind_of(self, value: Value) -> str:
+        names = {
+            Num: "a number", Ref: "an array", TupleVal: "a tuple", ListVal: "a list",
+            DictVal: "a dict", Closure: "a function", RangeVal: "a range", Rec: "a record",
+            SliceVal: "a slice", Bound: "a method",
+        }  # fmt: skip
+        if isinstance(value, Obj):
+            return f"{type(value.value).__name__} {getattr(value.value, '__name__', value.value)!r}"
+        if isinstance(value, InstanceVal):
+            return f"a {value.cls.__name__}"
+        return names.get(type(value), "this value")
+
+
+def _harmless(stmt: Any) -> bool:
+    """Scalar arithmetic that cannot fail; evaluating it in vain does no harm."""
+    if not isinstance(stmt, Assign) or not isinstance(stmt.target.type, Scalar):
+        return False
+    rule = RULES[stmt.op.name]
+    if stmt.op.name in ("shape", "undef", "list_len"):
+        return True
+    if stmt.op.name in ("floor_divide", "remainder", "power", "left_shift", "right_shift"):
+        return stmt.target.type.dtype.startswith("float")
+    return rule.kind == "elementwise"
+
+
+def _phrase(node: ast.AST) -> str:
+    return f"`{type(node).__name__}` syntax"
+
+
+

@@ -1,0 +1,159 @@
+"""Subscripts: from what the user wrote to the items of an `index` or `update`."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..build import Builder
+from ..ir import Operand, Record
+from .arrays import is_basic
+from .values import ListVal, Num, Obj, RangeVal, Rec, Ref, SliceVal, State, TupleVal, Value
+
+
+class Indexing:
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+
+    def index_items(self, ref: Ref, index: Value, node: ast.AST) -> tuple[Any, ...]:
+        """One item per axis or new axis, with operands in place; an ellipsis is expanded."""
+        parts = list(index.values) if isinstance(index, TupleVal) else [index]
+        items: list[Any] = []
+        ellipsis: int | None = None
+        for part in parts:
+            if isinstance(part, Obj) and part.value is Ellipsis:
+                if ellipsis is not None:
+                    raise self.located(
+                        IndexError("an index can only have a single ellipsis ('...')"), node
+                    )
+                ellipsis = len(items)
+                continue
+            items.append(self._item(part, node))
+        used = sum(_axes_used(item) for item in items)
+        ndim = self.ref_type(ref).ndim
+        if used > ndim:
+            raise self.located(
+                IndexError(
+                    f"too many indices for array: array is {ndim}-dimensional, "
+                    f"but {used} were indexed"
+                ),
+                node,
+            )
+        at = len(items) if ellipsis is None else ellipsis
+        return tuple(items[:at] + [("all",)] * (ndim - used) + items[at:])
+
+    def _item(self, part: Value, node: ast.AST) -> Any:
+        if isinstance(part, Num):
+            dtype = part.operand.type.dtype
+            if dtype == "bool":
+                self.refuse(node, "a bool scalar as an index is not supported",
+                            "use `if`, or a mask array")
+            if dtype.startswith("float"):
+                raise self.located(
+                    IndexError(
+                        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) "
+                        "and integer or boolean arrays are valid indices"
+                    ),
+                    node,
+                )
+            return ("int", part.operand)
+        if isinstance(part, SliceVal):
+            bounds = tuple(None if p is None else self._bound(p, node) for p in
+                           (part.start, part.stop, part.step))  # fmt: skip
+            return ("all",) if bounds == (None, None, None) else ("slice", *bounds)
+        if isinstance(part, Obj) and isinstance(part.value, slice):
+            s = part.value
+            return self._item(
+                SliceVal(*(None if v is None else self.constant(v) for v in (s.start, s.stop, s.step))),
+                node,
+            )
+        if isinstance(part, Obj) and part.value is None:
+            return ("new",)
+        if isinstance(part, (ListVal, TupleVal, RangeVal)):
+            part = self.as_array(part, node)
+        if isinstance(part, Ref):
+            type_ = self.ref_type(part)
+            if type_.ndim == 0:
+                return self._item(self.index_value(part, (), node), node)
+            if type_.dtype == "bool":
+                return ("mask", self.read(part), type_.ndim)
+            if type_.dtype.startswith("float"):
+                raise self.located(
+                    IndexError("arrays used as indices must be of integer (or boolean) type"), node
+                )
+            return ("array", self.read(part))
+        return self.refuse(node, f"{self.kind_of(part)} cannot be used as an index")
+
+    def _bound(self, value: Value, node: ast.AST) -> Operand:
+        if isinstance(value, Ref) and self.ref_type(value).ndim == 0:
+            value = self.index_value(value, (), node)
+        if not isinstance(value, Num) or value.operand.type.dtype.startswith("float"):
+            raise self.located(
+                TypeError("slice indices must be integers or None or have an __index__ method"), node
+            )
+        return value.operand
+
+    def index_value(self, ref: Ref, items: tuple[Any, ...], node: ast.AST) -> Value:
+        """`ref[items]` for reading: a number, a view, or a new array."""
+        plain = _plain(items)
+        if is_basic(items) and not all(i[0] == "int" for i in items):
+            view = Ref(ref.cell, (*ref.path, ("index", plain)))
+            with self.guarding(node):
+                self.read(view)
+            return view
+        with self.guarding(node):
+            result = self.apply_step(self.sym(ref), ("index", plain))
+        return self.wrap(result)
+
+    def assign_index(self, ref: Ref, items: tuple[Any, ...], value: Value, node: ast.AST) -> None:
+        """`ref[items] = value`."""
+        if isinstance(value, (ListVal, TupleVal, RangeVal)):
+            value = self.as_array(value, node)
+        if not isinstance(value, (Num, Ref)):
+            self.refuse(node, f"{self.kind_of(value)} cannot be stored in an array")
+        with self.guarding(node):
+            self.write(ref, (("index", _plain(items)),), self.sym(value), node)
+
+    def as_array(self, value: Value, node: ast.AST) -> Ref:
+        if isinstance(value, RangeVal):
+            args = [value.start, value.stop, value.step]
+            return self.call_surface("numpy.arange", args, {}, node)
+        return self.call_surface("numpy.array", (value,), {}, node)
+
+    # ---- records
+
+    def record_field(self, rec: Rec, name: str, node: ast.AST) -> Value:
+        assert isinstance(rec.operand.type, Record)
+        if name not in dict(rec.operand.type.fields):
+            raise self.located(KeyError(name), node)
+        return self.wrap(self.b.emit("field", rec.operand, name=name))
+
+    def record_index(self, rec: Rec, index: Value, node: ast.AST) -> Value:
+        if isinstance(index, Obj) and isinstance(index.value, str):
+            return self.record_field(rec, index.value, node)
+        if isinstance(index, Num):
+            index = TupleVal((index,))
+        if isinstance(index, TupleVal) and all(isinstance(p, Num) for p in index.values):
+            items = tuple(("int", i + 1) for i in range(len(index.values)))
+            operands = [p.operand for p in index.values]
+            items += (("all",),) * (rec.operand.type.ndim - len(items))
+            return self.wrap(self.b.emit("index", rec.operand, *operands, items=items))
+        return self.refuse(
+            node, "structured arrays are indexed by integers and field names here",
+            "take a field first: r['x']",
+        )
+
+
+def _axes_used(item: Any) -> int:
+    if item[0] == "new":
+        return 0
+    return item[2] if item[0] == "mask" else 1
+
+
+def _plain(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Masks lose the rank they were counted with."""
+    return tuple(item[:2] if item[0] == "mask" else item for item in items)
+
+

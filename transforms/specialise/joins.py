@@ -1,0 +1,615 @@
+"""Where paths meet: branches become phis, loops become carried values.
+
+A loop's body is run symbolically, from a head state in which nothing is carried; what
+differs at the end becomes a carried value, and the body is run again, until the head
+describes every iteration.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..build import OPEN, Builder, Sym, const, resolve_dims
+from ..dims import Dim
+from ..ir import Array, Block, Carried, If, ListOf, Operand, Phi, Scalar, Type, Var
+from ..rules.promote import join_types
+from .values import (
+    UNDEFINED,
+    Cell,
+    Conflict,
+    DictVal,
+    Fields,
+    Growing,
+    InstanceVal,
+    Items,
+    ListVal,
+    Maybe,
+    Num,
+    Obj,
+    Rec,
+    Ref,
+    State,
+    TupleVal,
+    Value,
+)
+
+Key = tuple[Any, ...]
+
+
+@dataclass
+class Branch:
+    block: Block
+    state: State
+    ended: bool
+
+
+@dataclass
+class Plan:
+    """What a loop carries, by key: a location, then steps into its structure."""
+
+    leaves: dict[Key, Type] = field(default_factory=dict)
+    cells: dict[Key, Cell] = field(default_factory=dict)
+    maybe: dict[Key, Value] = field(default_factory=dict)
+    grows: dict[Cell, Type] = field(default_factory=dict)
+    conflicts: dict[Key, Conflict] = field(default_factory=dict)
+    pairs: set[frozenset[Cell]] = field(default_factory=set)
+    changed: bool = False
+
+    def leaf(self, key: Key, type_: Type) -> None:
+        if key not in self.leaves or not _same_type(self.leaves[key], type_):
+            self.leaves[key] = type_
+            self.changed = True
+
+
+def _same_type(a: Type, b: Type) -> bool:
+    return a == b
+
+
+class Joins:
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+
+    # ---------------------------------------------------------------- branches
+
+    def branch(self, run: Callable[[], bool]) -> Branch:
+        """Runs one side from the current state, which is left as it was."""
+        before = self.state
+        self.state = before.copy()
+        block: Block = []
+        with self.b.into(block):
+            ended = run()
+        after, self.state = self.state, before
+        return Branch(block, after, ended)
+
+    def if_(self, cond: Num, then: Callable[[], bool], orelse: Callable[[], bool]) -> bool:
+        """Both sides of a run-time condition; True if neither comes out."""
+        origin = self.b.origin
+        one, two = self.branch(then), self.branch(orelse)
+        if one.ended and two.ended:
+            self.b.block.append(If(cond.operand, one.block, two.block, [], origin))
+            return True
+        if one.ended or two.ended:
+            survivor, merged = (two, two) if one.ended else (one, one)
+            # What the surviving side computed is needed outside it, so it goes after the If.
+            if one.ended:
+                self.b.block.append(If(cond.operand, one.block, [], [], origin))
+            else:
+                self.b.block.append(If(cond.operand, [], two.block, [], origin))
+            self.b.block.extend(survivor.block)
+            self.state = merged.state
+            return False
+        phis = self._merge(one, two)
+        self.b.block.append(If(cond.operand, one.block, two.block, phis, origin))
+        return False
+
+    def _merge(self, one: Branch, two: Branch) -> list[Phi]:
+        phis: list[Phi] = []
+        merged = State([dict(e) for e in self.state.envs], {}, dict(self.state.views))
+        merged.pairs = one.state.pairs | two.state.pairs
+        memo: dict[Any, Cell] = {}
+
+        def leaf(x: Operand, y: Operand, user: str) -> Operand:
+            if x == y:
+                return x
+            type_ = join_types(x.type, y.type)
+            x, y = self._cast_in(one, x, type_), self._cast_in(two, y, type_)
+            target = self._fresh_var(type_, user)
+            phis.append(Phi(target, x, y))
+            return target
+
+        def join(x: Value, y: Value, user: str) -> Value:
+            if x is y:
+                return x
+            if isinstance(x, Conflict) or isinstance(y, Conflict):
+                return x if isinstance(x, Conflict) else y
+            if isinstance(x, Maybe) or isinstance(y, Maybe) or x is UNDEFINED or y is UNDEFINED:
+                return self._join_maybe(x, y, user, one, two, leaf, join)
+            if isinstance(x, Num) and isinstance(y, Num):
+                operand = leaf(x.operand, y.operand, user)
+                return Num(operand, x.known if x.known == y.known else None)
+            if isinstance(x, Rec) and isinstance(y, Rec) and x.operand == y.operand:
+                return x
+            if isinstance(x, Ref) and isinstance(y, Ref):
+                return join_refs(x, y, user)
+            if isinstance(x, TupleVal) and isinstance(y, TupleVal):
+                if len(x.values) == len(y.values) and x.cls is y.cls:
+                    pairs = zip(x.values, y.values)
+                    return TupleVal(tuple(join(p, q, "") for p, q in pairs), x.cls)
+                return Conflict(f"{user} is a tuple of different length on different paths")
+            if type(x) is type(y) and isinstance(x, (ListVal, DictVal, InstanceVal)):
+                if x.cell is y.cell:
+                    return x
+                key = (x.cell, y.cell)
+                if key not in memo:
+                    memo[key] = cell = Cell(user)
+                    merged.pairs |= {frozenset((cell, x.cell)), frozenset((cell, y.cell))}
+                    merged.heap[cell] = join_content(
+                        one.state.heap[x.cell], two.state.heap[y.cell], user
+                    )
+                return replace(x, cell=memo[key])
+            if isinstance(x, Obj) and x == y:
+                return x
+            try:
+                if x == y:
+                    return x
+            except Exception:  # an exotic object's own comparison
+                pass
+            return Conflict(f"{user or 'a value'} means different things on different paths")
+
+        def join_refs(x: Ref, y: Ref, user: str) -> Value:
+            if x == y:
+                return x
+            key = (x, y)
+            if key not in memo:
+                p = self._read_in(one, x)
+                q = self._read_in(two, y)
+                if p.type.ndim != q.type.ndim:
+                    return Conflict(
+                        f"{user or 'an array'} has {p.type.ndim} dimensions on one path "
+                        f"and {q.type.ndim} on another"
+                    )
+                memo[key] = cell = Cell(user)
+                merged.heap[cell] = leaf(p, q, user)
+                merged.pairs |= {frozenset((cell, x.cell)), frozenset((cell, y.cell))}
+            return Ref(memo[key])
+
+        def join_content(x: Any, y: Any, user: str) -> Any:
+            if x is y:
+                return x
+            if isinstance(x, Var) and isinstance(y, Var):
+                return leaf(x, y, user)
+            if isinstance(x, (Items, Growing)) and isinstance(y, (Items, Growing)):
+                if isinstance(x, Items) and isinstance(y, Items) and len(x.values) == len(y.values):
+                    return Items(tuple(join(p, q, "") for p, q in zip(x.values, y.values)))
+                elem = self._element_type(x, y)
+                if elem is None:
+                    return Conflict(f"{user or 'a list'} differs between paths")
+                gx, gy = self._grow_in(one, x, elem), self._grow_in(two, y, elem)
+                return Growing(leaf(gx, gy, user))
+            if isinstance(x, Fields) and isinstance(y, Fields) and x.keys == y.keys:
+                return Fields(x.keys, tuple(join(p, q, "") for p, q in zip(x.values, y.values)))
+            return Conflict(f"{user or 'a container'} differs between paths")
+
+        before = set(self.state.heap)
+        for cell in one.state.heap:
+            if cell in two.state.heap and cell in before:
+                user = self._cell_user(cell)
+                merged.heap[cell] = join_content(
+                    one.state.heap[cell], two.state.heap[cell], user
+                )
+        names = list(dict.fromkeys([*one.state.env, *two.state.env]))
+        for name in names:
+            x, y = one.state.env.get(name, UNDEFINED), two.state.env.get(name, UNDEFINED)
+            merged.env[name] = join(x, y, name)
+        for other in (one.state, two.state):
+            for cell, content in other.heap.items():
+                merged.heap.setdefault(cell, content)
+        self.state = merged
+        return phis
+
+    def _join_maybe(self, x: Any, y: Any, user: str, one: Branch, two: Branch, leaf: Any, join: Any) -> Value:
+        flag_x = x.flag if isinstance(x, Maybe) else const(x is not UNDEFINED)
+        flag_y = y.flag if isinstance(y, Maybe) else const(y is not UNDEFINED)
+        x = x.value if isinstance(x, Maybe) else x
+        y = y.value if isinstance(y, Maybe) else y
+        if x is UNDEFINED:
+            x = self._undef_in(two.state, one, y)
+        if y is UNDEFINED:
+            y = self._undef_in(one.state, two, x)
+        value = join(x, y, user)
+        if isinstance(value, Conflict):
+            return value
+        return Maybe(value, leaf(flag_x, flag_y, f"{user}_is_bound" if user else ""))
+
+    def _undef_in(self, seen: State, branch: Branch, like: Value) -> Value:
+        with self._within(branch):
+            return self.undef_like(like, seen)
+
+    def undef_like(self, like: Value, seen: State) -> Value:
+        """A stand-in of the same structure for a name that is not bound on this path."""
+        if isinstance(like, Num):
+            type_ = like.operand.type
+            if isinstance(type_, Scalar):
+                type_ = replace(type_, value=None)
+            return Num(self.b.emit("undef", type=type_).operand)
+        if isinstance(like, Ref):
+            saved, self.state = self.state, seen
+            type_ = self.ref_type(like)
+            self.state = saved
+            shape = (OPEN,) * type_.ndim
+            return self.new_array(
+                self.b.emit("undef", type=Array(type_.dtype, shape)).operand  # type: ignore[arg-type]
+            )
+        if isinstance(like, TupleVal):
+            return TupleVal(tuple(self.undef_like(v, seen) for v in like.values), like.cls)
+        if isinstance(like, ListVal) and isinstance(seen.heap[like.cell], Growing):
+            cell = Cell()
+            self.state.heap[cell] = Growing(
+                self.b.emit("list_new", type=seen.heap[like.cell].operand.type).operand
+            )
+            return ListVal(cell)
+        if isinstance(like, (ListVal, DictVal, InstanceVal)):
+            content = seen.heap[like.cell]
+            cell = Cell()
+            values = tuple(self.undef_like(v, seen) for v in content.values)
+            self.state.heap[cell] = replace(content, values=values)
+            return replace(like, cell=cell)
+        return like
+
+    def ref_type(self, ref: Ref) -> Array:
+        """The type of a reference's value; reads it where it has not been read yet."""
+        block: Block = []
+        with self.b.into(block):
+            type_ = self.read(ref).type
+        assert isinstance(type_, Array)
+        return type_
+
+    def _within(self, branch: Branch) -> Any:
+        return _Within(self, branch)
+
+    def _cast_in(self, branch: Branch, operand: Operand, type_: Type) -> Operand:
+        if operand.type.dtype == type_.dtype or isinstance(operand.type, ListOf):
+            return operand
+        with self._within(branch):
+            return Sym(self.b, operand).astype(type_.dtype).operand
+
+    def _read_in(self, branch: Branch, ref: Ref) -> Var:
+        with self._within(branch):
+            return self.read(ref)
+
+    def _grow_in(self, branch: Branch, content: Any, elem: Any) -> Operand:
+        with self._within(branch):
+            return (content if isinstance(content, Growing) else self.grow(content, elem, None)).operand
+
+    def _element_type(self, *contents: Any) -> Any:
+        """The element type of lists that become one run-time list; None if there is none."""
+        types: list[Type] = []
+        for content in contents:
+            if isinstance(content, Growing):
+                assert isinstance(content.operand.type, ListOf)
+                types.append(content.operand.type.elem)
+            else:
+                for value in content.values:
+                    if isinstance(value, Num):
+                        types.append(value.operand.type)
+                    elif isinstance(value, Ref):
+                        types.append(self.ref_type(value))
+                    else:
+                        return None
+        if not types:
+            return None
+        joined = types[0]
+        for type_ in types[1:]:
+            if type_.ndim != joined.ndim:
+                return None
+            joined = join_types(joined, type_)
+        if isinstance(joined, Scalar):
+            return Scalar(joined.dtype, joined.weak)
+        return resolve_dims(joined, self.b.names.fresh("elem"))
+
+    def _fresh_var(self, type_: Type, user: str) -> Var:
+        name = self.b.names.fresh(user or "t")
+        if isinstance(type_, Scalar):
+            value = None
+            if type_.dtype == "int64":
+                value = Dim.of(name)
+            type_ = replace(type_, value=value)
+        return Var(name, resolve_dims(type_, name), user)
+
+    def _cell_user(self, cell: Cell) -> str:
+        content = self.state.heap.get(cell)
+        if isinstance(content, Var) and content.user:
+            return content.user
+        return cell.label
+
+    # ---------------------------------------------------------------- loops
+
+    def loop(
+        self, run: Callable[[], Any], node: ast.AST
+    ) -> tuple[Block, list[Carried], Any]:
+        """Finds what a loop carries.  `run` runs one iteration into the current block and
+        returns whatever the caller needs; the state afterwards is that after the loop."""
+        entry, outer = self.state, self.b.block
+        length = len(outer)
+        names, facts = self.b.names.snapshot(), self.b.facts.snapshot()
+        plan = Plan()
+        for _ in range(20):
+            self.state = entry.copy()
+            start = self._loop_entry(plan, entry)
+            head_vars: dict[Key, Var] = {}
+            self.state = self._loop_head(plan, start, head_vars)
+            head = self.state.copy()
+            block: Block = []
+            plan.changed = False
+            with self.b.into(block):
+                outcome = run()
+            end = self.state
+            for key, x, y in self._locations(head, end):
+                self._compare(plan, key, x, y, start, end)
+            self._compare_aliases(plan, start, end)
+            if not plan.changed:
+                break
+            del outer[length:]
+            self.b.names.restore(names)
+            self.b.facts.restore(facts)
+        else:
+            self.refuse(node, "the types of this loop's variables do not settle",
+                        "give each variable one type")
+        carried: list[Carried] = []
+        results: dict[Key, Var] = {}
+        with self.b.into(block):
+            nexts = {
+                key: self._cast_to(self._leaf_at(end, key), var.type) for key, var in head_vars.items()
+            }
+        self.state = start
+        for key, phi in head_vars.items():
+            init = self._cast_to(self._leaf_at(start, key), phi.type)
+            result = self._fresh_var(_reopened(phi), phi.user)
+            results[key] = result
+            carried.append(Carried(phi, init, nexts[key], result))
+        self.state = self._loop_head(plan, start, {}, results)
+        self.state.views = dict(entry.views)
+        self.state.pairs |= end.pairs
+        return block, carried, outcome
+
+    def _cast_to(self, operand: Operand, type_: Type) -> Operand:
+        if operand.type.dtype == type_.dtype or isinstance(operand.type, ListOf):
+            return operand
+        return Sym(self.b, operand).astype(type_.dtype).operand
+
+    def _locations(self, head: State, end: State) -> list[tuple[Key, Any, Any]]:
+        found: list[tuple[Key, Any, Any]] = []
+        for cell in head.heap:
+            found.append((("heap", cell), head.heap[cell], end.heap[cell]))
+        for name in dict.fromkeys([*head.env, *end.env]):
+            x, y = head.env.get(name, UNDEFINED), end.env.get(name, UNDEFINED)
+            found.append((("env", name), x, y))
+        return found
+
+    def _compare(self, plan: Plan, key: Key, x: Any, y: Any, start: State, end: State) -> None:
+        """Extends the plan by what differs between the head and the end of an iteration."""
+        if key in plan.conflicts or x is y:
+            return
+        if x is UNDEFINED:
+            if y is not UNDEFINED and not isinstance(y, Conflict):
+                plan.maybe[key] = (y.value if isinstance(y, Maybe) else y, end)
+                plan.changed = True
+            return
+        if isinstance(x, Maybe):
+            self._compare(plan, (*key, "value"), x.value, y.value if isinstance(y, Maybe) else y, start, end)
+            flag = y.flag if isinstance(y, Maybe) else const(True)
+            if x.flag != flag:
+                plan.leaf((*key, "flag"), Scalar("bool"))
+            return
+        if isinstance(x, Num) and isinstance(y, Num):
+            if x.operand != y.operand or (x.known != y.known and x.known is not None):
+                known = plan.leaves.get(key, x.operand.type)
+                plan.leaf(key, _plain(join_types(known, y.operand.type)))
+            return
+        if isinstance(x, Ref) and isinstance(y, Ref):
+            if x != y:
+                self._compare_refs(plan, key, x, y, end)
+            return
+        if isinstance(x, Var) and isinstance(y, Var):
+            if x != y:
+                plan.leaf(key, self._joined(plan.leaves.get(key, x.type), y.type))
+            return
+        if isinstance(x, TupleVal) and isinstance(y, TupleVal) and len(x.values) == len(y.values):
+            for i, (p, q) in enumerate(zip(x.values, y.values)):
+                self._compare(plan, (*key, i), p, q, start, end)
+            return
+        if isinstance(x, Items) and isinstance(y, Items) and len(x.values) == len(y.values):
+            for i, (p, q) in enumerate(zip(x.values, y.values)):
+                self._compare(plan, (*key, i), p, q, start, end)
+            return
+        if isinstance(x, Fields) and isinstance(y, Fields) and x.keys == y.keys:
+            for i, (p, q) in enumerate(zip(x.values, y.values)):
+                self._compare(plan, (*key, i), p, q, start, end)
+            return
+        if isinstance(x, (Items, Growing)) and isinstance(y, (Items, Growing)):
+            saved, self.state = self.state, end
+            elem = self._element_type(x, y)
+            self.state = saved
+            if elem is not None:
+                known = plan.grows.get(key[1])
+                if isinstance(x, Items) or known is None:
+                    plan.grows[key[1]] = elem
+                    plan.changed = True
+                if isinstance(x, Growing) and isinstance(y, Growing) and x.operand != y.operand:
+                    joined = _same_elem(x.operand.type, y.operand.type)
+                    if joined is None:
+                        plan.grows[key[1]] = elem
+                        plan.changed = True
+                    plan.leaf(key, x.operand.type)
+                return
+        if type(x) is type(y) and isinstance(x, (ListVal, DictVal, InstanceVal)) and x.cell is y.cell:
+            return
+        try:
+            if x == y:
+                return
+        except Exception:  # an exotic object's own comparison
+            pass
+        plan.conflicts[key] = Conflict("a name means different things in different iterations")
+        plan.changed = True
+
+    def _compare_refs(self, plan: Plan, key: Key, x: Ref, y: Ref, end: State) -> None:
+        saved, self.state = self.state, end
+        p, q = self.ref_type(x), self.ref_type(y)
+        self.state = saved
+        if p.ndim != q.ndim:
+            plan.conflicts[key] = Conflict("an array changes its number of dimensions in the loop")
+            plan.changed = True
+            return
+        if key not in plan.cells:
+            plan.cells[key] = Cell(key[1] if key[0] == "env" and isinstance(key[1], str) else x.cell.label)
+            plan.changed = True
+        plan.leaf(key, self._joined(plan.leaves.get(key, p), q))
+
+    def _joined(self, p: Type, q: Type) -> Type:
+        """Joined types; a size stays known where both agree on it."""
+        if isinstance(p, Array) and isinstance(q, Array):
+            joined = join_types(replace(p, shape=()), replace(q, shape=())) if p.dtype != q.dtype else p
+            shape = tuple(
+                a if self.b.facts.known_equal(a, b) else OPEN for a, b in zip(p.shape, q.shape)
+            )
+            return Array(joined.dtype, shape)
+        return join_types(p, q)
+
+    def _compare_aliases(self, plan: Plan, start: State, end: State) -> None:
+        """Carried arrays that may share memory at the head of some iteration."""
+        pairs: set[frozenset[Cell]] = set()
+        ends: dict[Cell, list[Cell]] = {}
+        own = set(plan.cells.values())
+        for key, cell in plan.cells.items():
+            for state, kind in ((start, "start"), (end, "end")):
+                value = self._value_at(state, key)
+                if not isinstance(value, Ref):
+                    continue
+                if value.cell is not cell and not (kind == "end" and value.cell in own):
+                    pairs.add(frozenset((cell, value.cell)))
+                ends.setdefault((kind, value.cell), []).append(cell)  # type: ignore[arg-type]
+        for group in ends.values():
+            for i, p in enumerate(group):
+                pairs |= {frozenset((p, q)) for q in group[i + 1 :] if p is not q}
+        if not pairs <= plan.pairs:
+            plan.pairs |= pairs
+            plan.changed = True
+
+    def _loop_entry(self, plan: Plan, entry: State) -> State:
+        """The state before the loop, in the form the plan wants; emits into the outer block."""
+        state = self.state
+        for key, (like, seen) in plan.maybe.items():
+            if key[0] == "env" and len(key) == 2:
+                state.env[key[1]] = Maybe(self.undef_like(like, seen), const(False))
+        for cell, elem in plan.grows.items():
+            content = state.heap.get(cell)
+            if isinstance(content, Items):
+                state.heap[cell] = self.grow(content, elem, None)
+        return state
+
+    def _loop_head(
+        self, plan: Plan, start: State, made: dict[Key, Var], given: dict[Key, Var] | None = None
+    ) -> State:
+        """The state in which every iteration starts: carried leaves are new names."""
+        head = start.copy()
+        head.pairs |= plan.pairs
+
+        def leaf(key: Key, type_: Type, user: str) -> Var:
+            if given is not None:
+                return given[key]
+            if key not in made:
+                made[key] = self._fresh_var(type_, user)
+            return made[key]
+
+        def visit(key: Key, value: Any, user: str) -> Any:
+            if key in plan.conflicts:
+                return plan.conflicts[key]
+            if isinstance(value, Maybe):
+                flag = value.flag
+                if (*key, "flag") in plan.leaves:
+                    flag = leaf((*key, "flag"), Scalar("bool"), f"{user}_is_bound" if user else "")
+                return Maybe(visit((*key, "value"), value.value, user), flag)
+            if key in plan.cells and isinstance(value, Ref):
+                cell = plan.cells[key]
+                head.heap[cell] = leaf(key, plan.leaves[key], user)
+                return Ref(cell)
+            if key in plan.leaves:
+                var = leaf(key, plan.leaves[key], user)
+                if isinstance(value, Num):
+                    return Num(var)
+                return Growing(var) if isinstance(value, Growing) else var
+            if isinstance(value, (TupleVal, Items, Fields)):
+                values = tuple(visit((*key, i), v, "") for i, v in enumerate(value.values))
+                if all(p is q for p, q in zip(values, value.values)):
+                    return value
+                return replace(value, values=values)
+            return value
+
+        for cell, content in start.heap.items():
+            head.heap[cell] = visit(("heap", cell), content, self._cell_user(cell))
+        for name, value in start.env.items():
+            head.env[name] = visit(("env", name), value, name)
+        return head
+
+    def _value_at(self, state: State, key: Key) -> Any:
+        value = state.heap.get(key[1]) if key[0] == "heap" else state.env.get(key[1], UNDEFINED)
+        for step in key[2:]:
+            if step == "value":
+                value = value.value if isinstance(value, Maybe) else value
+            elif step == "flag":
+                return value.flag if isinstance(value, Maybe) else const(True)
+            else:
+                value = value.values[step]
+        return value
+
+    def _leaf_at(self, state: State, key: Key) -> Operand:
+        """The operand a key stands for; arrays are read in the given state."""
+        value = self._value_at(state, key)
+        if isinstance(value, Ref):
+            saved, self.state = self.state, state
+            operand: Operand = self.read(value)
+            self.state = saved
+            return operand
+        if isinstance(value, (Num, Growing)):
+            return value.operand
+        return value
+
+
+class _Within:
+    """Emit into a branch's block, in its state, for a while."""
+
+    def __init__(self, owner: Any, branch: Branch) -> None:
+        self.owner, self.branch = owner, branch
+
+    def __enter__(self) -> None:
+        self.saved = self.owner.state, self.owner.b.block
+        self.owner.state, self.owner.b.block = self.branch.state, self.branch.block
+
+    def __exit__(self, *_: Any) -> None:
+        self.owner.state, self.owner.b.block = self.saved
+
+
+def _plain(type_: Type) -> Type:
+    return replace(type_, value=None) if isinstance(type_, Scalar) else type_
+
+
+def _same_elem(a: Type, b: Type) -> Type | None:
+    assert isinstance(a, ListOf) and isinstance(b, ListOf)
+    return a if a.elem.dtype == b.elem.dtype and a.elem.ndim == b.elem.ndim else None
+
+
+def _reopened(var: Var) -> Type:
+    """A phi's own sizes are not its result's."""
+    type_ = var.type
+    if isinstance(type_, Array):
+        shape = tuple(
+            OPEN if any(s.startswith(f"{var.name}.") for s in d.symbols) else d for d in type_.shape
+        )
+        return replace(type_, shape=shape)
+    return _plain(type_)
+

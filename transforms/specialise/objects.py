@@ -1,0 +1,326 @@
+"""Names and the objects behind them: what is lifted to a parameter, what is baked in.
+
+Floats and arrays reached through closures, globals or objects become parameters of the
+kernel, read anew at every call.  Ints, strings and other plain values are baked in under
+a guard, containers are taken apart, and everything else is looked at as a static object.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder, const
+from ..ir import Var
+from ..pipeline_types import ObjectGuard, Param
+from ..structure import (
+    ArraySpec,
+    Path,
+    RecordSpec,
+    ScalarSpec,
+    Spec,
+    TreeSpec,
+    Fixed,
+    child_step,
+    describe,
+    leaf_type,
+    path_name,
+    path_text,
+)
+from .values import (
+    Cell,
+    Conflict,
+    Maybe,
+    Num,
+    Obj,
+    Rec,
+    Ref,
+    State,
+    TupleVal,
+    Undefined,
+    Value,
+)
+
+CONSTANT_MODULES = ("numpy", "math", "scipy", "cmath", "builtins", "numba", "operator", "functools")
+
+
+def is_constant_module(value: Any) -> bool:
+    return isinstance(value, types.ModuleType) and value.__name__.split(".")[0] in CONSTANT_MODULES
+
+
+class Objects:
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+    params: list[Param]
+    object_guards: list[ObjectGuard]
+    lifted: dict[Path, Value]
+
+    # ---- arguments
+
+    def argument(self, spec: Spec, path: Path, value: Any) -> Value:
+        """The value of an argument, or of a part of one; leaves become parameters."""
+        if path in self.static:
+            return self.bake(value, path)
+        if isinstance(spec, TreeSpec):
+            children = tuple(
+                self.argument(child, (*path, child_step(spec.kind, key)), self._child(value, spec.kind, key))
+                for key, child in zip(spec.keys, spec.children)
+            )
+            if spec.kind in ("tuple", "namedtuple"):
+                return TupleVal(children, spec.cls if spec.kind == "namedtuple" else None)
+            if spec.kind == "list":
+                out: Any = self.new_list(children, path_name(path))
+            elif spec.kind == "dict":
+                out = self.new_dict(spec.keys, children)
+            else:
+                out = self.new_instance(spec.cls, spec.keys, children)
+            out.cell.path = path
+            return out
+        if isinstance(spec, Fixed):
+            return self.lift(spec.value, path, guarded=True)
+        return self.parameter(spec, path, value)
+
+    def _child(self, value: Any, kind: str, key: Any) -> Any:
+        if value is None:
+            return None
+        return getattr(value, key) if kind in ("namedtuple", "dataclass") else value[key]
+
+    def parameter(self, spec: Spec, path: Path, value: Any) -> Value:
+        name = self.b.names.fresh(path_name(path))
+        var = Var(name, leaf_type(spec, name), name)
+        self.params.append(Param(name, path, spec, var.type))
+        # Sizes are read off the arguments at hand, where there are any.
+        if isinstance(value, np.ndarray) and self.b.facts.sizes is not None:
+            for axis, size in enumerate(value.shape):
+                self.b.facts.sizes[f"{name}.{axis}"] = size
+        if isinstance(spec, ScalarSpec):
+            return Num(var)
+        if isinstance(spec, RecordSpec):
+            return Rec(var)
+        assert isinstance(spec, ArraySpec)
+        cell = Cell(path_text(path), var, path)
+        cell.readonly = not spec.writeable
+        cell.contiguous = spec.layout == "C"
+        self.state.heap[cell] = var
+        return Ref(cell)
+
+    def bake(self, value: Any, path: Path) -> Value:
+        """A static value: part of the specialisation, guarded."""
+        self.object_guards.append(ObjectGuard(path, "equals", value))
+        return self.lift(value, path, guarded=True, static=True)
+
+    # ---- everything reached otherwise
+
+    def lift(self, value: Any, path: Path, guarded: bool = False, static: bool = False) -> Value:
+        """The value of something reached by `path` while specialising."""
+        if path in self.lifted:
+            return self.lifted[path]
+        result = self._lift(value, path, guarded, static)
+        self.lifted[path] = result
+        return result
+
+    def _lift(self, value: Any, path: Path, guarded: bool, static: bool) -> Value:
+        if isinstance(value, (bool, np.bool_, int, np.integer)):
+            if path in self.runtime_ints:
+                return self.parameter(describe(value), path, value)
+            if not guarded:
+                self.object_guards.append(ObjectGuard(path, "equals", value))
+            return Num(const(value), (value,))
+        if value is None or isinstance(value, (str, bytes, type(Ellipsis), slice, np.dtype)):
+            if not guarded:
+                self.object_guards.append(ObjectGuard(path, "equals", value))
+            return Obj(value, path)
+        if isinstance(value, (float, np.floating)):
+            return Num(const(value), (value,)) if static else self.parameter(describe(value), path, value)
+        if isinstance(value, np.ndarray):
+            try:
+                return self.parameter(describe(value), path, value)
+            except TypeError as error:
+                raise self.refusal(None, f"{path_text(path)}: {error}") from None
+        if isinstance(value, (tuple, list, dict)) or (
+            dataclasses.is_dataclass(value) and not isinstance(value, type)
+        ):
+            return self._lift_container(value, path)
+        if not guarded and not isinstance(value, types.ModuleType):
+            self.object_guards.append(ObjectGuard(path, "is", value))
+        return Obj(value, path)
+
+    def _lift_container(self, value: Any, path: Path) -> Value:
+        spec_kind, keys, values = _container(value)
+        if isinstance(value, dict):
+            self.object_guards.append(ObjectGuard(path, "keys", tuple(value)))
+        elif isinstance(value, (list, tuple)):
+            self.object_guards.append(ObjectGuard(path, "length", len(value)))
+        else:
+            self.object_guards.append(ObjectGuard(path, "type", type(value)))
+        children = tuple(
+            self.lift(v, (*path, child_step(spec_kind, k))) for k, v in zip(keys, values)
+        )
+        if isinstance(value, tuple):
+            return TupleVal(children, type(value) if spec_kind == "namedtuple" else None)
+        out: Any
+        if isinstance(value, list):
+            out = self.new_list(children, path_name(path))
+        elif isinstance(value, dict):
+            out = self.new_dict(keys, children)
+        else:
+            out = self.new_instance(type(value), keys, children)
+        out.cell.path = path
+        return out
+
+    def constant(self, value: Any) -> Value:
+        """A value that belongs to the program text or to a library."""
+        if isinstance(value, (bool, int, float, np.bool_)) or (
+            isinstance(value, np.generic) and value.dtype.kind in "fiub"
+        ):
+            return Num(const(value), (value,))
+        return Obj(value)
+
+    # ---- look-up
+
+    def lookup(self, name: str, node: ast.AST) -> Value:
+        value = self.find(name)
+        if value is None or isinstance(value, Undefined):
+            raise self.located(NameError(f"name {name!r} is not defined"), node)
+        if isinstance(value, Conflict):
+            self.refuse(node, value.why, "use one name for one kind of thing")
+        if isinstance(value, Maybe):
+            self.b.check(
+                self.b.sym(value.flag),
+                "UnboundLocalError",
+                f"cannot access local variable '{name}' where it is not associated with a value",
+            )
+            self.state.env[name] = value.value
+            return value.value
+        return value
+
+    def find(self, name: str) -> Value | None:
+        """The value of a name: own names, enclosing functions', closure, globals, builtins."""
+        frame = self.frame
+        if name in self.state.env:
+            return self.state.env[name]
+        if name in frame.locals:
+            return Undefined()
+        enclosing = frame.enclosing
+        while enclosing is not None:
+            env = self.env_of(enclosing)
+            if name in env:
+                return env[name]
+            frame, enclosing = enclosing, enclosing.enclosing
+        function, path = frame.function, frame.path
+        code = function.__code__
+        if name in code.co_freevars:
+            index = code.co_freevars.index(name)
+            try:
+                value = function.__closure__[index].cell_contents
+            except ValueError:
+                return Undefined()
+            root = (
+                (("closure", name),)
+                if not path
+                else (*path, (".", "__closure__"), ("[]", index), (".", "cell_contents"))
+            )
+            return self.lift_name(value, root)
+        if name in function.__globals__:
+            value = function.__globals__[name]
+            root = (("global", name),) if not path else (*path, (".", "__globals__"), ("[]", name))
+            return self.lift_name(value, root)
+        if hasattr(builtins, name):
+            return Obj(getattr(builtins, name))
+        return None
+
+    def lift_name(self, value: Any, path: Path) -> Value:
+        if is_constant_module(value) or _is_library(value):
+            return Obj(value)
+        return self.lift(value, path)
+
+    def attribute_of(self, owner: Obj, name: str, node: ast.AST) -> Value:
+        """An attribute of a static object; what it yields is lifted by its path."""
+        target = owner.value
+        if is_constant_module(target) or (isinstance(target, type) and not owner.path):
+            if not hasattr(target, name):
+                raise self.located(
+                    AttributeError(f"{getattr(target, '__name__', target)!r} has no attribute {name!r}"), node
+                )
+            return self.constant(getattr(target, name))
+        try:
+            raw = inspect.getattr_static(target, name)
+        except AttributeError:
+            raise self.located(
+                AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}"), node
+            ) from None
+        if isinstance(raw, property) and isinstance(raw.fget, types.FunctionType):
+            return self.call_function(Obj(raw.fget, self._function_path(owner, raw.fget)), (owner,), {}, node)
+        if owner.path == () and not isinstance(target, types.ModuleType):
+            return self.constant(getattr(target, name))
+        value = getattr(target, name)
+        if isinstance(value, types.MethodType):
+            return Obj(value, (*owner.path, (".", name)))
+        if _is_library(value):
+            return Obj(value)
+        return self.lift(value, (*owner.path, (".", name)))
+
+    def _function_path(self, owner: Obj, function: Any) -> Path:
+        return ()
+
+    # ---- provided elsewhere
+
+    static: frozenset[Path]
+    runtime_ints: frozenset[Path]
+    frame: Any
+
+    def env_of(self, frame: Any) -> dict[str, Value]:
+        raise NotImplementedError
+
+    def new_list(self, values: tuple[Value, ...], label: str = "") -> Any:
+        raise NotImplementedError
+
+    def new_dict(self, keys: Any, values: Any) -> Any:
+        raise NotImplementedError
+
+    def new_instance(self, cls: Any, keys: Any, values: Any) -> Any:
+        raise NotImplementedError
+
+    def call_function(self, function: Obj, args: Any, kwargs: Any, node: ast.AST) -> Value:
+        raise NotImplementedError
+
+    def refuse(self, node: ast.AST | None, message: str, advice: str = "") -> Any:
+        raise NotImplementedError
+
+    def refusal(self, node: ast.AST | None, message: str, advice: str = "") -> Exception:
+        raise NotImplementedError
+
+    def located(self, error: Exception, node: ast.AST) -> Exception:
+        raise NotImplementedError
+
+
+def _container(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:
+    if isinstance(value, dict):
+        return "dict", tuple(value), tuple(value.values())
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return "namedtuple", tuple(value._fields), tuple(value)
+    if isinstance(value, (tuple, list)):
+        return "list", tuple(range(len(value))), tuple(value)
+    names = tuple(f.name for f in dataclasses.fields(value))
+    return "dataclass", names, tuple(getattr(value, n) for n in names)
+
+
+def _is_library(value: Any) -> bool:
+    """Functions and classes of libraries do not change under us: no guard."""
+    module = getattr(value, "__module__", None)
+    if isinstance(value, np.ufunc):
+        return True
+    return (
+        callable(value)
+        and isinstance(module, str)
+        and module.split(".")[0] in CONSTANT_MODULES
+    )
+

@@ -1,0 +1,358 @@
+"""The specialiser: frames, places, and the function as a whole."""
+
+from __future__ import annotations
+
+import ast
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..build import Builder, NameSupply
+from ..desugar import desugar
+from ..dims import Facts
+from ..errors import S2SError, UnsupportedError
+from ..fence import fence
+from ..ir import Function, Module, Operand, Origin, Scalar, Var
+from ..pipeline_types import ObjectGuard, Param
+from ..read import Source, read
+from ..structure import Argument, Fixed, Out, OutTree, Path, Spec, Tree
+from .arrays import Arrays
+from .calls import Calls
+from .expressions import Expressions, NeedUnroll
+from .indexing import Indexing
+from .joins import Joins
+from .objects import Objects
+from .statements import Statements
+from .values import (
+    Cell,
+    Closure,
+    Conflict,
+    DictVal,
+    Fields,
+    Growing,
+    InstanceVal,
+    ListVal,
+    Num,
+    Obj,
+    Rec,
+    Ref,
+    State,
+    TupleVal,
+    Value,
+)
+
+
+class NeedStaticArgument(Exception):
+    """An argument must be part of the specialisation: start again with it baked in."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(path)
+
+
+@dataclass
+class Frame:
+    """One active call: where its names come from and what it returns."""
+
+    source: Source
+    function: Any
+    path: Path
+    node: ast.FunctionDef | ast.Lambda
+    locals: set[str]
+    enclosing: Frame | None
+    depth: int
+    label: tuple[str, ...]
+    result: Value = None
+    final: dict[str, Value] | None = None
+
+
+@dataclass
+class Specialised:
+    module: Module
+    params: list[Param]
+    out: OutTree
+    facts: Facts
+    object_guards: list[ObjectGuard]
+    written: list[int]
+    result_names: list[str] = field(default_factory=list)
+
+
+def specialise(
+    function: Any,
+    args: dict[str, Spec],
+    values: dict[str, Any] | None,
+    static: frozenset[Path] = frozenset(),
+    runtime_ints: frozenset[Path] = frozenset(),
+) -> Specialised:
+    """One function for one signature.  Raises NeedStaticArgument to be called again."""
+    return Specialiser(function, values, static, runtime_ints).run_main(args)
+
+
+class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statements):
+    def __init__(
+        self,
+        function: Any,
+        values: dict[str, Any] | None,
+        static: frozenset[Path],
+        runtime_ints: frozenset[Path],
+    ) -> None:
+        self.function = function
+        self.values = values
+        self.static = static
+        self.runtime_ints = runtime_ints
+        facts = Facts(sizes=None if values is None else {})
+        self.b = Builder(NameSupply({"np", "math"}), facts)
+        self.state = State([])
+        self.params: list[Param] = []
+        self.object_guards: list[ObjectGuard] = []
+        self.lifted: dict[Path, Value] = {}
+        self.sources: dict[Any, Source] = {}
+        self.stack: list[Frame] = []
+        self.appended: set[Cell] = set()
+        self.runtime_depth = 0
+        self.bindings: dict[Any, tuple[list[Any], list[Any]]] = {}
+        self.desugared: dict[Any, list[ast.stmt]] = {}
+        self.stmt: ast.stmt | None = None
+
+    # ---- the whole function
+
+    def run_main(self, args: dict[str, Spec]) -> Specialised:
+        source = self.sources[self.function] = read(self.function)
+        node = source.node
+        fence(source)
+        self.state.envs.append({})
+        frame = Frame(source, self.function, (), node, _locals(node), None, 0, ())
+        self.stack.append(frame)
+        for name, spec in args.items():
+            value = None if self.values is None else self.values[name]
+            self.state.env[name] = self.argument(spec, (("arg", name),), value)
+        try:
+            result = self._body(frame)
+        except NeedUnroll as error:
+            self.refuse(
+                error.node, "the index of this sequence must be known while compiling",
+                "use an array, or loop over the sequence itself",
+            )
+        results: list[Operand] = []
+        with self.b.at(self.origin(_last_return(node))):
+            out = self._out_tree(result, results, node)
+        if not results and isinstance(result, Obj) and result.value is None:
+            self._refuse_none(node)
+        name = node.name if isinstance(node, ast.FunctionDef) else "function"
+        params = [Var(p.name, p.type, p.name) for p in self.params]
+        effects = [
+            (cell.param, content)
+            for cell, content in self.state.heap.items()
+            if cell.param is not None and isinstance(content, Var) and content != cell.param
+        ]
+        main = Function(name, params, self.b.block, results, effects, source)  # type: ignore[arg-type]
+        main.notes["bindings"] = self.bindings
+        main.notes["facts"] = self.b.facts
+        written = [i for i, p in enumerate(params) if any(e[0] == p for e in effects)]
+        return Specialised(
+            Module({name: main}, name), self.params, out, self.b.facts, self.object_guards, written
+        )
+
+    def _body(self, frame: Frame) -> Value:
+        node = frame.node
+        if isinstance(node, ast.Lambda):
+            self.stmt = None
+            frame.result = self.eval(node.body)
+        else:
+            key = node
+            if key not in self.desugared:
+                self.desugared[key] = desugar(node, {*frame.locals, *self.state.env})
+            self.run(self.desugared[key])
+        if frame.result is None:
+            frame.result = Obj(None)  # every path raises
+        return frame.result
+
+    def _out_tree(self, value: Value, results: list[Operand], node: ast.AST) -> OutTree:
+        value = self.usable(value, _last_return(node))
+        if isinstance(value, Num):
+            operand = value.operand
+            results.append(operand)
+            return Out(len(results) - 1)
+        if isinstance(value, Ref):
+            results.append(self.read(value))
+            if value.cell.param is not None and not value.path:
+                return Argument(value.cell.path)
+            return Out(len(results) - 1)
+        if isinstance(value, TupleVal):
+            children = tuple(self._out_tree(v, results, node) for v in value.values)
+            kind = "namedtuple" if value.cls is not None else "tuple"
+            return Tree(kind, value.cls, tuple(range(len(children))), children)
+        if isinstance(value, (ListVal, DictVal, InstanceVal)):
+            if value.cell.path:
+                return Argument(value.cell.path)
+            content = self.state.heap[value.cell]
+            if isinstance(content, Conflict):
+                self.refuse(_last_return(node), content.why)
+            if isinstance(content, Growing):
+                self.refuse(
+                    _last_return(node), "returning a list whose length is known only at run time "
+                    "is not supported", "return np.array(list)",
+                )
+            children = tuple(self._out_tree(v, results, node) for v in content.values)
+            if isinstance(value, ListVal):
+                return Tree("list", list, tuple(range(len(children))), children)
+            kind = "dict" if isinstance(value, DictVal) else "dataclass"
+            assert isinstance(content, Fields)
+            return Tree(kind, getattr(value, "cls", dict), content.keys, children)
+        if isinstance(value, Obj):
+            return Fixed(value.value)
+        return self.refuse(_last_return(node), f"returning {self.kind_of(value)} is not supported")
+
+    def _refuse_none(self, node: ast.AST) -> None:
+        written = [c.label for c, v in self.state.heap.items() if c.param is not None and v != c.param]
+        advice = f"return the array it writes: return {written[0]}" if written else "return a value"
+        self.refuse(_last_return(node), "this function returns None", advice)
+
+    # ---- frames
+
+    @property
+    def frame(self) -> Frame:
+        return self.stack[-1]
+
+    def frames(self) -> list[Frame]:
+        return self.stack
+
+    def env_of(self, frame: Frame) -> dict[str, Value]:
+        """A frame's names as they are now, or as they were when it returned."""
+        if frame.depth < len(self.stack) and self.stack[frame.depth] is frame:
+            return self.state.envs[frame.depth]
+        return frame.final or {}
+
+    def run_function(
+        self, source: Source, function: Any, path: Path, env: dict[str, Value],
+        enclosing: Frame | None, node: ast.AST,
+    ) -> Value:  # fmt: skip
+        fence(source)
+        name = getattr(source.node, "name", "<lambda>")
+        where = f"{os.path.basename(source.file)}:{source.node.lineno} {name}"
+        frame = Frame(
+            source, function, path, source.node, _locals(source.node), enclosing,
+            len(self.stack), (*self.frame.label, where),
+        )  # fmt: skip
+        saved_stmt, saved_hint = self.stmt, self.b.hint
+        self.stack.append(frame)
+        self.state.envs.append(env)
+        result = self._body(frame)
+        frame.final = self.state.envs.pop()
+        self.stack.pop()
+        self.stmt, self.b.hint = saved_stmt, saved_hint
+        return self.usable(result, node)
+
+    def fresh_name(self, name: str) -> str:
+        """A name no variable of this frame has."""
+        taken = self.frame.locals
+        while name in taken or name in self.state.env:
+            name += "_"
+        return name
+
+    # ---- places
+
+    def origin(self, node: ast.AST | None) -> Origin | None:
+        if node is None or not hasattr(node, "lineno"):
+            return self.b.origin
+        source = self.frame.source
+        span = source.span(node)
+        stmt = self.stmt
+        whole = span if stmt is None else source.span(stmt)
+        header = getattr(stmt, "body", None)
+        if isinstance(stmt, (ast.If, ast.For, ast.While)) and header:
+            last = stmt.iter if isinstance(stmt, ast.For) else stmt.test
+            end = source.span(last)
+            whole = type(whole)(whole.file, whole.line, whole.col, end.end_line, end.end_col)
+        return Origin(span, whole, self.frame.label)
+
+    def refusal(
+        self, node: ast.AST | None, message: str, advice: str = "",
+        kind: type[S2SError] = UnsupportedError,
+    ) -> S2SError:  # fmt: skip
+        source = self.frame.source
+        place = node if node is not None and hasattr(node, "lineno") else self.stmt
+        if place is None:
+            place = source.node
+        span = source.span(place)
+        if isinstance(place, (ast.FunctionDef, ast.If, ast.For, ast.While)):
+            line = source.line(span.line)
+            span = type(span)(span.file, span.line, span.col, span.line, len(line.rstrip()))
+        return kind(message, span=span, source_line=source.line(span.line), advice=advice)
+
+    def refuse(self, node: ast.AST | None, message: str, advice: str = "") -> Any:
+        raise self.refusal(node, message, advice)
+
+    def located(self, error: Exception, node: ast.AST) -> Exception:
+        """What Python or NumPy would raise, with the user's line."""
+        span = self.frame.source.span(node if hasattr(node, "lineno") else self.stmt or self.frame.node)
+        line = self.frame.source.line(span.line)
+        text = f"{error}\n  {span.file}:{span.line}\n    {line.strip()}"
+        cls = type(error)
+        located = cls(text) if cls is not KeyError else KeyError(error.args[0])
+        located.file, located.line, located.column = span.file, span.line, span.col  # type: ignore[attr-defined]
+        located.source_line = line  # type: ignore[attr-defined]
+        return located
+
+    def demand_static(self, value: Num, node: ast.AST, what: str) -> Any:
+        """A run-time number where it must be known: bake it in if it is an argument."""
+        for param in self.params:
+            if isinstance(value.operand, Var) and param.name == value.operand.name:
+                if isinstance(param.type, Scalar) and param.type.dtype in ("int64", "bool") and self.values is not None:
+                    raise NeedStaticArgument(param.path)
+        return self.refuse(
+            node, f"{what} must be known while compiling", "pass it through static_argnames"
+        )
+
+    # ---- what the writer needs to print the user's own text
+
+    def note_read(self, name: str, value: Value) -> None:
+        self._note(name, value, 0)
+
+    def note_write(self, name: str, value: Value) -> None:
+        self._note(name, value, 1)
+
+    def _note(self, name: str, value: Value, which: int) -> None:
+        """Which value a name of the user's statement stood for: its text may be printed only
+        if the name still stands for that value."""
+        if self.frame.depth or self.b.origin is None:
+            return
+        operand: Any = None
+        if isinstance(value, (Num, Rec)):
+            operand = value.operand
+        elif isinstance(value, Ref):
+            operand = self.read(value)
+        elif isinstance(value, (Obj, Closure)):
+            return
+        self.bindings.setdefault(self.b.origin.stmt, ([], []))[which].append((name, operand))
+
+
+def _locals(node: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """Names a function binds."""
+    a = node.args
+    names = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
+    names |= {p.arg for p in (a.vararg, a.kwarg) if p is not None}
+    body = node.body if isinstance(node.body, list) else [node.body]
+    todo: list[ast.AST] = list(body)
+    while todo:
+        n = todo.pop()
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+            names.add(n.id)
+        if isinstance(n, ast.FunctionDef):
+            names.add(n.name)
+            continue
+        if isinstance(n, ast.Lambda):
+            continue
+        if isinstance(n, (ast.ListComp, ast.GeneratorExp, ast.DictComp)):
+            # a comprehension's targets are its own, a walrus inside is not
+            names |= {m.target.id for m in ast.walk(n) if isinstance(m, ast.NamedExpr)}
+            continue
+        todo += list(ast.iter_child_nodes(n))
+    return names
+
+
+def _last_return(node: ast.AST) -> ast.AST:
+    returns = [n for n in ast.walk(node) if isinstance(n, ast.Return)]
+    return max(returns, key=lambda n: n.lineno) if returns else node
+
+

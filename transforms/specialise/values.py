@@ -1,0 +1,221 @@
+"""What a name stands for while a program is specialised.
+
+Numbers and arrays are IR operands.  Everything else — tuples, dicts, functions, objects —
+exists only here and leaves no trace in the IR.  Mutable things live in *cells*: a cell is
+the identity of an array, list, dict or instance, and the heap says what it holds now.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir import Operand, Type, Var
+from ..structure import Path
+
+
+class Cell:
+    """An identity.  `param` is the kernel parameter behind it, if any; `path` its origin."""
+
+    __slots__ = ("param", "path", "label", "readonly", "contiguous")
+
+    def __init__(self, label: str = "", param: Var | None = None, path: Path = ()) -> None:
+        self.label = label
+        self.param = param
+        self.path = path
+        self.readonly = False
+        self.contiguous = True
+
+
+@dataclass(frozen=True)
+class Num:
+    """A scalar.  `known` is its value where the compiler knows it (wrapped in a tuple, so
+    that None means unknown)."""
+
+    operand: Operand
+    known: tuple[Any] | None = None
+
+    @property
+    def type(self) -> Type:
+        return self.operand.type
+
+
+# One step of a view: the attrs-level step of an `update` path with its operands in place
+# of positions: ("index", ((kind, operand, …), …)), ("transpose", axes), …
+ViewStep = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Ref:
+    """An array: a cell, seen through a path of view steps (the whole cell if empty)."""
+
+    cell: Cell
+    path: tuple[ViewStep, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rec:
+    """A structured array or one of its records: inactive data."""
+
+    operand: Operand
+
+
+@dataclass(frozen=True)
+class Items:
+    """What a list cell holds when its length is known: the elements."""
+
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Growing:
+    """What a list cell holds when its length is known only at run time."""
+
+    operand: Operand
+    example: Any = None
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What a dict or instance cell holds: values by key, in order."""
+
+    keys: tuple[Any, ...]
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class TupleVal:
+    values: tuple[Any, ...]
+    cls: Any = None  # a namedtuple class
+
+
+@dataclass(frozen=True)
+class ListVal:
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class DictVal:
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class InstanceVal:
+    """An instance of a dataclass, taken apart."""
+
+    cell: Cell
+    cls: Any
+
+
+@dataclass(frozen=True)
+class Obj:
+    """A Python object: a module, class, function, string, None, or a user's instance.
+    `path` says how it was reached, so that what is found inside can be guarded or lifted;
+    it is empty for constants."""
+
+    value: Any
+    path: Path = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Obj) and (
+            self.value is other.value
+            or (isinstance(self.value, (str, int, float)) and self.value == other.value)
+        )
+
+    def __hash__(self) -> int:
+        return hash(id(self.value))
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """A lambda or nested function: its node and the frame whose names it sees."""
+
+    node: ast.FunctionDef | ast.Lambda
+    frame: Any
+    defaults: tuple[Any, ...] = ()
+    kw_defaults: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A method of an array, list, dict or object, not yet called."""
+
+    owner: Any
+    name: str
+
+
+@dataclass(frozen=True)
+class RangeVal:
+    start: Num
+    stop: Num
+    step: Num
+    reverse: bool = False
+    parallel: bool = False
+
+
+@dataclass(frozen=True)
+class EnumerateVal:
+    inner: Any
+    start: Num
+
+
+@dataclass(frozen=True)
+class ZipVal:
+    inners: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class SliceVal:
+    start: Any
+    stop: Any
+    step: Any
+
+
+@dataclass(frozen=True)
+class Partial:
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """A name that is bound on some paths only; `flag` says whether it is."""
+
+    value: Any
+    flag: Operand
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A name that means different things on different paths: an error only when read."""
+
+    why: str
+
+
+class Undefined:
+    """Never bound."""
+
+
+UNDEFINED = Undefined()
+
+Value = Any
+
+
+@dataclass
+class State:
+    """Names of every active frame (innermost last), the heap, the views already read, and
+    pairs of cells that may share memory although they are distinct here."""
+
+    envs: list[dict[str, Value]] = field(default_factory=list)
+    heap: dict[Cell, Value] = field(default_factory=dict)
+    views: dict[Any, tuple[str, Var]] = field(default_factory=dict)
+    pairs: set[frozenset[Cell]] = field(default_factory=set)
+
+    def copy(self) -> State:
+        return State([dict(e) for e in self.envs], dict(self.heap), dict(self.views), set(self.pairs))
+
+    @property
+    def env(self) -> dict[str, Value]:
+        return self.envs[-1]
