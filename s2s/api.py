@@ -218,25 +218,28 @@ class Gradient(Function):
     _mode = "vjp"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        value, gradients = self._value_and_gradients(args, kwargs)
-        return (gradients, value[1]) if self._shared.options.has_aux else gradients
+        entry, bound, results, gradients = self._run(args, kwargs)
+        if self._shared.options.has_aux:
+            return gradients, entry.value(bound, results)[1]
+        return gradients
 
-    def _value_and_gradients(
+    def _run(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Any, Any]:
+    ) -> tuple[Entry, tuple[Any, ...], list[Any], Any]:
+        """The specialisation, the bound arguments, all results, and the gradients among them."""
         out = None
-        if "out" in kwargs and "out" not in self._specialiser("vjp").binder.names:
+        if kwargs and "out" in kwargs and "out" not in self._specialiser("vjp").binder.names:
             kwargs = dict(kwargs)
             out = kwargs.pop("out")
         specialiser, bound = self._bind("vjp", args, kwargs)
         entry, params = specialiser.find(bound)
-        single = not isinstance(specialiser.options.wrt, (tuple, list))
+        single = type(specialiser.options.wrt) is not tuple
         given = None
         if out is not None:
             given = buffers.match(entry, (out,) if single else out, params, specialiser.wrt)
         results = entry.run(specialiser.backend(), params, given)
         gradients = entry.gradients(bound, results)
-        return entry.value(bound, results), gradients[0] if single else tuple(gradients)
+        return entry, bound, results, gradients[0] if single else tuple(gradients)
 
     def __repr__(self) -> str:
         wrt = self._specialiser("vjp").wrt
@@ -250,7 +253,8 @@ class ValueAndGradient(Gradient):
     _operation = "value_and_grad"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._value_and_gradients(args, kwargs)
+        entry, bound, results, gradients = self._run(args, kwargs)
+        return entry.value(bound, results), gradients
 
 
 def _unwrap(target: Any, operation: str) -> binding.Target:

@@ -52,6 +52,17 @@ if hasattr(os, "register_at_fork"):
         before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
     )
 
+# Looking a variable up in os.environ takes longer than a small kernel; in its raw form not.
+_raw = getattr(os.environ, "_data", None)
+_VARIABLE = os.fsencode("S2S_BACKEND") if os.name == "posix" else "S2S_BACKEND"
+
+
+def _setting() -> str | None:
+    if _raw is not None and _VARIABLE not in _raw:
+        return None
+    return os.environ.get("S2S_BACKEND")
+
+
 BACKENDS = ("numba", "loops", "python")
 RECOMPILATIONS = 8
 
@@ -126,7 +137,7 @@ class Specialiser:
         return tuple([fingerprint(a, s) for a, s in zip(args, self.static)])
 
     def backend(self) -> str:
-        name = self.options.backend or os.environ.get("S2S_BACKEND") or "numba"
+        name = self.options.backend or _setting() or "numba"
         if name not in BACKENDS:
             raise ValueError_(f"there is no backend {name!r}", advice=f"choose from {BACKENDS}")
         return name

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .activity import Activity, activity
-from .build import Builder, NameSupply, Sym, const
+from .build import Builder, NameSupply, const
 from .ir import (
     Assign,
     Block,
@@ -47,14 +47,12 @@ def trip_count(b: Builder, start: Any, stop: Any, step: Any) -> Operand:
         value = getattr(stop.type, "value", None)
         if value is not None and value.is_size:
             return count.operand
+    elif stride in (1, -1):
+        count = b.sym(stop) - start if stride == 1 else b.sym(start) - stop
     else:
         # floor division rounds the negated span down, hence the span up
-        count = -_floor_divide(b.sym(start) - stop, step)
+        count = -b.emit("floor_divide", b.sym(start) - stop, step)
     return b.emit("maximum", count, int_const(0)).operand
-
-
-def _floor_divide(x: Sym, by: Operand) -> Sym:
-    return x if isinstance(by, Const) and by.value == 1 else x.b.emit("floor_divide", x, by)
 
 
 # ---------------------------------------------------------------- copies

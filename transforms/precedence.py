@@ -4,7 +4,9 @@ A text is a pair (source, precedence); a larger precedence binds tighter."""
 
 from __future__ import annotations
 
-TERNARY, OR, AND, NOT, COMPARE, BITOR, BITXOR, BITAND, SHIFT, ADD, MUL, UNARY, POWER, ATOM = range(14)
+TERNARY, OR, AND, NOT, COMPARE, BITOR, BITXOR, BITAND, SHIFT, ADD, MUL, UNARY, POWER, ATOM = range(
+    14
+)
 
 Text = tuple[str, int]
 

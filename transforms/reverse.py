@@ -92,6 +92,10 @@ class _Reverser:
         self.sweep = function.notes.get("sweeps", 0) + 1
         self.b = Builder(self.names, facts)
         self.b.checks = False
+        # Rules look at how their operands came about.
+        for stmt in walk(function.body):
+            if isinstance(stmt, Assign):
+                self.b.definitions[stmt.target.name] = stmt.op
         self.adjoints = Adjoints(self.b, self.scopes, self.need)
         self.mirrors: dict[Scope, _Mirror] = {}
         # What the forward part gains, by the value saved or the loop concerned.
@@ -114,7 +118,7 @@ class _Reverser:
             bar = bars.pop(p)
             grads.append(self.adjoints.zeros(p) if bar is None else bar)
         used = _used(self.b.block, grads)
-        sweep = self.prune(self.b.block, used)
+        sweep = self.prune(self.b.block, used, {s.slot.name: v for v, s in self.saves.items()})
         body = [*self.forward(f.body), *sweep]
         return replace(
             f,
@@ -143,6 +147,8 @@ class _Reverser:
             self.saves[x.name] = Save(slot, x, binder.origin)
             target = Var(self.names.fresh(x.user or x.name), x.type, x.user)
             mirror.restored[x.name] = target
+            if x.name in self.b.definitions:
+                self.b.definitions[target.name] = self.b.definitions[x.name]
             op = Op("restore", (), {"slot": slot})
             mirror.head.append(Assign(target, op, self.origin(binder)))
         return mirror.restored[x.name]
@@ -364,20 +370,20 @@ class _Reverser:
                     return True
         return False
 
-    def prune(self, block: Block, used: set[str]) -> Block:
-        """Drops restored values that no pullback read, and their saves."""
+    def prune(self, block: Block, used: set[str], saved: dict[str, str]) -> Block:
+        """Drops restored values that no pullback read, and their saves; `saved` maps the
+        slots to the values saved."""
         kept: Block = []
         for stmt in block:
             if isinstance(stmt, Assign) and stmt.op.name == "restore":
-                slot = stmt.op.attrs["slot"]
-                saved = [k for k, save in self.saves.items() if save.slot is slot]
-                if saved and stmt.target.name not in used:
-                    del self.saves[saved[0]]
+                slot = stmt.op.attrs["slot"].name
+                if slot in saved and stmt.target.name not in used:
+                    del self.saves[saved[slot]]
                     continue
             elif isinstance(stmt, If):
-                stmt.then, stmt.orelse = (self.prune(x, used) for x in blocks_of(stmt))
+                stmt.then, stmt.orelse = (self.prune(x, used, saved) for x in blocks_of(stmt))
             elif isinstance(stmt, For):
-                stmt.body = self.prune(stmt.body, used)
+                stmt.body = self.prune(stmt.body, used, saved)
             kept.append(stmt)
         return kept
 

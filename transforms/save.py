@@ -125,9 +125,15 @@ class _Saver:
         self.instead: dict[int, Block] = {}
         self.renamed: dict[str, Operand] = {}
         self.plans: dict[str, SlotPlan] = {}
+        self.pairs = self.find_pairs()
+        self.pair_of: dict[str, list[_Pair]] = {}
+        self.original: dict[str, Operand] = {}
+        for pair in self.pairs:
+            self.original[pair.restore.target.name] = pair.save.value
+            if isinstance(pair.save.value, Var):
+                self.pair_of.setdefault(pair.save.value.name, []).append(pair)
 
     def run(self) -> Function:
-        self.pairs = self.find_pairs()
         for pair in self.pairs:
             if not (self.recompute(pair) or self.scope(pair) or self.dense(pair)):
                 labels = ((a.label, b.label) for a, b in pair.loops())
@@ -194,20 +200,12 @@ class _Saver:
             for ours, theirs in pair.loops()
             if isinstance(ours, For) and isinstance(theirs, For)
         }
-        restored = {
-            p.value.name: p.restore
-            for p in self.pairs
-            if p is not pair and isinstance(p.save.value, Var)
-            if pair.restore_scope.inside(p.restore_scope)
-            if self.order[id(p.restore)] < self.order[id(pair.restore)]
-        }
-
         def lookup(x: Var) -> Operand | None:
             if pair.common.inside(self.scopes.home[x.name]):
                 return x
             if x.name in indices:
                 return indices[x.name]
-            return restored[x.name].target if x.name in restored else None
+            return self.restored(x, pair)
 
         maker = Recomputer(self.definitions, self.names, lookup, self.lasting)
         target = pair.restore.target
@@ -223,6 +221,14 @@ class _Saver:
         self.instead[id(pair.restore)] = maker.block
         self.instead[id(pair.save)] = []
         return True
+
+    def restored(self, x: Var, pair: _Pair) -> Var | None:
+        """A value that another slot has restored by the time `pair` is."""
+        for other in self.pair_of.get(x.name, ()):
+            before = self.order[id(other.restore)] < self.order[id(pair.restore)]
+            if before and pair.restore_scope.inside(other.restore_scope):
+                return other.restore.target
+        return None
 
     def lasting(self, x: Var) -> bool:
         """Whether an array, and what it is a view of, keeps its memory to the end."""
@@ -321,8 +327,7 @@ class _Saver:
 
     def saved(self, x: Operand) -> Operand:
         """The forward value that `x` restores, or `x`."""
-        found = (p.save.value for p in self.pairs if p.restore.target == x)
-        return next(found, x)
+        return self.original.get(x.name, x) if isinstance(x, Var) else x
 
     def size(self, b: Builder, dim: Dim, first: Stmt) -> Operand | None:
         """An operand for a dim, made of what is in scope before the statement `first`."""
@@ -331,15 +336,14 @@ class _Saver:
             return int_const(dim.const)
         if not all(self.precedes(s.split(".")[0], first) for s in symbols(dim)):
             return None
-        for name, v in self.scopes.var.items():
-            t = v.type
-            if isinstance(t, Scalar) and t.value is not None and self.precedes(name, first):
-                if self.facts.canonical(t.value) == dim:
+        for v in self.scopes.var.values():
+            if isinstance(v.type, Scalar) and v.type.value is not None:
+                if self.facts.canonical(v.type.value) == dim and self.precedes(v.name, first):
                     return v
-            if isinstance(t, Array) and self.precedes(name, first):
-                for axis, d in enumerate(t.shape):
-                    if self.facts.canonical(d) == dim:
-                        return b.emit("shape", v, axis=axis).operand
+        for v in self.scopes.var.values():
+            for axis, d in enumerate(v.type.shape if isinstance(v.type, Array) else ()):
+                if self.facts.canonical(d) == dim and self.precedes(v.name, first):
+                    return b.emit("shape", v, axis=axis).operand
         if dim == Dim.of(next(iter(dim.terms))[0][0]):
             return None
         total = b.sym(int_const(dim.const)) if dim.const else None

@@ -75,7 +75,9 @@ def _declare_filled(name: str) -> None:
         f"an array of {name}",
     )
 
-    def infer_like(b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None) -> Type:
+    def infer_like(
+        b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None
+    ) -> Type:
         return _like_type(types[0], attrs["dtype"])
 
     def text_like(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
@@ -91,7 +93,9 @@ def _declare_filled(name: str) -> None:
     register_create(
         f"{name}_like",
         infer_like,
-        lambda x, dtype: like(x, dtype=dtype)[()] if np.ndim(x) == 0 else like(x, dtype=dtype, order="C"),
+        lambda x, dtype: (
+            like(x, dtype=dtype)[()] if np.ndim(x) == 0 else like(x, dtype=dtype, order="C")
+        ),
         text_like,
         f"an array of {name} in the shape of x; a scalar if x is one",
     )
@@ -136,7 +140,9 @@ def _fill_pullback(at: int) -> Any:
     return pullback
 
 
-def _full_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: dict[str, Any]) -> Any:
+def _full_pushforward(
+    b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: dict[str, Any]
+) -> Any:
     if dots[0] is None or attrs["dtype"] not in FLOATS:
         return None
     return b.emit("full", dots[0], *args[1:], dtype=attrs["dtype"])
@@ -206,7 +212,12 @@ def _filled_surfaces(name: str) -> None:
 
     @surface(f"numpy.{name}_like")
     def build_like(
-        b: Builder, a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
+        b: Builder,
+        a: Any,
+        dtype: Any = None,
+        order: Any = "K",
+        subok: Any = True,
+        shape: Any = None,
     ) -> Sym:
         x = as_operand(b, a)
         dtype = as_dtype(dtype, x.dtype)
@@ -281,7 +292,9 @@ def _pack_pullback(
     return bars
 
 
-def _pack_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: dict[str, Any]) -> Any:
+def _pack_pushforward(
+    b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: dict[str, Any]
+) -> Any:
     if all(d is None for d in dots) or attrs["dtype"] not in FLOATS:
         return None
     return b.emit("pack", *(0.0 if d is None else d for d in dots), **attrs)
@@ -289,7 +302,9 @@ def _pack_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attr
 
 register_create(
     "pack",
-    lambda b, types, attrs, operands=None: Array(attrs["dtype"], tuple(map(Dim.of, attrs["shape"]))),
+    lambda b, types, attrs, operands=None: Array(
+        attrs["dtype"], tuple(map(Dim.of, attrs["shape"]))
+    ),
     lambda *cells, shape, dtype: np.array(cells, dtype).reshape(shape),
     _pack_text,
     "the array of given scalars, in C order",
@@ -301,14 +316,22 @@ register_create(
 
 @surface("numpy.array")
 def build_array(
-    b: Builder, object: Any, dtype: Any = None, copy: Any = True, order: Any = "K", ndmin: Any = 0, **keywords: Any
+    b: Builder,
+    object: Any,
+    dtype: Any = None,
+    copy: Any = True,
+    order: Any = "K",
+    ndmin: Any = 0,
+    **keywords: Any,
 ) -> Any:
     refuse_keywords("numpy.array", keywords)
     if static(ndmin, "ndmin"):
         refuse_keywords("numpy.array", {"ndmin": ndmin})
     x = _as_array(b, object, dtype)
     # A value that was just made needs no copy of its own.
-    return b.emit("copy", x) if isinstance(object, Sym) and x is object and static(copy, "copy") else x
+    return (
+        b.emit("copy", x) if isinstance(object, Sym) and x is object and static(copy, "copy") else x
+    )
 
 
 @surface("numpy.asarray", "numpy.ascontiguousarray", "numpy.asanyarray")
@@ -328,7 +351,9 @@ def _as_array(b: Builder, value: Any, dtype: Any) -> Any:
         return b.emit("pack", x, shape=(), dtype=dtype)
     if isinstance(x.type, ListOf):
         return b.emit("list_stack", x).astype(dtype)
-    raise UnsupportedError("numpy.array of this", advice="give numbers, arrays or sequences of them")
+    raise UnsupportedError(
+        "numpy.array of this", advice="give numbers, arrays or sequences of them"
+    )
 
 
 def _nested(b: Builder, rows: list[Any], dtype: Any) -> Sym:

@@ -151,7 +151,9 @@ def _pullback(partials: Partials, singular: bool) -> Callable[..., dict[int, Any
 
 
 def _pushforward(partials: Partials, singular: bool) -> Callable[..., Any]:
-    def pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Sequence[Any], attrs: Any) -> Any:
+    def pushforward(
+        b: Builder, dots: Sequence[Any], out: Any, args: Sequence[Any], attrs: Any
+    ) -> Any:
         out, args = b.sym(out), [b.sym(a) for a in args]
         total = None
         with tidy(b) as kept:
@@ -234,7 +236,11 @@ def constant(value: float, like: Any) -> Any:
         if is_weak(like.type) or like.dtype == "float64" or not is_float(like.type):
             return value
         return like.b.sym(np.dtype(like.dtype).type(value))
-    return np.result_type(like, 0.0).type(value) if isinstance(like, (np.ndarray, np.generic)) else value
+    return (
+        np.result_type(like, 0.0).type(value)
+        if isinstance(like, (np.ndarray, np.generic))
+        else value
+    )
 
 
 def static_number(x: Any) -> Any:
@@ -267,7 +273,9 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
         if len(args) > arity and not of_math:
             refuse_keywords(path, {"out": args[arity]})
         if len(args) != arity:
-            raise TypeError(f"{path.rpartition('.')[2]}() takes {arity} arguments, {len(args)} given")
+            raise TypeError(
+                f"{path.rpartition('.')[2]}() takes {arity} arguments, {len(args)} given"
+            )
         if of_math:
             return python_number(b.emit(name, *(python_float(b, a) for a in args)))
         return numpy_number(b.emit(name, *(as_operand(b, a) for a in args)))

@@ -274,7 +274,9 @@ def _where_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, att
     _, x_dot, y_dot = dots
     if x_dot is None and y_dot is None:
         return None
-    return b.emit("where", args[0], 0.0 if x_dot is None else x_dot, 0.0 if y_dot is None else y_dot)
+    return b.emit(
+        "where", args[0], 0.0 if x_dot is None else x_dot, 0.0 if y_dot is None else y_dot
+    )
 
 
 def _where_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
@@ -319,7 +321,9 @@ def build_where(b: Builder, condition: Any, *choices: Any) -> Sym:
 # ---------------------------------------------------------------- cast
 
 
-def _cast_infer(b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None) -> Type:
+def _cast_infer(
+    b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None
+) -> Type:
     x, dtype = types[0], attrs["dtype"]
     if x.ndim:
         return Array(dtype, x.shape)
@@ -349,7 +353,9 @@ def _cast_pullback(
     return {0: b.sym(g).astype(source)} if is_float(b.sym(args[0]).type) else {}
 
 
-def _cast_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: dict[str, Any]) -> Any:
+def _cast_pushforward(
+    b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: dict[str, Any]
+) -> Any:
     if dots[0] is None or not is_float(b.sym(out).type):
         return None
     return b.sym(dots[0]).astype(attrs["dtype"])

@@ -81,9 +81,7 @@ for _name, _operator in {
 _nondiff("logical_and", arity=2, form=_word("and", AND, "np.logical_and"), python=True)
 _nondiff("logical_or", arity=2, form=_word("or", OR, "np.logical_or"), python=True)
 _nondiff("logical_xor", arity=2)
-_nondiff(
-    "logical_not", form=text.by_rank(_not, text.call("np.logical_not")), python=True
-)
+_nondiff("logical_not", form=text.by_rank(_not, text.call("np.logical_not")), python=True)
 _nondiff("isnan", "numpy.isnan", "math.isnan")
 _nondiff("isinf", "numpy.isinf", "math.isinf")
 _nondiff("isfinite", "numpy.isfinite", "math.isfinite")

@@ -6,7 +6,7 @@ Among themselves weak scalars follow Python: a bool counts as an int, `2 ** -1` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,9 @@ def join_types(left: Type, right: Type) -> Type:
 
     if left.ndim == 0 and isinstance(left, Scalar) and isinstance(right, Scalar):
         dtype = join_dtypes((left, right)) if left.dtype != right.dtype else left.dtype
-        return Scalar(dtype, left.weak and right.weak, left.value if left.value == right.value else None)
+        return Scalar(
+            dtype, left.weak and right.weak, left.value if left.value == right.value else None
+        )
     assert isinstance(left, (Scalar, Array)) and isinstance(right, (Scalar, Array))
     assert left.ndim == right.ndim, (left, right)
     shape = tuple(p if p == q else OPEN for p, q in zip(left.shape, right.shape, strict=True))
@@ -99,14 +101,14 @@ def _key(type_: Type) -> Any:
     return np.dtype(type_.dtype)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _resolve(op: str, keys: tuple[Any, ...]) -> tuple[str, str]:
     ufunc = getattr(np, op)
     dtypes = ufunc.resolve_dtypes((*keys, None))
     return dtypes[0].name, dtypes[-1].name
 
 
-@lru_cache(maxsize=None)
+@cache
 def _join(keys: tuple[Any, ...]) -> str:
     return np.result_type(*(k(0) if isinstance(k, type) else k for k in keys)).name
 

@@ -127,7 +127,8 @@ def _choice(name: str, op: str) -> None:
             if isinstance(values, Sym):
                 if values.ndim != 1:
                     raise UnsupportedError(
-                        f"{name} of this value", advice=f"use numpy.{name}, or give {name} several numbers"
+                        f"{name} of this value",
+                        advice=f"use numpy.{name}, or give {name} several numbers",
                     )
                 return b.emit(name, values, axis=None, keepdims=False)
         if not len(values):

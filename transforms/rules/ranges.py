@@ -38,7 +38,9 @@ def _arange_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Ty
     if step[0] == "1":
         shown = [start, stop] if start[0] != "0" else [stop]
     plain = "int64" if all(t.dtype == "int64" for t in types) else "float64"
-    return call_text("np.arange", shown, {"dtype": attrs["dtype"]} if attrs["dtype"] != plain else {})
+    return call_text(
+        "np.arange", shown, {"dtype": attrs["dtype"]} if attrs["dtype"] != plain else {}
+    )
 
 
 register_create(
@@ -103,7 +105,9 @@ def _linspace_pushforward(
 register_create(
     "linspace",
     lambda b, types, attrs, operands: Array(attrs["dtype"], (size_dim(operands[2]),)),
-    lambda start, stop, num, endpoint, dtype: np.linspace(start, stop, int(num), endpoint, dtype=dtype),
+    lambda start, stop, num, endpoint, dtype: np.linspace(
+        start, stop, int(num), endpoint, dtype=dtype
+    ),
     _linspace_text,
     "num numbers from start to stop, evenly spaced",
     pullback=_linspace_pullback,
@@ -131,7 +135,11 @@ def build_linspace(
     (number,) = as_sizes(b, num)
     plain = join_dtypes([*(e.type for e in ends), Scalar("float64", weak=True)])
     return b.emit(
-        "linspace", *ends, number, endpoint=bool(static(endpoint, "endpoint")), dtype=as_dtype(dtype, plain)
+        "linspace",
+        *ends,
+        number,
+        endpoint=bool(static(endpoint, "endpoint")),
+        dtype=as_dtype(dtype, plain),
     )
 
 
@@ -152,7 +160,13 @@ register_create(
 
 @surface("numpy.eye")
 def build_eye(
-    b: Builder, N: Any, M: Any = None, k: Any = 0, dtype: Any = None, order: Any = "C", **keywords: Any
+    b: Builder,
+    N: Any,
+    M: Any = None,
+    k: Any = 0,
+    dtype: Any = None,
+    order: Any = "C",
+    **keywords: Any,
 ) -> Sym:
     refuse_keywords("numpy.eye", keywords)
     n, m = as_sizes(b, (N, N if M is None else M))

@@ -50,7 +50,9 @@ _DTYPES = {
 
 
 def _infer(name: str) -> Any:
-    def infer(b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None) -> Type:
+    def infer(
+        b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None
+    ) -> Type:
         x, axis = types[0], attrs["axis"]
         dtype = _DTYPES[name](x.dtype)
         axes = range(x.ndim) if axis is None else axis

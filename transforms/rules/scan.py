@@ -38,7 +38,9 @@ def _pullback(
     return {0: _reversed(b, total, axis)}
 
 
-def _pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: dict[str, Any]) -> Any:
+def _pushforward(
+    b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: dict[str, Any]
+) -> Any:
     return None if dots[0] is None else b.emit("cumsum", dots[0], axis=attrs["axis"])
 
 
@@ -58,9 +60,7 @@ register(
 
 
 @surface("numpy.cumsum", "numpy.ndarray.cumsum")
-def build_cumsum(
-    b: Builder, a: Any, axis: Any = None, dtype: Any = None, out: Any = None
-) -> Sym:
+def build_cumsum(b: Builder, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Sym:
     refuse_keywords("numpy.cumsum", {"out": out})
     x = as_operand(b, a)
     if dtype is not None:

@@ -90,7 +90,17 @@ def nonnegative(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
     if op is None or depth <= 0:
         return False
     args = op.args
-    if op.name in ("absolute", "fabs", "square", "sqrt", "hypot", "var", "std", "shape", "list_len"):
+    if op.name in (
+        "absolute",
+        "fabs",
+        "square",
+        "sqrt",
+        "hypot",
+        "var",
+        "std",
+        "shape",
+        "list_len",
+    ):
         return True
     if op.name == "power" and _is_even(op):
         return True

@@ -142,3 +142,18 @@ register(
         doc="a value that is never really read",
     )
 )
+
+
+# ---------------------------------------------------------------- literal
+
+register(
+    Rule(
+        "literal",
+        "elementwise",
+        lambda b, types, attrs, operands: types[0],
+        evaluate=lambda x: x,
+        text=lambda args, attrs, types: args[0],
+        differentiable=(),
+        doc="a number of the program text that the user gave a name",
+    )
+)

@@ -23,6 +23,7 @@ from .values import (
     Items,
     ListVal,
     Maybe,
+    Mixin,
     Num,
     Obj,
     Partial,
@@ -74,7 +75,7 @@ def number_path(path: tuple[ViewStep, ...], first: int) -> tuple[tuple[Any, ...]
     return tuple(steps), operands
 
 
-class Arrays:
+class Arrays(Mixin):
     """Mixed into the specialiser."""
 
     b: Builder
@@ -311,12 +312,4 @@ class Arrays:
                 self.appended.add(item.cell)
             value = self.b.emit("list_append", value, self.sym(item).astype(elem.dtype))
         return Growing(value.operand)
-
-    # ---- provided elsewhere
-
-    def constant(self, value: Any) -> Value:
-        raise NotImplementedError
-
-    def refuse(self, node: ast.AST | None, message: str, advice: str = "") -> Any:
-        raise NotImplementedError
 

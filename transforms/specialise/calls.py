@@ -26,6 +26,7 @@ from .values import (
     InstanceVal,
     Items,
     ListVal,
+    Mixin,
     Num,
     Obj,
     Partial,
@@ -59,7 +60,7 @@ def surfaces_by_function() -> dict[int, str]:
     return found
 
 
-class Calls:
+class Calls(Mixin):
     """Mixed into the specialiser."""
 
     b: Builder

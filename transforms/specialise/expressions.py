@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import types
 from typing import Any
 
 import numpy as np
 
 from ..build import Builder, Sym
-from ..ir import Array, Assign, Block, Const, If, Record, Scalar
+from ..ir import Assign, Block, Const, Scalar
 from ..rules.registry import RULES, SURFACES
 from .values import (
     Bound,
@@ -21,6 +20,7 @@ from .values import (
     InstanceVal,
     Items,
     ListVal,
+    Mixin,
     Num,
     Obj,
     RangeVal,
@@ -63,7 +63,7 @@ class NeedUnroll(Exception):
         super().__init__()
 
 
-class Expressions:
+class Expressions(Mixin):
     """Mixed into the specialiser."""
 
     b: Builder

@@ -8,10 +8,10 @@ from typing import Any
 from ..build import Builder
 from ..ir import Operand, Record
 from .arrays import is_basic
-from .values import ListVal, Num, Obj, RangeVal, Rec, Ref, SliceVal, State, TupleVal, Value
+from .values import ListVal, Mixin, Num, Obj, RangeVal, Rec, Ref, SliceVal, State, TupleVal, Value
 
 
-class Indexing:
+class Indexing(Mixin):
     """Mixed into the specialiser."""
 
     b: Builder

@@ -27,6 +27,7 @@ from .values import (
     Items,
     ListVal,
     Maybe,
+    Mixin,
     Num,
     Obj,
     Rec,
@@ -68,7 +69,7 @@ def _same_type(a: Type, b: Type) -> bool:
     return a == b
 
 
-class Joins:
+class Joins(Mixin):
     """Mixed into the specialiser."""
 
     b: Builder

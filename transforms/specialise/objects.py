@@ -21,12 +21,12 @@ from ..ir import Var
 from ..pipeline_types import ObjectGuard, Param
 from ..structure import (
     ArraySpec,
+    Fixed,
     Path,
     RecordSpec,
     ScalarSpec,
     Spec,
     TreeSpec,
-    Fixed,
     child_step,
     describe,
     leaf_type,
@@ -37,6 +37,7 @@ from .values import (
     Cell,
     Conflict,
     Maybe,
+    Mixin,
     Num,
     Obj,
     Rec,
@@ -54,7 +55,7 @@ def is_constant_module(value: Any) -> bool:
     return isinstance(value, types.ModuleType) and value.__name__.split(".")[0] in CONSTANT_MODULES
 
 
-class Objects:
+class Objects(Mixin):
     """Mixed into the specialiser."""
 
     b: Builder
@@ -62,6 +63,9 @@ class Objects:
     params: list[Param]
     object_guards: list[ObjectGuard]
     lifted: dict[Path, Value]
+    static: frozenset[Path]
+    runtime_ints: frozenset[Path]
+    frame: Any
 
     # ---- arguments
 
@@ -271,35 +275,6 @@ class Objects:
     def _function_path(self, owner: Obj, function: Any) -> Path:
         return ()
 
-    # ---- provided elsewhere
-
-    static: frozenset[Path]
-    runtime_ints: frozenset[Path]
-    frame: Any
-
-    def env_of(self, frame: Any) -> dict[str, Value]:
-        raise NotImplementedError
-
-    def new_list(self, values: tuple[Value, ...], label: str = "") -> Any:
-        raise NotImplementedError
-
-    def new_dict(self, keys: Any, values: Any) -> Any:
-        raise NotImplementedError
-
-    def new_instance(self, cls: Any, keys: Any, values: Any) -> Any:
-        raise NotImplementedError
-
-    def call_function(self, function: Obj, args: Any, kwargs: Any, node: ast.AST) -> Value:
-        raise NotImplementedError
-
-    def refuse(self, node: ast.AST | None, message: str, advice: str = "") -> Any:
-        raise NotImplementedError
-
-    def refusal(self, node: ast.AST | None, message: str, advice: str = "") -> Exception:
-        raise NotImplementedError
-
-    def located(self, error: Exception, node: ast.AST) -> Exception:
-        raise NotImplementedError
 
 
 def _container(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:

@@ -24,6 +24,7 @@ from .values import (
     Items,
     ListVal,
     Maybe,
+    Mixin,
     Num,
     Obj,
     RangeVal,
@@ -44,7 +45,7 @@ class Stream:
     element: Callable[[Num], Value]
 
 
-class Statements:
+class Statements(Mixin):
     """Mixed into the specialiser."""
 
     b: Builder

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..ir import Operand, Type, Var
 from ..structure import Path
@@ -219,3 +219,11 @@ class State:
     @property
     def env(self) -> dict[str, Value]:
         return self.envs[-1]
+
+
+class Mixin:
+    """The parts of the specialiser see each other: one class, several files."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...

@@ -88,7 +88,10 @@ def numeric_pushforward(
     """The central difference of f along `dots` (None where an argument is held)."""
 
     def shifted(t: float) -> Any:
-        moved = [a if d is None else a + t * np.asarray(d, float) for a, d in zip(args, dots, strict=True)]
+        moved = [
+            a if d is None else a + t * np.asarray(d, float)
+            for a, d in zip(args, dots, strict=True)
+        ]
         with np.errstate(all="ignore"):
             return np.asarray(f(*moved), dtype=float)
 

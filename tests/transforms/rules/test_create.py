@@ -93,7 +93,9 @@ def test_copies_and_conversions():
         SURFACES["numpy.zeros"](trial.b, 3, complex)
 
 
-@pytest.mark.parametrize("args", [(5,), (2, 7), (1, 10, 3), (5, 0, -2), (0.5, 3), (3, 0), (1, 2, 0.25)])
+@pytest.mark.parametrize(
+    "args", [(5,), (2, 7), (1, 10, 3), (5, 0, -2), (0.5, 3), (3, 0), (1, 2, 0.25)]
+)
 def test_arange(args):
     result, expected = call("numpy.arange", *args), np.arange(*args)
     np.testing.assert_array_equal(result, expected)

@@ -92,7 +92,9 @@ def test_other_derivatives(name):
 
 
 def test_cast_pulls_back_in_the_dtype_of_its_source():
-    check_derivatives("cast", np.array([0.5, 1.5], np.float32), dtype="float64", rtol=1e-3, atol=1e-3)
+    check_derivatives(
+        "cast", np.array([0.5, 1.5], np.float32), dtype="float64", rtol=1e-3, atol=1e-3
+    )
     trial = Trial(np.array([1, 2]))
     out = trial.b.emit("cast", trial.syms[0], dtype="float64")
     assert RULES["cast"].pullback(trial.b, out, out, trial.syms, {"dtype": "float64"}, {0}) == {}
@@ -166,7 +168,9 @@ def test_division_by_zero_under_a_zero_cotangent():
 def test_strong_mul():
     g, p = np.array([0.0, 0.0, 2.0]), np.array([np.inf, np.nan, 3.0])
     np.testing.assert_array_equal(run(lambda b, g, p: b.emit("strong_mul", g, p), g, p), [0, 0, 6])
-    np.testing.assert_array_equal(pulled("strong_mul", g, p, g=np.array([0.0, 0.0, 1.0])), [0, 0, 3])
+    np.testing.assert_array_equal(
+        pulled("strong_mul", g, p, g=np.array([0.0, 0.0, 1.0])), [0, 0, 3]
+    )
 
 
 def test_where_does_not_multiply():
@@ -242,14 +246,10 @@ SCALARS = [2, 2.5, np.float32(1.5), np.int64(3), np.int32(2), np.float64(0.5)]
 ARRAYS = [np.array([1, 2, 3]), np.array([1.5, 2.0, 0.5]), np.array([1.5, 2.0, 0.5], np.float32)]
 INTEGER_ONLY = {"bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"}
 BINARY = [
-    n
-    for n in ELEMENTWISE
-    if isinstance(getattr(np, n, None), np.ufunc) and getattr(np, n).nin == 2
+    n for n in ELEMENTWISE if isinstance(getattr(np, n, None), np.ufunc) and getattr(np, n).nin == 2
 ]
 UNARY = [
-    n
-    for n in ELEMENTWISE
-    if isinstance(getattr(np, n, None), np.ufunc) and getattr(np, n).nin == 1
+    n for n in ELEMENTWISE if isinstance(getattr(np, n, None), np.ufunc) and getattr(np, n).nin == 1
 ]
 
 
@@ -303,7 +303,9 @@ def test_python_numbers_follow_python():
 
 
 def test_mismatched_constant_shapes_raise_where_they_meet():
-    with pytest.raises(ValueError, match=r"could not be broadcast together with shapes \(3,\) \(4,\)"):
+    with pytest.raises(
+        ValueError, match=r"could not be broadcast together with shapes \(3,\) \(4,\)"
+    ):
         run(lambda b, x, y: x + y, np.ones(3), np.ones(4), static=True)
 
 

@@ -17,7 +17,9 @@ DTYPES = ["bool", "int8", "int32", "int64", "uint8", "float32", "float64"]
 VALUES = [np.ones(2, d) for d in DTYPES] + [np.dtype(d).type(1) for d in DTYPES] + [1, 1.0]
 
 
-@pytest.mark.parametrize("name", ["add", "multiply", "divide", "maximum", "arctan2", "less", "hypot"])
+@pytest.mark.parametrize(
+    "name", ["add", "multiply", "divide", "maximum", "arctan2", "less", "hypot"]
+)
 def test_pairs(name):
     for x, y in itertools.product(VALUES, VALUES):
         expected = getattr(np, name)(x, y).dtype
