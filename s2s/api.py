@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from . import binding, buffers, examples
-from .dispatch import BACKENDS, Options, Specialiser, looks_decorated
+from .dispatch import BACKENDS, Options, Specialiser, choose_backend, specialiser_for
 from .entry import Entry
 from .errors import UnsupportedError, ValueError_
 
@@ -30,12 +30,13 @@ class Function:
     """A compiled function.  Calling it runs compiled code, specialised to the types of the
     arguments; `.python` is the function as it was written."""
 
-    _operation = "function"
+    _s2s_mode = "function"
     _mode = "primal"
 
     def __init__(self, target: Any, options: Options) -> None:
-        found = _unwrap(target, self._operation)
+        found = _unwrap(target, self._s2s_mode)
         functools.update_wrapper(self, found.function)
+        vars(self).pop("__s2s__", None)
         self._shared = _Shared(found, options)
         self._prefix = found.prefix
         self._fixed = found.fixed
@@ -47,14 +48,16 @@ class Function:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         specialiser, bound = self._bind(self._mode, args, kwargs)
-        entry, params = specialiser.find(bound)
-        return entry.value(bound, entry.run(specialiser.backend(), params))
+        backend = choose_backend(self._shared.options.backend)
+        entry, params = specialiser.find(bound, backend)
+        return entry.value(bound, entry.run(backend, params))
 
     def primal(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the compiled function itself, without derivatives."""
         specialiser, bound = self._bind("primal", args, kwargs)
-        entry, params = specialiser.find(bound)
-        return entry.value(bound, entry.run(specialiser.backend(), params))
+        backend = choose_backend(self._shared.options.backend)
+        entry, params = specialiser.find(bound, backend)
+        return entry.value(bound, entry.run(backend, params))
 
     @property
     def python(self) -> Callable[..., Any]:
@@ -102,12 +105,12 @@ class Function:
         specialiser, bound = self._bind(
             self._mode, args, {k: v for k, (v, _) in named_pairs.items()}
         )
-        specialiser.prepare(bound, sizes)
+        specialiser.prepare(bound, choose_backend(self._shared.options.backend), sizes)
         return self
 
     def _entry_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
         specialiser, bound = self._bind(self._mode, args, kwargs)
-        return specialiser.find(bound)[0]
+        return specialiser.find(bound, choose_backend(self._shared.options.backend))[0]
 
     def _not_yet(self) -> str:
         name = self.__name__
@@ -132,9 +135,8 @@ class Function:
         shared = self._shared
         found = shared.specialisers.get(mode)
         if found is None:
-            decorated = functools.partial(looks_decorated, shared.target.function, self)
-            found = Specialiser(shared.target, mode, shared.options, shared.method, decorated)
-            found = shared.specialisers.setdefault(mode, found)
+            found = specialiser_for(shared.target, mode, shared.options, shared.method)
+            shared.specialisers[mode] = found
         return found
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -172,7 +174,7 @@ class Function:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
-        return f"<s2s.{self._operation} of {self.__qualname__}{inspect.signature(self.python)}>"
+        return f"<s2s.{self._s2s_mode} of {self.__qualname__}{inspect.signature(self.python)}>"
 
     @property
     def _numba_type_(self) -> Any:
@@ -214,7 +216,7 @@ class Function:
 class Gradient(Function):
     """The gradient of a function, compiled; see `grad`."""
 
-    _operation = "grad"
+    _s2s_mode = "grad"
     _mode = "vjp"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -232,12 +234,13 @@ class Gradient(Function):
             kwargs = dict(kwargs)
             out = kwargs.pop("out")
         specialiser, bound = self._bind("vjp", args, kwargs)
-        entry, params = specialiser.find(bound)
-        single = type(specialiser.options.wrt) is not tuple
+        backend = choose_backend(self._shared.options.backend)
+        entry, params = specialiser.find(bound, backend)
+        single = type(self._shared.options.wrt) is not tuple
         given = None
         if out is not None:
             given = buffers.match(entry, (out,) if single else out, params, specialiser.wrt)
-        results = entry.run(specialiser.backend(), params, given)
+        results = entry.run(backend, params, given)
         gradients = entry.gradients(bound, results)
         return entry, bound, results, gradients[0] if single else tuple(gradients)
 
@@ -250,7 +253,7 @@ class Gradient(Function):
 class ValueAndGradient(Gradient):
     """The value and the gradient of a function, compiled; see `value_and_grad`."""
 
-    _operation = "value_and_grad"
+    _s2s_mode = "value_and_grad"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         entry, bound, results, gradients = self._run(args, kwargs)

@@ -117,7 +117,8 @@ def platform_key() -> str:
     import numba
     import numpy as np
 
-    kernels = read(Path(__file__).with_name("kernels.py")) or b""
+    ours = Path(__file__).parent
+    kernels = [read(ours / name) or b"" for name in ("kernels.py", "kernels_numba.py")]
     # Numba compiles for the named target where these are set, and for this machine otherwise.
     target = [os.environ.get(f"NUMBA_CPU_{k}", "") for k in ("NAME", "FEATURES")]
     return digest(
@@ -131,5 +132,5 @@ def platform_key() -> str:
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
         *target,
-        kernels,
+        *kernels,
     )

@@ -28,6 +28,8 @@ def build(lowered: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
     """The Numba dispatcher of a kernel: for one signature, or for any if it is None."""
     import numba
 
+    from . import kernels_numba  # noqa: F401  (tells Numba what lowered code calls)
+
     quieten()
     path = write_source(lowered, str(signature))
     unseal = _Seal(path)

@@ -11,9 +11,9 @@ import os
 import threading
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,10 +57,18 @@ _raw = getattr(os.environ, "_data", None)
 _VARIABLE = os.fsencode("S2S_BACKEND") if os.name == "posix" else "S2S_BACKEND"
 
 
-def _setting() -> str | None:
+def choose_backend(chosen: str | None) -> str:
+    """What was asked for in the program, or outside of it, or the compiler."""
+    if chosen is not None:
+        return chosen
     if _raw is not None and _VARIABLE not in _raw:
-        return None
-    return os.environ.get("S2S_BACKEND")
+        return "numba"
+    name = os.environ.get("S2S_BACKEND") or "numba"
+    if name not in BACKENDS:
+        raise ValueError_(
+            f"S2S_BACKEND={name}: there is no such backend", advice=f"choose from {BACKENDS}"
+        )
+    return name
 
 
 BACKENDS = ("numba", "loops", "python")
@@ -96,22 +104,20 @@ class Specialiser:
 
     def __init__(
         self,
-        target: binding.Target,
+        function: types.FunctionType,
+        binder: binding.Binder,
         mode: str,
         options: Options,
-        method: bool,
-        is_decorated: Callable[[], bool],
+        vectorized: bool,
     ) -> None:
-        self.function = target.function
-        self.name = target.function.__qualname__
+        self.function = function
+        self.name = function.__qualname__
         self.mode = mode
         self.options = options
-        self.vectorized = target.vectorized
-        self.is_decorated = is_decorated
-        self.binder = binding.Binder(target.function)
-        names = self.binder.countable(target, method)
-        binding.check_static(options.static, self.binder.names, self.name)
-        self.wrt = binding.resolve_wrt(options.wrt, names, self.name) if mode == "vjp" else ()
+        self.wrt: tuple[str, ...] = options.wrt if mode == "vjp" else ()
+        self.vectorized = vectorized
+        self.binder = binder
+        binding.check_static(options.static, binder.names, self.name)
         for name in self.wrt:
             if name in options.static:
                 raise TypeError_(f"{name} of {self.name} is static: it has no gradient")
@@ -123,7 +129,7 @@ class Specialiser:
 
     # ---- the call
 
-    def find(self, args: tuple[Any, ...]) -> tuple[Entry, tuple[Any, ...]]:
+    def find(self, args: tuple[Any, ...], backend: str) -> tuple[Entry, tuple[Any, ...]]:
         """The specialisation for bound arguments, and the kernel's parameters."""
         key = self._key(args)
         for entry in self.entries.get(key, ()):
@@ -131,23 +137,17 @@ class Specialiser:
             if params is not None:
                 self.latest = entry
                 return entry, params
-        return self._specialise(key, args)
+        return self._specialise(key, args, backend)
 
     def _key(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple([fingerprint(a, s) for a, s in zip(args, self.static)])
 
-    def backend(self) -> str:
-        name = self.options.backend or _setting() or "numba"
-        if name not in BACKENDS:
-            raise ValueError_(f"there is no backend {name!r}", advice=f"choose from {BACKENDS}")
-        return name
-
     # ---- specialisation
 
     def _specialise(
-        self, key: tuple[Any, ...], args: tuple[Any, ...], sizes: bool = True
+        self, key: tuple[Any, ...], args: tuple[Any, ...], backend: str, sizes: bool = True
     ) -> tuple[Entry, tuple[Any, ...]]:
-        with specialising(self.backend()):
+        with specialising(backend):
             known = self.entries.get(key, [])
             for entry in known:  # another thread may have made it meanwhile
                 params = entry.enter(args)
@@ -168,11 +168,11 @@ class Specialiser:
                 self._count(known[0], args)
             return entry, params
 
-    def prepare(self, args: tuple[Any, ...], sizes: bool) -> None:
+    def prepare(self, args: tuple[Any, ...], backend: str, sizes: bool) -> None:
         """Compiles for bound arguments, down to machine code, without running anything."""
         key = self._key(args)
-        entry, params = self._specialise(key, args, sizes)
-        entry.kernel(self.backend(), params)
+        entry, params = self._specialise(key, args, backend, sizes)
+        entry.kernel(backend, params)
 
     def compile(self, args: tuple[Any, ...], sizes: bool) -> Entry:
         """Compiles for bound arguments; with their sizes as hints, or for all sizes."""
@@ -196,7 +196,7 @@ class Specialiser:
                 has_aux=self.options.has_aux,
                 static=tuple((("arg", n),) for n in self.options.static),
                 boundscheck=self.options.boundscheck,
-                decorated=self.is_decorated(),
+                decorated=looks_decorated(self.function),
             )
             try:
                 return pipeline.compile_request(request)
@@ -209,6 +209,10 @@ class Specialiser:
         """The specs of bound arguments; refuses what cannot be one, by its name."""
         specs: dict[str, Spec] = {}
         for name, value, static in zip(self.binder.names, args, self.static):
+            if static and isinstance(value, np.ndarray):
+                raise TypeError_(
+                    f"{name} of {self.name} is static, but an array has no fixed value"
+                )
             try:
                 specs[name] = describe(value, static)
             except TypeError as error:
@@ -271,13 +275,40 @@ class Specialiser:
 FLOATS_ONLY = "gradients are taken with respect to floats; choose them with wrt="
 
 
-def looks_decorated(function: types.FunctionType, made: Any) -> bool:
-    """Whether the function's own name means the s2s object made from it."""
+def looks_decorated(function: types.FunctionType) -> bool:
+    """Whether the function's own name means an s2s object made from it."""
     name = function.__name__
+    found = function.__globals__.get(name)
     if name in function.__code__.co_freevars and function.__closure__ is not None:
         cell = function.__closure__[function.__code__.co_freevars.index(name)]
         try:
-            return cell.cell_contents is made
+            found = cell.cell_contents
         except ValueError:  # not assigned yet
             return False
-    return function.__globals__.get(name) is made
+    return hasattr(found, "_s2s_mode") and getattr(found, "__wrapped__", None) is function
+
+
+def specialiser_for(
+    target: binding.Target, mode: str, options: Options, method: bool
+) -> Specialiser:
+    """The one specialiser for a function and what is asked of it: `s2s.grad(f)` written anew
+    in each step of a loop compiles only once."""
+    function = target.function
+    binder = binding.Binder(function)
+    wrt: tuple[str, ...] = ()
+    if mode == "vjp":
+        names = binder.countable(target, method)
+        wrt = binding.resolve_wrt(options.wrt, names, function.__qualname__)
+    has_aux = options.has_aux and mode == "vjp"
+    options = replace(options, wrt=wrt, has_aux=has_aux, backend=None)
+    # Kept with the function, so that both live equally long.
+    known = vars(function).setdefault("__s2s__", {})
+    key = (mode, options, target.vectorized)
+    found = known.get(key)
+    # functools.wraps copies the dictionary of a function to another one.
+    if found is None or found.function is not function:
+        found = Specialiser(function, binder, mode, options, target.vectorized)
+        vars(function)["__s2s__"] = {k: v for k, v in known.items() if v.function is function} | {
+            key: found
+        }
+    return found

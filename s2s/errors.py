@@ -47,8 +47,8 @@ class RecompilationWarning(UserWarning):
 
 def internal(doing: str, error: BaseException, where: str = "") -> InternalCompilerError:
     """The error to raise (`from error`) when s2s or Numba fails on code of our own making."""
-    first = str(error).strip().splitlines()
-    summary = f"{type(error).__name__}: {first[0]}" if first else type(error).__name__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    summary = ": ".join([type(error).__name__, *lines[:2]])
     return InternalCompilerError(
         f"s2s failed while {doing}: {summary}",
         advice="this is a bug in s2s, not in your program; please report it with the "
@@ -72,8 +72,9 @@ def translate(error: Exception, compiled: Compiled) -> Exception:
 
 
 def phrase(parts: tuple[Any, ...], values: list[Any]) -> str:
-    """A message from its texts and, where a part is an int, the value at that position."""
-    return "".join(part if isinstance(part, str) else str(values[part]) for part in parts)
+    """A message from its texts and, where a part is None, the next of the run-time values."""
+    told = iter(values)
+    return "".join(str(next(told)) if part is None else part for part in parts)
 
 
 def _exception(name: str) -> type[Exception]:

@@ -189,12 +189,12 @@ def _returned(
     def tree(node: OutTree) -> str:
         return _tree_text(node, texts, space, function.__name__)
 
-    if function._operation == "function":
+    if function._s2s_mode == "function":
         return tree(compiled.out)
     gradients = [tree(g) for g in compiled.grads]
-    single = not isinstance(specialiser.options.wrt, tuple)
+    single = not isinstance(function._shared.options.wrt, tuple)
     bare = gradients[0] if single else f"({', '.join(gradients)},)"
-    if function._operation == "value_and_grad":
+    if function._s2s_mode == "value_and_grad":
         return f"({tree(compiled.out)}, {bare})"
     if specialiser.options.has_aux:
         return f"({bare}, {tree(compiled.out.children[1])})"  # type: ignore[union-attr]

@@ -89,9 +89,7 @@ class Adjoints:
         if not isinstance(bar, Var) or bar.name in self.named:
             return bar
         block = self.b.block
-        at = next(
-            (i for i in range(mark, len(block)) if bar in targets_of(block[i])), len(block)
-        )
+        at = next((i for i in range(mark, len(block)) if bar in targets_of(block[i])), len(block))
         if at == len(block) or not isinstance(block[at], Assign):
             return bar
         named = self.bar_var(v, bar.type)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class Builder:
             return Sym(self, value)
         return Sym(self, const(value))
 
-    def emit(self, name: str, *args: Any, hint: str = "", user: str = "", **attrs: Any) -> Sym:
+    def emit(self, name: str, /, *args: Any, hint: str = "", user: str = "", **attrs: Any) -> Sym:
         """Appends one operation and returns its result."""
         operands = tuple(self.sym(a).operand for a in args)
         rule = RULES[name]
@@ -164,11 +164,26 @@ _COMPARE = {
 }  # fmt: skip
 
 
+if TYPE_CHECKING:
+
+    def _operator(self: Sym, other: Any) -> Any: ...
+
+
 class Sym:
     """An operand in a builder.  Arithmetic and NumPy calls on it emit operations."""
 
     __slots__ = ("b", "operand")
     __array_priority__ = 1000
+
+    if TYPE_CHECKING:  # filled in below, from the tables of operators
+        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = _operator
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _operator
+        __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __and__ = __or__ = __xor__ = _operator
+        __rand__ = __ror__ = __rxor__ = __lshift__ = __rshift__ = _operator
+        __lt__ = __le__ = __gt__ = __ge__ = _operator
+
+        def __eq__(self, other: Any) -> Any: ...
+        def __ne__(self, other: Any) -> Any: ...
 
     def __init__(self, b: Builder, operand: Operand) -> None:
         self.b = b

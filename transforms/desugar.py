@@ -57,6 +57,9 @@ class _Desugar:
                 return [*out, stmt]
             if isinstance(stmt, ast.If) and _has([stmt], JUMPS, loops=True):
                 return out + self.branch(stmt, rest, c)
+            if isinstance(stmt, ast.If):
+                stmt.body = self.block(stmt.body, c) or [_pass(stmt)]
+                stmt.orelse = self.block(stmt.orelse, c)
             if isinstance(stmt, (ast.For, ast.While)):
                 loop, after = self.loop(stmt, c)
                 out += loop

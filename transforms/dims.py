@@ -73,7 +73,7 @@ class Dim:
     def is_size(self) -> bool:
         """True only if the value cannot be negative."""
         return self.const >= 0 and all(
-            k > 0 and all(_symbol_is_size(s) for s in monomial) for monomial, k in self.terms
+            k > 0 and all(symbol_is_size(s) for s in monomial) for monomial, k in self.terms
         )
 
     def __add__(self, other: Dim | int) -> Dim:
@@ -127,11 +127,11 @@ def _dim(terms: dict[Monomial, int], const: int) -> Dim:
     return Dim(tuple(sorted((m, k) for m, k in terms.items() if k)), const)
 
 
-def _symbol_is_size(symbol: str) -> bool:
+def symbol_is_size(symbol: str) -> bool:
+    """True only if the symbol's value cannot be negative."""
     if isinstance(symbol, Atom):
-        if symbol.op in ("floordiv", "remainder"):
-            return all(p is not None and p.is_size for p in symbol.parts)
-        return True
+        judged = {"floordiv": symbol.parts, "remainder": symbol.parts[1:]}.get(symbol.op, ())
+        return all(p is not None and p.is_size for p in judged)
     name, _, axis = symbol.rpartition(".")
     return name.isidentifier() and axis.isdigit()
 

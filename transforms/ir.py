@@ -86,6 +86,11 @@ class ListOf:
     def dtype(self) -> str:
         return self.elem.dtype
 
+    @property
+    def ndim(self) -> int:
+        """The rank of the buffer that holds the elements."""
+        return self.elem.ndim + 1
+
 
 @dataclass(frozen=True)
 class Record:

@@ -89,9 +89,7 @@ def _rename(stmt: Stmt, inside: dict[str, Operand], names: NameSupply) -> Stmt:
         label = names.fresh(stmt.label) if stmt.label else ""
         if isinstance(stmt, For):
             index = new(stmt.index)
-            return replace(
-                stmt, index=index, body=body, carried=carried, trips=trips, label=label
-            )
+            return replace(stmt, index=index, body=body, carried=carried, trips=trips, label=label)
         test = [_rename(s, inside, names) for s in stmt.test]
         return replace(stmt, test=test, body=body, carried=carried, trips=trips, label=label)
     return stmt

@@ -7,9 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .dims import Guard
-from .ir import Type
+from .errors import TypeError_, UnsupportedError
+from .ir import Array, Module, Type, is_float
+from .lower import lower
 from .pipeline_types import ObjectGuard, Param
-from .structure import OutTree, Path, Spec
+from .reverse import reverse
+from .save import save
+from .show import show
+from .simplify import simplify
+from .specialise import NeedStaticArgument, Specialised, specialise
+from .specialise.specialiser import last_return
+from .storage import storage
+from .structure import Fixed, Out, OutTree, Path, Spec, Tree, TreeSpec, child_step
+from .write import write
 
 
 @dataclass
@@ -60,4 +70,148 @@ class Compiled:
 
 def compile_request(request: Request) -> Compiled:
     """Runs every pass.  Raises `S2SError`s for what cannot be compiled."""
-    raise NotImplementedError
+    spec = _specialise(request)
+    stages = list(_middle(spec, request))
+    module, facts = stages[-1][1], spec.facts
+    readable = write(storage(module))
+    lowered = lower(storage(module, for_lowering=True), facts, boundscheck=request.boundscheck)
+    return Compiled(
+        name=module.entry,
+        params=spec.params,
+        out=spec.out,
+        grads=_gradient_trees(spec, request),
+        guards=facts.guards,
+        object_guards=spec.object_guards,
+        source=readable,
+        lowered=lowered.text,
+        entry=lowered.entry,
+        out_like=module.main.notes.get("out_like", {}),
+        result_types=[r.type for r in module.main.results],
+        written=spec.written,
+        failures=lowered.failures,
+        passes=lambda: _passes(stages, readable, lowered.text),
+    )
+
+
+def _specialise(request: Request) -> Specialised:
+    """Specialises, baking in the integer arguments that turn out to decide structure."""
+    static = set(request.static)
+    while True:
+        try:
+            return specialise(request.function, request.args, request.values, frozenset(static))
+        except NeedStaticArgument as need:
+            if need.path in static:
+                raise
+            static.add(need.path)
+
+
+def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]:
+    """The passes in value form, each with its outcome."""
+    facts = spec.facts
+    module = spec.module
+    yield "specialise", module
+    if request.mode == "vjp":
+        wrt = _wrt_leaves(spec, request)
+        _check_value(spec, request)
+        module = reverse(module, tuple(p.name for _, p in wrt), 0, facts)
+        first = len(spec.module.main.results)
+        module.main.notes["out_like"] = {
+            first + k: position
+            for k, (position, p) in enumerate(wrt)
+            if isinstance(p.type, Array)
+        }
+        yield "reverse", module
+    module = simplify(module, facts)
+    yield "simplify", module
+    module = save(module, facts)
+    module = simplify(module, facts)
+    yield "save", module
+
+
+def _passes(
+    stages: list[tuple[str, Module]], readable: str, lowered: str
+) -> Iterator[tuple[str, str]]:
+    for name, module in stages:
+        yield name, show(module.main)
+    yield "write", readable
+    yield "lower", lowered
+
+
+def _wrt_leaves(spec: Specialised, request: Request) -> list[tuple[int, Param]]:
+    """The parameters to differentiate by: the float leaves of each `wrt` argument."""
+    leaves: list[tuple[int, Param]] = []
+    for name in request.wrt:
+        own = [(i, p) for i, p in enumerate(spec.params) if p.path[0] == ("arg", name)]
+        for i, p in own:
+            if p.path == (("arg", name),) and not is_float(p.type):
+                kind = "an integer" if p.type.dtype.startswith(("int", "uint")) else p.type.dtype
+                raise TypeError_(
+                    f"{name} is {'int' if kind == 'an integer' else kind}; "
+                    f"the gradient with respect to {kind} argument is not defined",
+                    advice=f"{name} is int; pass 3.0 instead of 3, or x.astype(float)",
+                )
+        floats = [(i, p) for i, p in own if is_float(p.type)]
+        if not floats:
+            raise TypeError_(
+                f"{name} holds no float number or array to differentiate by",
+                advice="choose another argument with wrt=",
+            )
+        leaves += floats
+    return leaves
+
+
+def _gradient_trees(spec: Specialised, request: Request) -> list[OutTree]:
+    """One tree per `wrt` argument, in the argument's own structure."""
+    if request.mode != "vjp":
+        return []
+    position = len(spec.module.main.results)
+    index: dict[Path, int] = {}
+    for _, p in _wrt_leaves(spec, request):
+        index[p.path] = position
+        position += 1
+
+    def tree(s: Spec, path: Path) -> OutTree:
+        if isinstance(s, TreeSpec):
+            children = tuple(
+                tree(c, (*path, child_step(s.kind, k))) for k, c in zip(s.keys, s.children)
+            )
+            return Tree(s.kind, s.cls, s.keys, children)
+        return Out(index[path]) if path in index else Fixed(None)
+
+    return [tree(request.args[name], (("arg", name),)) for name in request.wrt]
+
+
+def _check_value(spec: Specialised, request: Request) -> None:
+    """`grad` needs one float to differentiate."""
+    main = spec.module.main
+    out = spec.out
+    line = last_return(main.source.node)
+    span = main.source.span(line)
+    place = {"span": span, "source_line": main.source.line(span.line)}
+    if request.has_aux:
+        if not (isinstance(out, Tree) and out.kind == "tuple" and len(out.children) == 2):
+            raise UnsupportedError(
+                "has_aux=True needs a function that returns (value, aux)",
+                advice="return the pair, or leave has_aux out", **place,
+            )  # fmt: skip
+        out = out.children[0]
+    if isinstance(out, (Tree, Fixed)):
+        raise UnsupportedError(
+            "a gradient needs one number, and this function returns "
+            + ("a container" if isinstance(out, Tree) else repr(out.value)),
+            advice="return the number to differentiate; with has_aux=True, return (value, aux)",
+            **place,
+        )
+    type_ = main.results[0].type
+    if type_.ndim > 0:
+        raise UnsupportedError(
+            f"a gradient needs one number, and this function returns an array of {type_.ndim} "
+            "dimension" + ("s" if type_.ndim > 1 else ""),
+            advice="return a number, for example result.sum(); or use s2s.vjp or s2s.jacobian",
+            **place,
+        )
+    if not is_float(type_):
+        raise UnsupportedError(
+            f"a gradient needs a float result, and this function returns {type_.dtype}",
+            advice="convert with float(...)", **place,
+        )  # fmt: skip

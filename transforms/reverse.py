@@ -420,7 +420,6 @@ class _Reverser:
         return new
 
 
-
 def _used(block: Block, results: list[Operand]) -> set[str]:
     """The names that are read."""
     operands = [*results, *(x for stmt in walk(block) for x in operands_of(stmt))]

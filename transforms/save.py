@@ -200,6 +200,7 @@ class _Saver:
             for ours, theirs in pair.loops()
             if isinstance(ours, For) and isinstance(theirs, For)
         }
+
         def lookup(x: Var) -> Operand | None:
             if pair.common.inside(self.scopes.home[x.name]):
                 return x

@@ -35,7 +35,8 @@ def show(function: Function, types: bool = True) -> str:
     w = _Shower(types)
     params = ", ".join(w.target(p) for p in function.params)
     w.line(0, f"def {function.name}({params}):")
-    w.block(function.body, 1)
+    for stmt in function.body:
+        w.stmt(stmt, 1)
     for param, value in function.effects:
         w.line(1, f"effect {param.name} = {operand(value)}")
     w.line(1, "return " + ", ".join(operand(r) for r in function.results))

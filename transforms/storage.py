@@ -298,7 +298,12 @@ class _Emitter:
         buffers = _Buffers(f)
         body = self.block(f.body)
         numbers: dict[str, int] = {}
-        notes = {**f.notes, "buffers": self.buffers(buffers, numbers)}
+        slots = f.notes.get("slot_variables", ())
+        notes = {
+            **f.notes,
+            "buffers": self.buffers(buffers, numbers),
+            "slot_variables": frozenset(self.variables[name] for name in slots),
+        }
         return replace(
             f,
             params=[self.target(p) for p in f.params],

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from s2s.transforms.dims import Dim
 from s2s.transforms.ir import Array, Module, Type
 
@@ -86,9 +87,7 @@ def product(p: Program, x: Any, y: Any) -> Any:
 
 @case(VECTOR_SCALAR, with_y(XS))
 def backwards(p: Program, x: Any, y: Any) -> Any:
-    return p.loop(
-        -1, [y], lambda i, s: [np.sin(s * p.get(x, i))], start=x.shape[0] - 1, step=-1
-    )[0]
+    return p.loop(-1, [y], lambda i, s: [np.sin(s * p.get(x, i))], start=x.shape[0] - 1, step=-1)[0]
 
 
 @case(VECTOR_SCALAR, with_y([np.arange(n) / 3 + 0.2 for n in range(8)]))
@@ -341,17 +340,13 @@ def branch_overwrites(p: Program, x: Any, y: Any) -> Any:
 def grows(p: Program, x: Any) -> Any:
     """A carried array whose size changes."""
     own = Array("float64", (Dim.of("g.0"),))
-    (a,) = p.loop(
-        3,
-        [x],
-        lambda i, a: [p.emit("concatenate", np.sin(a), p.emit("index", a * a, 0, 1, items=_HEAD), axis=0)],
-        names=["g"],
-        types=[own],
-    )  # fmt: skip
+
+    def body(i: Any, a: Any) -> Any:
+        head = p.emit("index", a * a, 0, 1, items=(("slice", 1, 2, None),))
+        return [p.emit("concatenate", np.sin(a), head, axis=0)]
+
+    (a,) = p.loop(3, [x], body, names=["g"], types=[own])
     return p.sum(a * a)
-
-
-_HEAD = (("slice", 1, 2, None),)
 
 
 @case({"x": Array("float64", ())}, [np.array(0.7)])

@@ -128,9 +128,7 @@ class Program(Builder):
         carried = [Carried(*c) for c in zip(phis, inits, nexts, results)]
         cond = self.sym(cond).operand
         label = self.names.fresh("L")
-        self.block.append(
-            While(test_block, cond, block, carried, stop, label=label, origin=at)
-        )
+        self.block.append(While(test_block, cond, block, carried, stop, label=label, origin=at))
         self.line()
         return [self.sym(r) for r in results]
 

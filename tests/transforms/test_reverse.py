@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from s2s.transforms.dims import Facts
 from s2s.transforms.ir import Module
 from s2s.transforms.reverse import reverse
@@ -52,7 +53,7 @@ def second(case: Case, stage: str, between: str) -> None:
         bar = run(vjp, *args, 1.0)[results]
         w = np.cos(np.arange(np.size(bar))).reshape(np.shape(bar))[()]
 
-        def directed(*a: Any) -> Any:
+        def directed(*a: Any, w: Any = w) -> Any:
             return np.sum(w * run(vjp, *a, 1.0)[results])
 
         got = run(again, *args, 1.0, w)[len(vjp.main.results) :]

@@ -64,9 +64,7 @@ class Context:
         self.usage = Usage(function)
         self.ranges = Ranges(facts)
         self.env: dict[str, Value] = {}
-        self.strided = {
-            p.name for p in function.params if getattr(p.type, "layout", "C") != "C"
-        }
+        self.strided = _strided(function)
         self.param_names = {p.name for p in function.params}
         self.names: dict[tuple[str, object], str] = {}
         # IR names keep their spelling; whatever the lowering invents goes around them.
@@ -132,6 +130,10 @@ class Context:
         name = self.python_name(operand)
         if isinstance(type_, ir.Scalar):
             return scalar_value(L.Name(name, type_.dtype), {operand.name})
+        if isinstance(type_, ir.Record):
+            if not type_.ndim:
+                return scalar_value(L.Name(name, "record"), {operand.name})
+            return buffer_value(name, "record", type_.shape, {operand.name}, False)
         if isinstance(type_, ir.Array):
             contiguous = operand.name not in self.strided
             return buffer_value(name, type_.dtype, type_.shape, {operand.name}, contiguous)
@@ -225,7 +227,7 @@ class Context:
     def store_variable(self, target: ir.Var, v: Value) -> None:
         """Computes `v` into the variable of `target`."""
         python = self.python_name(target)
-        if not (v.is_buffer and not v.reads):
+        if not _owned(v):
             out = self.dest(target, v.reads, v.sizes)
             self.fill(out, v)
             v = out
@@ -235,7 +237,7 @@ class Context:
         self.env.pop(target.name, None)
 
     def _stays_virtual(self, block: ir.Block, position: int, v: Value) -> bool:
-        if v.is_buffer and not v.reads:
+        if _owned(v):
             return False
         uses = self.usage.uses(block, position)
         if uses is None or uses.written & v.reads:
@@ -277,6 +279,27 @@ class Context:
     def set_scalar(self, target: ir.Var, expr: L.Expr) -> None:
         self.em.add(L.Let(self.python_name(target), cast(expr, target.type.dtype)))
         self.env.pop(target.name, None)
+
+
+def _owned(v: Value) -> bool:
+    """Lies in memory that the variable it is bound to may refer to."""
+    return v.memory is not None and v.memory.straight and not v.reads
+
+
+def _strided(function: ir.Function) -> set[str]:
+    """The variables whose memory may be laid out in any way."""
+    names = {p.name for p in function.params if getattr(p.type, "layout", "C") != "C"}
+    while True:
+        more = {
+            s.target.name
+            for s in ir.walk(function.body)
+            if isinstance(s, ir.Assign)
+            and s.op.name == "alias"
+            and any(isinstance(a, ir.Var) and a.name in names for a in s.op.args)
+        }
+        if more <= names:
+            return names
+        names |= more
 
 
 _AWKWARD = {"np", "rt", "range", "abs", "print", "ValueError", "IndexError"}

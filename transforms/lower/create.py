@@ -230,5 +230,6 @@ def alias(cx: Context, stmt: ir.Assign) -> Value:
     """The target names the same array; what lies in memory is referred to, never copied."""
     v = cx.value(stmt.op.args[0])
     if isinstance(stmt.target.type, ir.Array) and v.memory is not None and v.memory.straight:
-        return replace(v, reads=frozenset(), memory=replace(v.memory, contiguous=True))
+        # No reads: the target is this buffer, and does not depend on the operand any more.
+        return replace(v, reads=frozenset())
     return v

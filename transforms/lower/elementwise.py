@@ -35,6 +35,8 @@ _NUMPY = {
     "gcd", "lcm", "spacing", "reciprocal", "fabs",
 }  # fmt: skip
 _ROUNDING = {"floor", "ceil", "trunc", "rint"}
+# Operations that give an element as it is, in the result's dtype.
+CONVERSIONS = {"cast", "copy", "literal", "conjugate", "real"}
 # Scalar functions of the runtime, computed in the compute dtype.
 _RUNTIME = {"cbrt", "erf", "erfc", "gamma", "lgamma", "sinc", "heaviside", "float_power"}
 
@@ -46,7 +48,7 @@ _COSTS = {
          "logical_and", "logical_or", "maximum", "minimum", "strong_mul", "invert", "isnan",
          "clip", "clip_low", "clip_high"), 1,
     ),
-    "divide": 3, "sqrt": 3, "copy": 0, "conjugate": 0, "real": 0,
+    "divide": 3, "sqrt": 3, "copy": 0, "literal": 0, "conjugate": 0, "real": 0,
 }  # fmt: skip
 
 
@@ -100,9 +102,7 @@ def element(
         x, y = cast(x, result), cast(y, result)
         # Both sides are computed first, so that the choice is free of loads and vectorises.
         return L.select(cast(cond, "bool"), em.let(x), em.let(y))
-    if op == "cast":
-        return cast(args[0], result)
-    if op in ("copy", "positive", "conjugate", "conj", "real"):
+    if op in CONVERSIONS or op == "positive":
         return cast(args[0], result)
     special = _SPECIAL.get(op)
     if special is not None:

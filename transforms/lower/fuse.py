@@ -98,6 +98,12 @@ class Usage:
             out |= self.sharing.get(name, {name}) if memory else {name}
         return out
 
+    def alive_after(self, block: ir.Block, position: int) -> frozenset[str]:
+        live = self.live_after[id(block)]
+        for stmt in reversed(block[position + 1 :]):
+            live = self._stmt(stmt, live)
+        return live
+
     # ---- liveness, backwards
 
     def _block(self, block: ir.Block, live: frozenset[str]) -> frozenset[str]:

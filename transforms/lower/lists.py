@@ -249,6 +249,30 @@ def stacked(cx: Context, items: ir.Var, dims: tuple[object, ...]) -> Value:
     return Value(p.elem.dtype, (p.count, *sizes), dims, at, reads)  # type: ignore[arg-type]
 
 
+@handles("list_unstack")
+def unstack(cx: Context, stmt: ir.Assign) -> Value:
+    """A list of the rows of an array."""
+    em = cx.em
+    x = cx.cheap(cx.value(stmt.op.args[0]))
+    p = parts_of(cx, stmt.target)
+    n, rest = x.sizes[0], x.sizes[1:]
+    size = em.let(L.product(rest), "n")
+    em.alloc(p.data, p.elem.dtype, (em.let(L.mul(n, size), "n"),))
+    with em.nest(x.sizes) as index:
+        e = cast(x.at(em, index), p.elem.dtype)
+        em.add(L.Put(p.data, (_flat(L.mul(index[0], size), rest, index[1:]),), e))
+    em.add(L.Let(p.count.name, n))
+    if p.rank is not None:
+        em.add(L.Let(p.used.name, L.mul(n, size)))
+        em.alloc(p.begins, "int64", (n,))
+        em.alloc(p.sizes, "int64", (em.let(L.mul(n, L.lit(p.rank)), "n"),))
+        with em.loop(n) as i:
+            em.add(L.Put(p.begins, (i,), L.mul(i, size)))
+            for k, m in enumerate(rest):
+                em.add(L.Put(p.sizes, (L.add(L.mul(i, L.lit(p.rank)), L.lit(k)),), m))
+    return DONE
+
+
 @handles("list_zeros_like")
 def zeros_like(cx: Context, stmt: ir.Assign) -> Value:
     _copy_list(cx, stmt, zero=True)

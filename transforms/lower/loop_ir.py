@@ -26,6 +26,7 @@
              | Call(function, args, dtype)          a scalar function: "np.exp", "rt.int_power"
              | Cast(x, dtype)
              | Select(cond, x, y, dtype)
+             | Field(x, name, dtype)                of a record
     Part     = Whole(buffer, index)                 a buffer, or its sub-buffer at a leading
                                                     index, as an argument of Do and BindCall
 
@@ -102,7 +103,14 @@ class Select:
     dtype: str
 
 
-Expr = Union[Lit, Name, Load, Size, Bin, Un, Call, Cast, Select]
+@dataclass(frozen=True)
+class Field:
+    x: Expr
+    name: str
+    dtype: str
+
+
+Expr = Union[Lit, Name, Load, Size, Bin, Un, Call, Cast, Select, Field]
 Index = tuple[Expr, ...]
 
 
@@ -238,7 +246,7 @@ def parts_of(e: Expr) -> tuple[Expr, ...]:
         return e.index
     if isinstance(e, Bin):
         return (e.left, e.right)
-    if isinstance(e, (Un, Cast)):
+    if isinstance(e, (Un, Cast, Field)):
         return (e.x,)
     if isinstance(e, Call):
         return e.args
@@ -262,7 +270,7 @@ def map_expr(e: Expr, f: Callable[[Expr], Expr | None]) -> Expr:
         return replace(e, index=tuple(map_expr(i, f) for i in e.index))
     if isinstance(e, Bin):
         return replace(e, left=map_expr(e.left, f), right=map_expr(e.right, f))
-    if isinstance(e, (Un, Cast)):
+    if isinstance(e, (Un, Cast, Field)):
         return replace(e, x=map_expr(e.x, f))
     if isinstance(e, Call):
         return replace(e, args=tuple(map_expr(a, f) for a in e.args))

@@ -7,17 +7,19 @@ from ..rules.promote import compute_dtype
 from . import loop_ir as L
 from .broadcast import meet, project, same_shape
 from .context import Context
-from .elementwise import cost_of, element
+from .elementwise import CONVERSIONS, cost_of, element
 from .values import Emitter, Value
 
 
 def elementwise(cx: Context, stmt: ir.Assign) -> Value:
     op, target = stmt.op, stmt.target
     types = [a.type for a in op.args]
-    if op.name in ("cast", "copy", "conjugate", "real"):
+    if op.name in CONVERSIONS:
         compute = target.type.dtype
     else:
         compute = compute_dtype(op.name, types)
+        if compute == "object":  # what NumPy compares two Python integers as
+            compute = "int64"
     scalar = target.type.ndim == 0
     values = [cx.value(a) if scalar else cx.ready(a) for a in op.args]
     sizes, dims = meet(cx.em, cx.facts, values, cx.where())

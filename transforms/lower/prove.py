@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..dims import Dim, Facts
+from ..dims import Atom, Dim, Facts, symbol_is_size
 
 
 class Ranges:
@@ -55,8 +55,8 @@ class Ranges:
 
 
 def is_size(symbol: str) -> bool:
-    """Sizes of axes are `name.axis`; they are never negative."""
-    return "." in symbol or symbol.startswith("?")
+    """Sizes of axes are never negative."""
+    return symbol_is_size(symbol) or symbol.startswith("?")
 
 
 def _slope(dim: Dim, symbol: str) -> int | None:

@@ -31,7 +31,7 @@ def store(cx: Context, stmt: ir.Store) -> None:
     fancy = any(
         item[0] in ("array", "mask") for step in stmt.path if step[0] == "index" for item in step[1]
     )
-    if fancy and _shares(cx, v, base):
+    if _shares(cx, v, base) and (fancy or _through_others(cx, v, stmt)):
         v = cx.copied(v)
     mark = len(cx.em.out)
     if not _write(cx, region, v, base, stmt.add):
@@ -86,11 +86,15 @@ def _fitting(cx: Context, v: Value, region: Value) -> Value:
 
 def _shares(cx: Context, v: Value, base: Value) -> bool:
     """Whether computing `v` may read the memory of `base`."""
-    assert base.memory is not None
-    name = base.memory.name
-    if v.memory is not None and cx.em.root(v.memory.name) == cx.em.root(name):
-        return True
-    return bool(v.reads & base.reads)
+    return any(cx.usage.sharing.get(name, {name}) & v.reads for name in base.reads)
+
+
+def _through_others(cx: Context, v: Value, stmt: ir.Store) -> bool:
+    """Whether `v` may read the array under another name.  A variable that is read again
+    after the store does not share the array's memory: it would not survive it."""
+    name = stmt.array.name
+    others = (cx.usage.sharing.get(name, {name}) - {name}) & v.reads
+    return bool(others) and not others <= cx.usage.alive_after(*cx.at)
 
 
 def _write(cx: Context, region: Value, v: Value, base: Value, add: bool) -> bool:

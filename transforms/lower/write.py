@@ -147,7 +147,7 @@ def index(items: tuple[L.Expr, ...]) -> str:
 def typed(e: L.Expr) -> str:
     """As a value to be kept: a literal gets its NumPy type."""
     if isinstance(e, L.Lit) and e.dtype != "bool":
-        return f"np.{e.dtype}({_number(e.value)})"
+        return f"np.{e.dtype}({_number(e.value, e.dtype)})"
     return expr(e)
 
 
@@ -175,6 +175,8 @@ def _expr(e: L.Expr) -> tuple[str, int]:
         return f"{e.function}({', '.join(typed(a) for a in e.args)})", _ATOM
     if isinstance(e, L.Select):
         return f"{_operand(e.x, 1)} if {_at(e.cond, 1)} else {_operand(e.y, 0)}", _SELECT
+    if isinstance(e, L.Field):
+        return f"{_at(e.x, _ATOM)}[{_string(e.name)}]", _ATOM
     if isinstance(e, L.Un):
         if e.op == "not":
             return f"not {_at(e.x, _NOT)}", _NOT
@@ -204,16 +206,14 @@ def _lit(e: L.Lit) -> tuple[str, int]:
     if e.dtype == "bool":
         return str(bool(e.value)), _ATOM
     if e.dtype in ("float64", "int64"):
-        text = _number(e.value if e.dtype == "int64" else float(e.value))
+        text = _number(e.value, e.dtype)
         return text, _UNARY if text.startswith("-") else _ATOM
-    return f"np.{e.dtype}({_number(e.value)})", _ATOM
+    return f"np.{e.dtype}({_number(e.value, e.dtype)})", _ATOM
 
 
-def _number(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, int):
-        return repr(value)
+def _number(value: Any, dtype: str) -> str:
+    if not dtype.startswith("float"):
+        return repr(int(value))
     value = float(value)
     if math.isnan(value):
         return "np.nan"

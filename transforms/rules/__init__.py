@@ -2,7 +2,7 @@
 
 A rule is found by its NumPy path; importing the package fills the two tables."""
 
-from . import (
+from . import (  # noqa: F401
     broadcast,
     create,
     einsum,

@@ -387,7 +387,8 @@ def _flatten(b: Builder, value: Any, cells: list[Sym]) -> tuple[int, ...] | None
         return None
     if len(set(shapes)) > 1:
         raise ValueError(
-            "setting an array element with a sequence. The requested array has an inhomogeneous shape"
+            "setting an array element with a sequence."
+            " The requested array has an inhomogeneous shape"
         )
     inner = shapes[0] if shapes else ()
     assert inner is not None

@@ -11,7 +11,7 @@ numbers, on arrays and on `Sym`s; everything else is derived from it:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from ..build import Builder, Sym
 from ..dims import Dim, floordiv, remainder
 from ..errors import UnsupportedError
-from ..ir import Array, Assign, Const, Scalar, Type, is_float, operands_of
+from ..ir import Array, Assign, Const, Op, Scalar, Type, is_float, operands_of
 from . import signs
 from .broadcast import broadcast_shapes
 from .promote import COUNTING, is_weak, result_dtype
@@ -177,31 +177,27 @@ def times(b: Builder, g: Sym, slope: Any, singular: bool = False) -> Sym | None:
         if slope == 0:
             return None
         return g if slope == 1 else -g if slope == -1 else g * float(slope)
-    if singular and not signs.finite(b, slope.operand):
+    # What was emitted for the partial itself may be judged, and taken apart.
+    made = {s.target.name: s.op for s in b.block if isinstance(s, Assign)}
+    if singular and not signs.finite(b, slope.operand, made):
         return b.emit("strong_mul", g, slope)
-    return _product(b, g, slope)
+    return _product(b, g, slope, made)
 
 
-def _product(b: Builder, g: Sym, slope: Sym) -> Sym:
+def _product(b: Builder, g: Sym, slope: Sym, made: Mapping[str, Op]) -> Sym:
     """g * slope, with the quotients, signs and constants of the slope applied to g in turn:
     `g / x` and not `g * (1.0 / x)`."""
     if isinstance(slope.operand, Const):
         value = slope.operand.value
         return g if value == 1 else -g if value == -1 else g * slope
-    op = b.definitions.get(slope.operand.name) if _is_fresh(b, slope) else None
+    op = made.get(slope.operand.name)
     if op is not None and op.name == "divide":
-        return _product(b, g, b.sym(op.args[0])) / b.sym(op.args[1])
+        return _product(b, g, b.sym(op.args[0]), made) / b.sym(op.args[1])
     if op is not None and op.name == "negative":
-        return _product(b, -g, b.sym(op.args[0]))
+        return _product(b, -g, b.sym(op.args[0]), made)
     if op is not None and op.name == "multiply" and isinstance(op.args[0], Const):
-        return _product(b, g, b.sym(op.args[0])) * b.sym(op.args[1])
+        return _product(b, g, b.sym(op.args[0]), made) * b.sym(op.args[1])
     return g * slope
-
-
-def _is_fresh(b: Builder, slope: Sym) -> bool:
-    """Whether the partial was made for this product, and so may be taken apart."""
-    name = slope.operand.name  # type: ignore[union-attr]
-    return any(isinstance(s, Assign) and s.target.name == name for s in b.block)
 
 
 class tidy:

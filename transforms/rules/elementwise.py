@@ -54,12 +54,12 @@ def floor_divide(x, y):
     return 0, 0
 
 
-@elementwise("numpy.remainder", "numpy.mod", text=text.infix("%", MUL), python=True)
+@elementwise("numpy.remainder", "numpy.mod", text=text.infix("%", MUL), singular=True, python=True)
 def remainder(x, y):
     return 1, -(x // y)
 
 
-@elementwise("numpy.fmod", "math.fmod")
+@elementwise("numpy.fmod", "math.fmod", singular=True)
 def fmod(x, y):
     return 1, -np.trunc(x / y)
 
@@ -93,7 +93,7 @@ def _power(x, y, out):
     text=text.power,
     singular=True,
     python=True,
-    kinks="exact at x = 0: pow(0, 0) has derivative 0 in x; the exponent's derivative at base 0 is 0",
+    kinks="exact at base 0: pow(0, 0) has derivative 0 in both operands",
 )
 def power(x, y, *, out):
     return _power(x, y, out)
@@ -325,6 +325,7 @@ def _cast_infer(
     b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None
 ) -> Type:
     x, dtype = types[0], attrs["dtype"]
+    assert isinstance(x, (Scalar, Array)), x
     if x.ndim:
         return Array(dtype, x.shape)
     known = x.value if isinstance(x, Scalar) and x.dtype == dtype == "int64" else None

@@ -49,14 +49,19 @@ def log1p(x):
     return 1.0 / (1.0 + x)
 
 
-@elementwise("numpy.logaddexp", singular=True)
+def _excess(x, out):
+    """x - out, also where both are infinite."""
+    return np.where(x == out, 0.0, x - out)
+
+
+@elementwise("numpy.logaddexp", kinks="1 in both operands where both are -inf")
 def logaddexp(x, y, *, out):
-    return np.exp(x - out), np.exp(y - out)
+    return np.exp(_excess(x, out)), np.exp(_excess(y, out))
 
 
-@elementwise("numpy.logaddexp2", singular=True)
+@elementwise("numpy.logaddexp2", kinks="as logaddexp")
 def logaddexp2(x, y, *, out):
-    return np.exp2(x - out), np.exp2(y - out)
+    return np.exp2(_excess(x, out)), np.exp2(_excess(y, out))
 
 
 # ---------------------------------------------------------------- roots
@@ -79,7 +84,7 @@ def square(x):
 
 @elementwise("numpy.reciprocal", singular=True)
 def reciprocal(x, *, out):
-    return -(out * out)
+    return -out / x
 
 
 @elementwise("numpy.hypot", kinks="0 at the origin")

@@ -46,7 +46,7 @@ def _arange_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Ty
 register_create(
     "arange",
     lambda b, types, attrs, operands: Array(attrs["dtype"], (_arange_dim(operands),)),
-    lambda start, stop, step, dtype: np.arange(start, stop, step, dtype),
+    lambda start, stop, step, dtype: np.arange(start, stop, step, dtype=dtype),
     _arange_text,
     "start, start + step, … up to but without stop; constant for differentiation",
 )

@@ -54,6 +54,7 @@ def _infer(name: str) -> Any:
         b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None
     ) -> Type:
         x, axis = types[0], attrs["axis"]
+        assert isinstance(x, (Scalar, Array)), x
         dtype = _DTYPES[name](x.dtype)
         axes = range(x.ndim) if axis is None else axis
         if attrs.get("keepdims"):

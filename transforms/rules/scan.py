@@ -19,7 +19,9 @@ from .text import method
 
 
 def _infer(b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None) -> Type:
-    return Array(total_dtype(types[0].dtype), types[0].shape)
+    x = types[0]
+    assert isinstance(x, Array), x
+    return Array(total_dtype(x.dtype), x.shape)
 
 
 def _reversed(b: Builder, x: Any, axis: int) -> Sym:

@@ -6,6 +6,7 @@ proven, and the strong form is right all the same."""
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..ir import Const, Op, Operand
@@ -14,33 +15,37 @@ if TYPE_CHECKING:
     from ..build import Builder
 
 _DEPTH = 8
-_SUMS = ("sum", "mean", "max", "min", "broadcast_like", "index", "reshape", "expand_dims", "cast")
+# A sign passes through these unchanged.
+_KEEPING = (
+    "sum mean max min broadcast_like broadcast_to index reshape transpose expand_dims squeeze cast"
+    " copy"
+).split()
 _TAME = (
-    "add subtract multiply negative positive absolute square exp exp2 expm1 sin cos tanh sinh cosh"
-    " arctan sign floor ceil trunc rint maximum minimum cast where equal less greater less_equal"
-    " greater_equal not_equal logical_not bitwise_and bitwise_or invert copysign mean sum"
-    " broadcast_like index reshape expand_dims shape sqrt arcsinh hypot"
+    "add subtract multiply negative positive absolute square exp exp2 sin cos sinh cosh sign trunc"
+    " copysign where isnan equal less greater less_equal greater_equal not_equal bitwise_and"
+    " bitwise_or"
 ).split()
 
 
-def finite(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
-    """Whether `x` is finite as long as the values of the program are."""
+def finite(b: Builder, x: Operand, made: Mapping[str, Op], depth: int = _DEPTH) -> bool:
+    """Whether `x` is finite as long as the values of the program are: `made` are the
+    definitions that do not belong to it."""
     if isinstance(x, Const):
         return math.isfinite(x.value)
-    op = b.definitions.get(x.name)
+    op = made.get(x.name)
     if op is None:
         return True
     if depth == 0:
         return False
     if op.name == "divide":
-        return finite(b, op.args[0], depth - 1) and nonzero(b, op.args[1], depth - 1)
+        return finite(b, op.args[0], made, depth - 1) and nonzero(b, op.args[1], depth - 1)
     if op.name == "power":
-        exponent = op.args[1]
-        if isinstance(exponent, Const):
-            tame = exponent.value >= 0 or nonzero(b, op.args[0], depth - 1)
-            return tame and finite(b, op.args[0], depth - 1)
-        return False
-    return op.name in _TAME and all(finite(b, a, depth - 1) for a in op.args)
+        base, exponent = op.args
+        if not isinstance(exponent, Const):
+            return False
+        tame = exponent.value >= 0 or nonzero(b, base, depth - 1)
+        return tame and finite(b, base, made, depth - 1)
+    return op.name in _TAME and all(finite(b, a, made, depth - 1) for a in op.args)
 
 
 def nonzero(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
@@ -78,7 +83,7 @@ def positive(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
         return any(positive(b, a, depth - 1) for a in args)
     if op.name == "clip":
         return positive(b, args[1], depth - 1) and positive(b, args[2], depth - 1)
-    if op.name in ("sqrt", "power", "square", "prod", *_SUMS):
+    if op.name in ("sqrt", "power", "square", "prod", *_KEEPING):
         return positive(b, args[0], depth - 1)
     return False
 
@@ -110,7 +115,7 @@ def nonnegative(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
         return all(nonnegative(b, a, depth - 1) for a in args)
     if op.name in ("maximum", "clip_low"):
         return any(nonnegative(b, a, depth - 1) for a in args)
-    if op.name in _SUMS:
+    if op.name in _KEEPING:
         return nonnegative(b, args[0], depth - 1)
     return positive(b, x, depth - 1)
 

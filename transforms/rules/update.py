@@ -144,22 +144,24 @@ def _check_value(b: Builder, shape: tuple[Dim, ...], v: Operand, region: Callabl
 
 def _evaluate(x: Any, v: Any, *operands: Any, path: Path) -> Any:
     out = np.array(x)
-    out.reshape(-1)[region_ids(x, path, (x, v, *operands))] = _drop_lead(v, x, path, operands)
+    ids, values = _scattered(x, v, path, operands)
+    out.reshape(-1)[ids] = values
     return out
 
 
 def _evaluate_add(x: Any, v: Any, *operands: Any, path: Path) -> Any:
     out = np.array(x)
-    ids = region_ids(x, path, (x, v, *operands))
-    np.add.at(out.reshape(-1), ids, _drop_lead(v, x, path, operands))
+    np.add.at(out.reshape(-1), *_scattered(x, v, path, operands))
     return out
 
 
-def _drop_lead(v: Any, x: Any, path: Path, operands: Sequence[Any]) -> Any:
-    """Axes of size 1 that the region lacks are dropped, as in NumPy's assignments."""
-    rank = region_ids(x, path, (x, v, *operands)).ndim
+def _scattered(x: Any, v: Any, path: Path, operands: Sequence[Any]) -> tuple[Any, Any]:
+    """Where each element of the value goes, both flat: `np.add.at` of NumPy 2.4 misreads a
+    value that it has to broadcast.  Leading axes of size 1 are dropped, as in assignments."""
+    ids = region_ids(x, path, (x, v, *operands))
     v = np.asarray(v)
-    return v.reshape(v.shape[v.ndim - rank :]) if v.ndim > rank else v
+    v = v.reshape(v.shape[v.ndim - ids.ndim :]) if v.ndim > ids.ndim else v
+    return ids.reshape(-1), np.broadcast_to(v, ids.shape).reshape(-1)
 
 
 def _text(name: str) -> Callable[..., Text]:

@@ -204,4 +204,3 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, dict):
         return tuple((k, _frozen(v)) for k, v in sorted(value.items()))
     return tuple(_frozen(v) for v in value) if isinstance(value, (list, tuple)) else value
-

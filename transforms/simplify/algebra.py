@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import Facts
-from ..ir import Const, Op, Operand, Scalar, Type, Var
+from ..ir import Const, ListOf, Op, Operand, Scalar, Type, Var
 from ..rules.registry import RULES
 
 Law = Callable[["Context", Op, Type], "Operand | Op | None"]
@@ -37,6 +37,8 @@ class Context:
             return False
         if isinstance(s, Scalar) and isinstance(t, Scalar):
             return s.weak == t.weak
+        if isinstance(s, ListOf):
+            return True
         return all(map(self.facts.known_equal, s.shape, t.shape))
 
     def retyped(self, x: Operand, t: Type) -> Operand | None:

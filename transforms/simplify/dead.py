@@ -97,6 +97,7 @@ class _Liveness:
                     self.binder[stmt.trips.name] = stmt
             for inner in blocks_of(stmt):
                 self.collect(inner, stmt, roots)
+
     def mark_value(self, x: Var) -> None:
         binder = self.binder.get(x.name)
         if binder is None:  # a parameter

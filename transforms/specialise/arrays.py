@@ -222,8 +222,10 @@ class Arrays(Mixin):
 
     # ---- writing
 
-    def write(self, ref: Ref, steps: tuple[ViewStep, ...], value: Any, node: ast.AST) -> None:
-        """`ref[steps] = value`: a new version of the cell."""
+    def write(
+        self, ref: Ref, steps: tuple[ViewStep, ...], value: Any, node: ast.AST, add: bool = False
+    ) -> None:
+        """`ref[steps] = value` (or `+=`, counting repeated indices): a new version of the cell."""
         cell = ref.cell
         self.refuse_shared(cell, node)
         if cell.readonly:
@@ -234,7 +236,7 @@ class Arrays(Mixin):
         value = self.b.sym(value).astype(base.type.dtype)
         label = base.user or cell.label
         new = self.b.emit(
-            "update", base, value, *operands, path=path, hint=label or "t", user=label
+            "update_add" if add else "update", base, value, *operands, path=path, hint=label or "t", user=label
         )
         assert isinstance(new.operand, Var)
         self.state.heap[cell] = new.operand

@@ -17,6 +17,7 @@ from ..ir import Print
 from ..read import read
 from ..rules import SURFACES
 from ..rules.registry import NeedStatic
+from .indexing import plain_items
 from .values import (
     Bound,
     Closure,
@@ -33,6 +34,7 @@ from .values import (
     RangeVal,
     Rec,
     Ref,
+    SliceVal,
     State,
     TupleVal,
     Value,
@@ -40,6 +42,7 @@ from .values import (
 )
 
 RECURSION_LIMIT = 60
+JOINS = ("numpy.stack", "numpy.concatenate", "numpy.vstack", "numpy.hstack")
 
 
 @functools.lru_cache(maxsize=1)
@@ -109,8 +112,10 @@ class Calls(Mixin):
         if getattr(value, "__name__", "") == "prange":
             made = self.call_range(args, kwargs, node)
             return dataclasses.replace(made, parallel=True)
-        if isinstance(value, np.ufunc) or value in (np.copyto, np.add.at):
+        if value is np.copyto or _is_add_at(value):
             return self._numpy_in_place(value, args, kwargs, node)
+        if value is functools.partial:
+            return Partial(args[0], tuple(args[1:]), tuple(kwargs.items()))
         if hasattr(value, "_s2s_mode"):
             return self._call_s2s(callee, args, kwargs, node)
         if hasattr(value, "py_func"):
@@ -174,8 +179,35 @@ class Calls(Mixin):
     # ---- operations
 
     def call_surface(self, path: str, args: Any, kwargs: Any, node: Any) -> Value:
+        if path in JOINS and args and self._is_growing(args[0]):
+            return self._join_list(path, args, kwargs, node)
         refs = tuple(a for a in args if isinstance(a, Ref))
         return self.wrap(self.surface_call(path, args, kwargs, node), refs)
+
+    def _is_growing(self, value: Value) -> bool:
+        return isinstance(value, ListVal) and isinstance(self.state.heap[value.cell], Growing)
+
+    def _join_list(self, path: str, args: Any, kwargs: Any, node: Any) -> Value:
+        """Joins the elements of a run-time list, whose count no surface can know."""
+        axis = kwargs.get("axis") or (args[1] if len(args) > 1 else self.constant(0))
+        axis = self.static(axis, node, "the axis")
+        stacked = self.b.emit("list_stack", self.state.heap[args[0].cell].operand)
+        if path == "numpy.vstack" and stacked.ndim == 2:
+            return self.wrap(stacked)
+        if path == "numpy.stack":
+            moved = self.constant(0), self.constant(axis)
+            return self.call_surface("numpy.moveaxis", (self.wrap(stacked), *moved), {}, node)
+        if stacked.ndim < 2:
+            raise self.located(ValueError("zero-dimensional arrays cannot be concatenated"), node)
+        if path == "numpy.hstack":
+            axis = 0 if stacked.ndim == 2 else 1
+        axis += stacked.ndim - 1 if axis < 0 else 0
+        # The list's axis goes right before the one it is joined to, and the two merge.
+        front = [self.wrap(stacked), self.constant(0), self.constant(axis)]
+        moved = self.sym(self.call_surface("numpy.moveaxis", front, {}, node))
+        sizes = list(moved.shape)
+        merged = [*sizes[:axis], sizes[axis] * sizes[axis + 1], *sizes[axis + 2 :]]
+        return self.wrap(self.b.emit("reshape", moved, *merged))
 
     def surface_call(self, path: str, args: Any, kwargs: Any, node: Any) -> Any:
         with self.guarding(node, path):
@@ -196,7 +228,7 @@ class Calls(Mixin):
         if isinstance(value, ListVal):
             content = self.state.heap[value.cell]
             if isinstance(content, Growing):
-                return Sym(self.b, content.operand)
+                return self.b.emit("list_stack", content.operand)
             return [self.to_surface(v, node) for v in content.values]
         if isinstance(value, list):
             return [self.to_surface(v, node) for v in value]
@@ -214,6 +246,14 @@ class Calls(Mixin):
         if value is np.copyto and len(args) == 2 and isinstance(args[0], Ref) and not kwargs:
             with self.guarding(node):
                 self.write(args[0], (), self.sym(args[1]), node)
+            return Obj(None)
+        if _is_add_at(value) and len(args) == 3 and isinstance(args[0], Ref) and not kwargs:
+            ref, index, addend = args
+            if not isinstance(addend, (Num, Ref)):
+                addend = self.as_array(addend, node)
+            items = self.index_items(ref, index, node)
+            with self.guarding(node):
+                self.write(ref, (("index", plain_items(items)),), self.sym(addend), node, add=True)
             return Obj(None)
         return self._no_rule(value, node)
 
@@ -340,6 +380,9 @@ class Calls(Mixin):
             function = inspect.getattr_static(owner.cls, name, None)
             if isinstance(function, types.FunctionType):
                 return self.call_function(Obj(function), (owner, *args), kwargs, node)
+        if isinstance(owner, TupleVal) and name == "_replace" and owner.cls is not None:
+            values = dict(zip(owner.cls._fields, owner.values))
+            return TupleVal(tuple({**values, **kwargs}.values()), owner.cls)
         if isinstance(owner, Obj) and isinstance(owner.value, str):
             plain = [self.static(a, node, "an argument of a string method") for a in args]
             return self.constant(getattr(owner.value, name)(*plain))
@@ -515,6 +558,11 @@ class Calls(Mixin):
         if items is None:
             raise self.located(TypeError(f"{self.kind_of(value)} has no len()"), node)
         return self.constant(len(items))
+
+    def call_slice(self, args: Any, kwargs: Any, node: Any) -> Value:
+        parts = [None if isinstance(a, Obj) and a.value is None else a for a in args]
+        parts = [None, parts[0], None] if len(parts) == 1 else [*parts, None][:3]
+        return SliceVal(*parts)
 
     def call_enumerate(self, args: Any, kwargs: Any, node: Any) -> Value:
         start = kwargs.get("start") or (args[1] if len(args) > 1 else self.constant(0))
@@ -752,6 +800,10 @@ class Calls(Mixin):
             else:
                 parts.append(format(self.static(value, part, "a formatted value"), spec))
         return parts
+
+
+def _is_add_at(value: Any) -> bool:
+    return getattr(value, "__name__", "") == "at" and getattr(value, "__self__", None) is np.add
 
 
 class _Guarding:

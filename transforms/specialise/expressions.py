@@ -457,6 +457,8 @@ class Expressions(Mixin):
             return self._scalar_attribute(owner, name, node)
         if isinstance(owner, TupleVal) and owner.cls is not None and name in owner.cls._fields:
             return owner.values[owner.cls._fields.index(name)]
+        if isinstance(owner, TupleVal) and name == "_replace":
+            return Bound(owner, name)
         if isinstance(owner, InstanceVal):
             content = self.state.heap[owner.cell]
             if name in content.keys:

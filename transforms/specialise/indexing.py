@@ -97,7 +97,7 @@ class Indexing(Mixin):
 
     def index_value(self, ref: Ref, items: tuple[Any, ...], node: ast.AST) -> Value:
         """`ref[items]` for reading: a number, a view, or a new array."""
-        plain = _plain(items)
+        plain = plain_items(items)
         if is_basic(items) and not all(i[0] == "int" for i in items):
             view = Ref(ref.cell, (*ref.path, ("index", plain)))
             with self.guarding(node):
@@ -114,7 +114,7 @@ class Indexing(Mixin):
         if not isinstance(value, (Num, Ref)):
             self.refuse(node, f"{self.kind_of(value)} cannot be stored in an array")
         with self.guarding(node):
-            self.write(ref, (("index", _plain(items)),), self.sym(value), node)
+            self.write(ref, (("index", plain_items(items)),), self.sym(value), node)
 
     def as_array(self, value: Value, node: ast.AST) -> Ref:
         if isinstance(value, RangeVal):
@@ -126,6 +126,12 @@ class Indexing(Mixin):
 
     def record_field(self, rec: Rec, name: str, node: ast.AST) -> Value:
         assert isinstance(rec.operand.type, Record)
+        if name == "shape":
+            sizes = range(rec.operand.type.ndim)
+            return TupleVal(tuple(self.wrap(self.b.emit("shape", rec.operand, axis=a)) for a in sizes))
+        if name in ("size", "ndim"):
+            ndim = rec.operand.type.ndim
+            return self.constant(ndim) if name == "ndim" else self.call_len((rec,), {}, node)
         if name not in dict(rec.operand.type.fields):
             raise self.located(KeyError(name), node)
         return self.wrap(self.b.emit("field", rec.operand, name=name))
@@ -152,7 +158,7 @@ def _axes_used(item: Any) -> int:
     return item[2] if item[0] == "mask" else 1
 
 
-def _plain(items: tuple[Any, ...]) -> tuple[Any, ...]:
+def plain_items(items: tuple[Any, ...]) -> tuple[Any, ...]:
     """Masks lose the rank they were counted with."""
     return tuple(item[:2] if item[0] == "mask" else item for item in items)
 

@@ -16,11 +16,13 @@ from ..build import OPEN, Builder, Sym, const, resolve_dims
 from ..dims import Dim
 from ..ir import Array, Block, Carried, If, ListOf, Operand, Phi, Scalar, Type, Var
 from ..rules.promote import join_types
+from .expressions import NeedUnroll
 from .values import (
     UNDEFINED,
     Cell,
     Conflict,
     DictVal,
+    Ended,
     Fields,
     Growing,
     InstanceVal,
@@ -74,6 +76,7 @@ class Joins(Mixin):
 
     b: Builder
     state: State
+    voids: set[Cell]  # stand-ins for arrays of names that are not bound yet
 
     # ---------------------------------------------------------------- branches
 
@@ -83,7 +86,10 @@ class Joins(Mixin):
         self.state = before.copy()
         block: Block = []
         with self.b.into(block):
-            ended = run()
+            try:
+                ended = run()
+            except Ended:
+                ended = True
         after, self.state = self.state, before
         return Branch(block, after, ended)
 
@@ -117,7 +123,7 @@ class Joins(Mixin):
         def leaf(x: Operand, y: Operand, user: str) -> Operand:
             if x == y:
                 return x
-            type_ = join_types(x.type, y.type)
+            type_ = self._joined(x.type, y.type)
             x, y = self._cast_in(one, x, type_), self._cast_in(two, y, type_)
             target = self._fresh_var(type_, user)
             phis.append(Phi(target, x, y))
@@ -243,9 +249,11 @@ class Joins(Mixin):
             type_ = self.ref_type(like)
             self.state = saved
             shape = (OPEN,) * type_.ndim
-            return self.new_array(
-                self.b.emit("undef", type=Array(type_.dtype, shape)).operand  # type: ignore[arg-type]
-            )
+            value = self.b.emit("undef", type=Array(type_.dtype, shape))
+            assert isinstance(value.operand, Var)
+            ref = self.new_array(value.operand)
+            self.voids.add(ref.cell)
+            return ref
         if isinstance(like, TupleVal):
             return TupleVal(tuple(self.undef_like(v, seen) for v in like.values), like.cls)
         if isinstance(like, ListVal) and isinstance(seen.heap[like.cell], Growing):
@@ -264,9 +272,11 @@ class Joins(Mixin):
 
     def ref_type(self, ref: Ref) -> Array:
         """The type of a reference's value; reads it where it has not been read yet."""
-        block: Block = []
-        with self.b.into(block):
+        views, names = dict(self.state.views), self.b.names.snapshot()
+        with self.b.into([]):
             type_ = self.read(ref).type
+        self.state.views = views
+        self.b.names.restore(names)
         assert isinstance(type_, Array)
         return type_
 
@@ -334,7 +344,8 @@ class Joins(Mixin):
         self, run: Callable[[], Any], node: ast.AST
     ) -> tuple[Block, list[Carried], Any]:
         """Finds what a loop carries.  `run` runs one iteration into the current block and
-        returns whatever the caller needs; the state afterwards is that after the loop."""
+        returns whether it always fails, and whatever else the caller needs; the state
+        afterwards is that after the loop."""
         entry, outer = self.state, self.b.block
         length = len(outer)
         names, facts = self.b.names.snapshot(), self.b.facts.snapshot()
@@ -348,8 +359,12 @@ class Joins(Mixin):
             block: Block = []
             plan.changed = False
             with self.b.into(block):
-                outcome = run()
-            end = self.state
+                try:
+                    ended, outcome = run()
+                except Ended:
+                    ended, outcome = True, None
+            # An iteration that always fails hands nothing on.
+            end = head.copy() if ended else self.state
             for key, x, y in self._locations(head, end):
                 self._compare(plan, key, x, y, start, end)
             self._compare_aliases(plan, start, end)
@@ -448,6 +463,7 @@ class Joins(Mixin):
                         plan.changed = True
                     plan.leaf(key, x.operand.type)
                 return
+            raise NeedUnroll(self.stmt)
         if type(x) is type(y) and isinstance(x, (ListVal, DictVal, InstanceVal)) and x.cell is y.cell:
             return
         try:
@@ -479,21 +495,29 @@ class Joins(Mixin):
                 a if self.b.facts.known_equal(a, b) else OPEN for a, b in zip(p.shape, q.shape)
             )
             return Array(joined.dtype, shape)
+        if isinstance(p, ListOf) and isinstance(q, ListOf):
+            return p
         return join_types(p, q)
 
     def _compare_aliases(self, plan: Plan, start: State, end: State) -> None:
         """Carried arrays that may share memory at the head of some iteration."""
         pairs: set[frozenset[Cell]] = set()
-        ends: dict[Cell, list[Cell]] = {}
+        ends: dict[Any, list[Cell]] = {}
         own = set(plan.cells.values())
         for key, cell in plan.cells.items():
             for state, kind in ((start, "start"), (end, "end")):
                 value = self._value_at(state, key)
                 if not isinstance(value, Ref):
                     continue
-                if value.cell is not cell and not (kind == "end" and value.cell in own):
-                    pairs.add(frozenset((cell, value.cell)))
-                ends.setdefault((kind, value.cell), []).append(cell)  # type: ignore[arg-type]
+                # A cell made in the body cannot be reached from the next iteration but through
+                # what is carried; what it may share memory with can.
+                partners = {p for pair in end.pairs if value.cell in pair for p in pair}
+                for other in {value.cell, *partners} - {cell}:
+                    if other in self.voids or (kind == "end" and other in own):
+                        continue
+                    if other in start.heap:
+                        pairs.add(frozenset((cell, other)))
+                ends.setdefault((kind, value.cell), []).append(cell)
         for group in ends.values():
             for i, p in enumerate(group):
                 pairs |= {frozenset((p, q)) for q in group[i + 1 :] if p is not q}

@@ -36,6 +36,7 @@ from ..structure import (
 from .values import (
     Cell,
     Conflict,
+    Ended,
     Maybe,
     Mixin,
     Num,
@@ -63,7 +64,7 @@ class Objects(Mixin):
     params: list[Param]
     object_guards: list[ObjectGuard]
     lifted: dict[Path, Value]
-    static: frozenset[Path]
+    baked: frozenset[Path]
     runtime_ints: frozenset[Path]
     frame: Any
 
@@ -71,7 +72,7 @@ class Objects(Mixin):
 
     def argument(self, spec: Spec, path: Path, value: Any) -> Value:
         """The value of an argument, or of a part of one; leaves become parameters."""
-        if path in self.static:
+        if path in self.baked:
             return self.bake(value, path)
         if isinstance(spec, TreeSpec):
             children = tuple(
@@ -192,7 +193,10 @@ class Objects(Mixin):
 
     def lookup(self, name: str, node: ast.AST) -> Value:
         value = self.find(name)
-        if value is None or isinstance(value, Undefined):
+        if isinstance(value, Undefined):
+            self.b.check(False, "UnboundLocalError", _unbound(name))
+            raise Ended
+        if value is None:
             raise self.located(NameError(f"name {name!r} is not defined"), node)
         if isinstance(value, Conflict):
             self.refuse(node, value.why, "use one name for one kind of thing")
@@ -200,7 +204,7 @@ class Objects(Mixin):
             self.b.check(
                 self.b.sym(value.flag),
                 "UnboundLocalError",
-                f"cannot access local variable '{name}' where it is not associated with a value",
+                _unbound(name),
             )
             self.state.env[name] = value.value
             return value.value
@@ -286,6 +290,10 @@ def _container(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:
         return "list", tuple(range(len(value))), tuple(value)
     names = tuple(f.name for f in dataclasses.fields(value))
     return "dataclass", names, tuple(getattr(value, n) for n in names)
+
+
+def _unbound(name: str) -> str:
+    return f"cannot access local variable '{name}' where it is not associated with a value"
 
 
 def _is_library(value: Any) -> bool:

@@ -28,6 +28,7 @@ from .values import (
     Closure,
     Conflict,
     DictVal,
+    Ended,
     Fields,
     Growing,
     InstanceVal,
@@ -98,7 +99,7 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
     ) -> None:
         self.function = function
         self.values = values
-        self.static = static
+        self.baked = static
         self.runtime_ints = runtime_ints
         facts = Facts(sizes=None if values is None else {})
         self.b = Builder(NameSupply({"np", "math"}), facts)
@@ -109,6 +110,7 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
         self.sources: dict[Any, Source] = {}
         self.stack: list[Frame] = []
         self.appended: set[Cell] = set()
+        self.voids: set[Cell] = set()
         self.runtime_depth = 0
         self.bindings: dict[Any, tuple[list[Any], list[Any]]] = {}
         self.desugared: dict[Any, list[ast.stmt]] = {}
@@ -134,7 +136,7 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
                 "use an array, or loop over the sequence itself",
             )
         results: list[Operand] = []
-        with self.b.at(self.origin(_last_return(node))):
+        with self.b.at(self.origin(last_return(node))):
             out = self._out_tree(result, results, node)
         if not results and isinstance(result, Obj) and result.value is None:
             self._refuse_none(node)
@@ -157,7 +159,10 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
         node = frame.node
         if isinstance(node, ast.Lambda):
             self.stmt = None
-            frame.result = self.eval(node.body)
+            try:
+                frame.result = self.eval(node.body)
+            except Ended:
+                frame.result = None
         else:
             key = node
             if key not in self.desugared:
@@ -168,7 +173,7 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
         return frame.result
 
     def _out_tree(self, value: Value, results: list[Operand], node: ast.AST) -> OutTree:
-        value = self.usable(value, _last_return(node))
+        value = self.usable(value, last_return(node))
         if isinstance(value, Num):
             operand = value.operand
             results.append(operand)
@@ -187,10 +192,10 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
                 return Argument(value.cell.path)
             content = self.state.heap[value.cell]
             if isinstance(content, Conflict):
-                self.refuse(_last_return(node), content.why)
+                self.refuse(last_return(node), content.why)
             if isinstance(content, Growing):
                 self.refuse(
-                    _last_return(node), "returning a list whose length is known only at run time "
+                    last_return(node), "returning a list whose length is known only at run time "
                     "is not supported", "return np.array(list)",
                 )
             children = tuple(self._out_tree(v, results, node) for v in content.values)
@@ -201,12 +206,12 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
             return Tree(kind, getattr(value, "cls", dict), content.keys, children)
         if isinstance(value, Obj):
             return Fixed(value.value)
-        return self.refuse(_last_return(node), f"returning {self.kind_of(value)} is not supported")
+        return self.refuse(last_return(node), f"returning {self.kind_of(value)} is not supported")
 
     def _refuse_none(self, node: ast.AST) -> None:
         written = [c.label for c, v in self.state.heap.items() if c.param is not None and v != c.param]
         advice = f"return the array it writes: return {written[0]}" if written else "return a value"
-        self.refuse(_last_return(node), "this function returns None", advice)
+        self.refuse(last_return(node), "this function returns None", advice)
 
     # ---- frames
 
@@ -351,7 +356,7 @@ def _locals(node: ast.FunctionDef | ast.Lambda) -> set[str]:
     return names
 
 
-def _last_return(node: ast.AST) -> ast.AST:
+def last_return(node: ast.AST) -> ast.AST:
     returns = [n for n in ast.walk(node) if isinstance(n, ast.Return)]
     return max(returns, key=lambda n: n.lineno) if returns else node
 

@@ -17,6 +17,7 @@ from .values import (
     Closure,
     Conflict,
     DictVal,
+    Ended,
     EnumerateVal,
     Fields,
     Growing,
@@ -59,7 +60,10 @@ class Statements(Mixin):
                 method = getattr(self, f"run_{type(stmt).__name__}", None)
                 if method is None:
                     self.refuse(stmt, f"`{type(stmt).__name__.lower()}` is not supported here")
-                if method(stmt):
+                try:
+                    if method(stmt):
+                        return True
+                except Ended:
                     return True
         return False
 
@@ -444,13 +448,14 @@ class Statements(Mixin):
         hint = target.id if isinstance(target, ast.Name) else "k"
         made: dict[str, Any] = {}
 
-        def once() -> Operand | None:
+        def once() -> tuple[bool, Operand | None]:
             name = self.b.names.fresh(hint)
             index = Var(name, Scalar("int64", True, Dim.of(name)), hint if isinstance(target, ast.Name) else "")
             made["index"] = index
             self.bind(target, Num(index), node)
-            made["ended"] = body()
-            return self._until(until, node)
+            if body():
+                return True, None
+            return False, self._until(until, node)
 
         block, carried, flag = self.loop(once, node)
         trips = self.b.var(Scalar("int64", value=None), f"trips_L{getattr(node, 'lineno', 0)}")
@@ -544,13 +549,14 @@ class Statements(Mixin):
         origin = self.b.origin
         made: dict[str, Any] = {}
 
-        def once() -> Operand | None:
+        def once() -> tuple[bool, Operand | None]:
             test: Block = []
             with self.b.into(test):
                 cond = self.truth(self.eval(node.test), node.test)
             made["test"], made["cond"] = test, cond
-            self.run(node.body)
-            return self._until(node.until, node)
+            if self.run(node.body):
+                return True, None
+            return False, self._until(node.until, node)
 
         block, carried, flag = self.loop(once, node)
         cond = made["cond"]

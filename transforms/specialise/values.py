@@ -200,6 +200,10 @@ class Undefined:
 
 UNDEFINED = Undefined()
 
+
+class Ended(Exception):
+    """The path being run always ends in an error from here on."""
+
 Value = Any
 
 

@@ -13,7 +13,7 @@ from s2s.transforms.dims import Dim, Facts
 from s2s.transforms.evaluate import evaluate
 from s2s.transforms.ir import Array, Assign, Function, ListOf, Scalar, Type, Var, is_float
 from s2s.transforms.precedence import ADD, ATOM
-from s2s.transforms.rules import RULES, SURFACES, Accumulate
+from s2s.transforms.rules import RULES, SURFACES, Accumulate, Rule
 from s2s.transforms.rules.broadcast import unbroadcast
 from s2s.transforms.rules.update import accumulate
 
@@ -41,7 +41,9 @@ class Trial:
     def __init__(self, build: Build, args: Sequence[Any], sizes: bool) -> None:
         self.args = list(args)
         self.params = [Var(n, type_of(n, a)) for n, a in zip(NAMES, args)]
-        known = {f"{p.name}.{i}": n for p, a in zip(self.params, args) for i, n in enumerate(np.shape(a))}
+        known = {
+            f"{p.name}.{i}": n for p, a in zip(self.params, args) for i, n in enumerate(np.shape(a))
+        }
         self.b = Builder(NameSupply(NAMES), Facts(known if sizes else None))
         self.xs = [self.b.sym(p) for p in self.params]
         self.out = self.b.sym(build(self.b, *self.xs))
@@ -85,9 +87,7 @@ class Trial:
         if rule.text is None or rule.kind == "update" or s.op.name in _UNTOLD:
             return
         # A sum in the place of a name shows whether parentheses are where they must be.
-        texts = [(a.name, ATOM) if isinstance(a, Var) else (f"{a.value - 1} + 1", ADD)
-                 if isinstance(a.value, int) and not isinstance(a.value, bool) else (repr(a.value), ATOM)
-                 for a in s.op.args]  # fmt: skip
+        texts = [_operand_text(a) for a in s.op.args]
         source, _ = rule.text(texts, s.op.attrs, [a.type for a in s.op.args])
         got = eval(source, {"np": np}, dict(values))
         want = values[s.target.name]
@@ -96,6 +96,13 @@ class Trial:
         else:
             np.testing.assert_allclose(got, want, rtol=1e-6, err_msg=source)
             assert np.shape(got) == np.shape(want), source
+
+
+def _operand_text(a: Any) -> tuple[str, int]:
+    if isinstance(a, Var):
+        return a.name, ATOM
+    plain = isinstance(a.value, int) and not isinstance(a.value, bool)
+    return (f"{a.value - 1} + 1", ADD) if plain else (repr(a.value), ATOM)
 
 
 def _shape(v: Any) -> tuple[int, ...]:
@@ -124,8 +131,7 @@ def pull(b: Builder, out: Sym, g: Any, xs: Sequence[Sym], stmts: Sequence[Any]) 
                 bars[name] = _plus(b, bars.get(name), args[i], part)
     found = [bars.get(x.operand.name) for x in xs]
     return [
-        b.emit("zeros_like", x, dtype=x.dtype) if bar is None else bar
-        for x, bar in zip(xs, found)
+        b.emit("zeros_like", x, dtype=x.dtype) if bar is None else bar for x, bar in zip(xs, found)
     ]
 
 
@@ -133,8 +139,7 @@ def _plus(b: Builder, bar: Any, x: Sym, part: Any) -> Sym:
     if isinstance(part, Accumulate):
         return accumulate(b, bar, x, part)
     if isinstance(x.type, ListOf):
-        assert bar is None, "lists are not added here"
-        return part
+        return part if bar is None else b.emit("list_add", bar, part)
     part = unbroadcast(b, part, x)
     return part if bar is None else bar + part
 
@@ -144,7 +149,10 @@ def push(b: Builder, out: Sym, dots: dict[str, Sym], stmts: Sequence[Any]) -> Sy
     for s in stmts:
         rule = RULES[s.op.name]
         args = [b.sym(a) for a in s.op.args]
-        given = [dots.get(_name(a)) if i in _positions(rule, s) else None for i, a in enumerate(s.op.args)]
+        given = [
+            dots.get(_name(a)) if i in _positions(rule, s) else None
+            for i, a in enumerate(s.op.args)
+        ]
         if any(d is not None for d in given):
             dots[s.target.name] = rule.pushforward(b, given, b.sym(s.target), args, s.op.attrs)
     return dots.get(out.operand.name)
@@ -168,6 +176,21 @@ def _active(xs: Sequence[Sym], stmts: Sequence[Assign]) -> set[str]:
     return active
 
 
+# The sweep adds lists in a loop; straight-line code needs an operation for it.
+_LIST_ADD = Rule(
+    "list_add",
+    "list",
+    lambda b, types, attrs, operands: types[0],
+    evaluate=lambda left, right: [x + y for x, y in zip(left, right, strict=True)],
+    pullback=lambda b, g, out, args, attrs, wanted: dict.fromkeys(wanted, g),
+    pushforward=lambda b, dots, out, args, attrs: (
+        b.emit("list_add", *dots)
+        if all(d is not None for d in dots)
+        else next(d for d in dots if d is not None)
+    ),
+)
+
+
 # ---------------------------------------------------------------- the check
 
 
@@ -176,10 +199,14 @@ def check(
 ) -> None:
     """`build(b, *syms)` computes what `expected(*args)` does, and its derivatives are right,
     whether the relations of sizes are known or not."""
-    for known in (True, False) if sizes is None else (sizes,):
-        _check(build, args, expected, known)
-        if order > 1 and any(_is_active(a) for a in args):
-            _check(gradient_of(build, args), args, None, known)
+    RULES["list_add"] = _LIST_ADD
+    try:
+        for known in (True, False) if sizes is None else (sizes,):
+            _check(build, args, expected, known)
+            if order > 1 and any(_is_active(a) for a in args):
+                _check(gradient_of(build, args), args, None, known)
+    finally:
+        del RULES["list_add"]
 
 
 def _check(build: Build, args: Sequence[Any], expected: Any, sizes: bool) -> None:
@@ -199,7 +226,9 @@ def _check(build: Build, args: Sequence[Any], expected: Any, sizes: bool) -> Non
         return
     stmts = [s for s in t.b.block if isinstance(s, Assign)]
     seed = np.asarray(rng.normal(size=np.shape(out)))[()].astype(out.dtype)
-    directions = {k: np.asarray(rng.normal(size=np.shape(args[k]))).astype(args[k].dtype) for k in active}
+    directions = {
+        k: np.asarray(rng.normal(size=np.shape(args[k]))).astype(args[k].dtype) for k in active
+    }
     g = Var("g", _fresh_type("g", t.out.type))
     dots = {k: Var(f"{NAMES[k]}_dot", t.params[k].type) for k in active}
     t.b.checks = False

@@ -58,7 +58,9 @@ def test_matmul_of_integers():
 
 
 @pytest.mark.parametrize("sizes", [True, False])
-@pytest.mark.parametrize(("left", "right"), [((2, 3), (2, 3)), ((3,), (2,)), ((2, 1), (3, 2)), ((4, 2, 3), (4, 1, 3))])
+@pytest.mark.parametrize(
+    ("left", "right"), [((2, 3), (2, 3)), ((3,), (2,)), ((2, 1), (3, 2)), ((4, 2, 3), (4, 1, 3))]
+)
 def test_mismatch_raises_what_numpy_raises(left, right, sizes):
     args = array(*left), array(*right)
     t = Trial(lambda b, x, y: x @ y, args, sizes)
@@ -238,7 +240,11 @@ def test_einsum_of_integers_and_bools():
 
 def test_a_product_of_matrices_is_one():
     def ops(subscripts, *shapes):
-        t = Trial(lambda b, *xs: call(b, "numpy.einsum", subscripts, *xs), [array(*s) for s in shapes], True)
+        t = Trial(
+            lambda b, *xs: call(b, "numpy.einsum", subscripts, *xs),
+            [array(*s) for s in shapes],
+            True,
+        )
         return [s.op.name for s in t.b.block]
 
     assert ops("ij,jk->ik", (2, 3), (3, 4)) == ["matmul"]
@@ -270,7 +276,9 @@ def test_einsum_refuses_what_numpy_refuses(subscripts, shapes):
 
 
 @pytest.mark.parametrize("sizes", [True, False])
-@pytest.mark.parametrize(("subscripts", "shapes"), [("ij,jk", [(2, 3), (4, 2)]), ("ii", [(2, 3)]), ("ii", [(1, 3)])])
+@pytest.mark.parametrize(
+    ("subscripts", "shapes"), [("ij,jk", [(2, 3), (4, 2)]), ("ii", [(2, 3)]), ("ii", [(1, 3)])]
+)
 def test_einsum_sizes_that_differ(subscripts, shapes, sizes):
     xs = [array(*s) for s in shapes]
     t = Trial(lambda b, *xs: call(b, "numpy.einsum", subscripts, *xs), xs, sizes)

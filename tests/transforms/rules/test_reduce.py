@@ -107,7 +107,7 @@ def test_cumsum_flattens():
     assert call("numpy.cumsum", np.array([1, 2], np.int8)).dtype == np.int64
 
 
-@pytest.mark.parametrize("name", [n for n in SMOOTH + FLAT])
+@pytest.mark.parametrize("name", SMOOTH + FLAT)
 def test_scalars_reduce_to_scalars(name):
     for value in (np.float64(2.5), np.float32(2.5), np.int64(3)):
         result, expected = call(f"numpy.{name}", value), getattr(np, name)(value)

@@ -1,0 +1,154 @@
+"""What lowered code calls at run time, besides NumPy's scalar functions.
+
+Here in plain Python, for `backend="loops"`.  `s2s.kernels_numba` tells Numba how to compile
+each of them; it must be imported before lowered code is compiled.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+class Failure(Exception):
+    """An error of the user's program whose message holds run-time values: `args` are the
+    site, which tells how to phrase it, and the values."""
+
+
+# ---------------------------------------------------------------- products
+
+
+def gemm(swap_a: bool, swap_b: bool, alpha: Any, a: Any, b: Any, beta: Any, c: Any) -> None:
+    """c = alpha * a @ b + beta * c, with `a` and `b` transposed first if so flagged.  All are
+    C-contiguous; `c` shares no memory with the others."""
+    product = np.dot(a.T if swap_a else a, b.T if swap_b else b)
+    if alpha != 1:
+        product = alpha * product
+    if beta == 0:
+        c[...] = product
+    else:
+        c *= beta
+        c += product
+
+
+# ---------------------------------------------------------------- lists
+
+
+def reserve(buffer: Any, used: int, more: int) -> Any:
+    """A buffer that holds the first `used` elements and has room for `more`."""
+    if used + more <= buffer.shape[0]:
+        return buffer
+    longer = np.empty(2 * (used + more) + 8, buffer.dtype)
+    for i in range(used):
+        longer[i] = buffer[i]
+    return longer
+
+
+# ---------------------------------------------------------------- integers
+
+
+def trip_count(start: int, stop: int, step: int) -> int:
+    """How many numbers range(start, stop, step) has."""
+    if step > 0:
+        return (stop - start + step - 1) // step if start < stop else 0
+    return (start - stop - step - 1) // -step if start > stop else 0
+
+
+def arange_count(start: float, stop: float, step: float) -> int:
+    return max(0, int(math.ceil((stop - start) / step)))
+
+
+def slice_start(given: bool, start: int, n: int, step: int) -> int:
+    """Where x[start::step] begins."""
+    if not given:
+        return 0 if step > 0 else n - 1
+    if start < 0:
+        start += n
+        if start < 0:
+            return 0 if step > 0 else -1
+    if start >= n:
+        return n if step > 0 else n - 1
+    return start
+
+
+def slice_stop(given: bool, stop: int, n: int, step: int) -> int:
+    """Where x[:stop:step] ends; -1 is before the first."""
+    if not given:
+        return n if step > 0 else -1
+    if stop < 0:
+        stop += n
+        if stop < 0:
+            return 0 if step > 0 else -1
+    if stop >= n:
+        return n if step > 0 else n - 1
+    return stop
+
+
+def to_int(x: Any) -> Any:
+    """As NumPy's astype(int64): toward zero; nan and inf do not raise."""
+    return np.asarray(x).astype(np.int64)[()]
+
+
+def int_power(x: Any, n: Any) -> Any:
+    if n < 0:
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    out = type(x)(1) if isinstance(x, np.generic) else np.int64(1)
+    base = x if isinstance(x, np.generic) else np.int64(x)
+    n = int(n)
+    while n > 0:
+        if n & 1:
+            out = out * base
+        n >>= 1
+        if n:
+            base = base * base
+    return out
+
+
+# ---------------------------------------------------------------- functions
+
+
+def erf(x: Any) -> Any:
+    return np.float64(math.erf(x))
+
+
+def erfc(x: Any) -> Any:
+    return np.float64(math.erfc(x))
+
+
+def gamma(x: Any) -> Any:
+    x = float(x)
+    if x == 0.0:
+        return np.float64(math.copysign(math.inf, x))
+    if math.isinf(x):
+        return np.float64(x if x > 0 else math.nan)
+    if x < 0 and x == math.floor(x):
+        return np.float64(math.nan)
+    try:
+        return np.float64(math.gamma(x))
+    except OverflowError:
+        return np.float64(math.inf)
+
+
+def lgamma(x: Any) -> Any:
+    x = float(x)
+    if x <= 0 and x == math.floor(x):
+        return np.float64(math.inf)
+    return np.float64(math.lgamma(x))
+
+
+def cbrt(x: Any) -> Any:
+    return np.cbrt(x)
+
+
+def sinc(x: Any) -> Any:
+    return np.sinc(x)
+
+
+def heaviside(x: Any, at_zero: Any) -> Any:
+    return np.heaviside(x, at_zero)
+
+
+def float_power(x: Any, y: Any) -> Any:
+    return np.float_power(x, y)

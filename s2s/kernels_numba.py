@@ -1,0 +1,206 @@
+"""How Numba compiles what `s2s.kernels` offers: importing this module is enough."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.core.typing import signature
+from numba.extending import intrinsic, overload, register_jitable
+
+from . import kernels
+
+_OPTIONS = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp", "afn"}}
+
+# ---------------------------------------------------------------- gemm
+
+_xxgemm = types.ExternalFunction(
+    "numba_xxgemm",
+    types.intc(
+        types.char, types.char, types.char, types.intp, types.intp, types.intp,
+        types.voidptr, types.voidptr, types.intp, types.voidptr, types.intp,
+        types.voidptr, types.voidptr, types.intp,
+    ),
+)  # fmt: skip
+
+
+@intrinsic
+def _address(typingctx: Any, x: Any) -> Any:
+    """A pointer to a scalar's own memory."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        place = cgutils.alloca_once_value(builder, args[0])
+        return builder.bitcast(place, cgutils.voidptr_t)
+
+    return signature(types.voidptr, x), codegen
+
+
+@intrinsic
+def _data(typingctx: Any, a: Any) -> Any:
+    """A pointer to an array's first element."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        array = context.make_array(sig.args[0])(context, builder, args[0])
+        return builder.bitcast(array.data, cgutils.voidptr_t)
+
+    return signature(types.voidptr, a), codegen
+
+
+# Below this number of multiplications a plain loop is faster than calling BLAS.
+_SMALL = 512
+
+
+@overload(kernels.gemm, jit_options=_OPTIONS)
+def _gemm(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def]
+    kind = {types.float32: ord("s"), types.float64: ord("d")}.get(c.dtype)
+
+    def gemm(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def]
+        m, n = c.shape
+        k = a.shape[0] if swap_a else a.shape[1]
+        if kind is None or m * n * k <= _SMALL:
+            _loops(swap_a, swap_b, alpha, a, b, beta, c)
+            return
+        # BLAS counts columns first, so it is told to compute c.T = b.T @ a.T.
+        t = np.int8(ord("t"))
+        no = np.int8(ord("n"))
+        _xxgemm(
+            np.int8(kind),
+            t if swap_b else no,
+            t if swap_a else no,
+            n,
+            m,
+            k,
+            _address(alpha),
+            _data(b),
+            b.shape[1],
+            _data(a),
+            a.shape[1],
+            _address(beta),
+            _data(c),
+            n,
+        )
+
+    def loops_only(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def]
+        _loops(swap_a, swap_b, alpha, a, b, beta, c)
+
+    return gemm if kind is not None else loops_only
+
+
+@register_jitable
+def _loops(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def]
+    m, n = c.shape
+    k = a.shape[0] if swap_a else a.shape[1]
+    for i in range(m):
+        for j in range(n):
+            c[i, j] = c[i, j] * beta if beta != 0 else beta
+        for p in range(k):
+            x = alpha * (a[p, i] if swap_a else a[i, p])
+            if swap_b:
+                for j in range(n):
+                    c[i, j] += x * b[j, p]
+            else:
+                for j in range(n):
+                    c[i, j] += x * b[p, j]
+
+
+# ---------------------------------------------------------------- the rest
+
+# These are compiled as they stand.
+for _function in (
+    kernels.reserve,
+    kernels.trip_count,
+    kernels.arange_count,
+    kernels.slice_start,
+    kernels.slice_stop,
+):
+    register_jitable(_function, **_OPTIONS)
+
+
+@overload(kernels.to_int, jit_options=_OPTIONS)
+def _to_int(x):  # type: ignore[no-untyped-def]
+    return lambda x: np.int64(x)
+
+
+@overload(kernels.int_power, jit_options=_OPTIONS)
+def _int_power(x, n):  # type: ignore[no-untyped-def]
+    def int_power(x, n):  # type: ignore[no-untyped-def]
+        if n < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        out = np.int64(1)
+        base = np.int64(x)
+        left = np.int64(n)
+        while left > 0:
+            if left & 1:
+                out *= base
+            left >>= 1
+            base *= base
+        return out
+
+    return int_power
+
+
+def _scalar_function(function: Any, implementation: Any) -> None:
+    overload(function, jit_options=_OPTIONS)(lambda *_: implementation)
+
+
+@overload(kernels.erf, jit_options=_OPTIONS)
+def _erf(x):  # type: ignore[no-untyped-def]
+    return lambda x: math.erf(x)
+
+
+@overload(kernels.erfc, jit_options=_OPTIONS)
+def _erfc(x):  # type: ignore[no-untyped-def]
+    return lambda x: math.erfc(x)
+
+
+@overload(kernels.gamma, jit_options=_OPTIONS)
+def _gamma(x):  # type: ignore[no-untyped-def]
+    def gamma(x):  # type: ignore[no-untyped-def]
+        if x < 0 and x == math.floor(x):
+            return x * np.nan
+        return math.gamma(x)
+
+    return gamma
+
+
+@overload(kernels.lgamma, jit_options=_OPTIONS)
+def _lgamma(x):  # type: ignore[no-untyped-def]
+    return lambda x: math.lgamma(x)
+
+
+@overload(kernels.cbrt, jit_options=_OPTIONS)
+def _cbrt(x):  # type: ignore[no-untyped-def]
+    def cbrt(x):  # type: ignore[no-untyped-def]
+        if x == 0 or x != x or abs(x) == np.inf:
+            return x
+        root = math.copysign(abs(x) ** (1.0 / 3.0), x)
+        return root - (root * root * root - x) / (3.0 * root * root)
+
+    return cbrt
+
+
+@overload(kernels.sinc, jit_options=_OPTIONS)
+def _sinc(x):  # type: ignore[no-untyped-def]
+    def sinc(x):  # type: ignore[no-untyped-def]
+        y = np.pi * (x if x != 0 else 1.0e-20)
+        return np.sin(y) / y
+
+    return sinc
+
+
+@overload(kernels.heaviside, jit_options=_OPTIONS)
+def _heaviside(x, at_zero):  # type: ignore[no-untyped-def]
+    def heaviside(x, at_zero):  # type: ignore[no-untyped-def]
+        if x != x:
+            return x
+        return x * 0 if x < 0 else (x * 0 + 1 if x > 0 else at_zero)
+
+    return heaviside
+
+
+@overload(kernels.float_power, jit_options=_OPTIONS)
+def _float_power(x, y):  # type: ignore[no-untyped-def]
+    return lambda x, y: np.float64(x) ** np.float64(y)

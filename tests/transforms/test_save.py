@@ -1,0 +1,175 @@
+"""How slots are stored: what is recomputed, what is kept, and where it is found again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from s2s.transforms.dims import Dim, Facts
+from s2s.transforms.ir import Array, Assign, Module, Save, Type, walk
+from s2s.transforms.reverse import reverse
+from s2s.transforms.save import save
+from s2s.transforms.simplify import simplify
+
+from .cases import CASES, Case, recurrence
+from .programs import F8, Program, int_scalar, program, run, vector
+from .slot_runner import run_planned
+
+
+def planned(module: Module, *wrt: str) -> Module:
+    return save(simplify(reverse(module, wrt, 0, Facts())), Facts())
+
+
+def kinds(module: Module) -> list[str]:
+    return sorted(p.kind for p in module.main.notes["slots"].values())
+
+
+def build(params: dict[str, Type], f: Any, *wrt: str) -> Module:
+    return planned(program(params, f), *wrt)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_stored_as_planned(case: Case) -> None:
+    """Storage by position gives what last-in-first-out gives."""
+    vjp = reverse(case.module, case.wrt, 0, Facts())
+    stored = save(simplify(vjp))
+    again = simplify(stored)
+    for args in case.args:
+        want = run(vjp, *args, 1.0)
+        for module in (stored, again):
+            got = run_planned(module.main, *args, 1.0)
+            for x, y in zip(want, got, strict=True):
+                np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_second_order_stored_as_planned(case: Case) -> None:
+    vjp = simplify(reverse(case.module, case.wrt, 0, Facts()))
+    again = reverse(vjp, case.wrt, len(case.module.main.results), Facts())
+    stored = simplify(save(simplify(again)))
+    for args in case.args:
+        w = np.full(np.shape(args[0]), 0.3)[()]
+        want = run(again, *args, 1.0, w)
+        for x, y in zip(want, run_planned(stored.main, *args, 1.0, w), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+
+
+def test_slots_that_remain_have_plans() -> None:
+    for case in CASES:
+        main = planned(case.module, *case.wrt).main
+        assert [s.slot.name for s in walk(main.body) if isinstance(s, Save)] == list(
+            main.notes["slots"]
+        )
+
+
+# ---------------------------------------------------------------- recompute
+
+
+def test_example_of_the_style_guide_saves_nothing() -> None:
+    def loss(p: Program, W: Any, b: Any, x: Any, y: Any) -> Any:
+        h = np.tanh(p.emit("matmul", x, W) + b)
+
+        def body(i: Any, s: Any) -> Any:
+            return p.branch(
+                p.get(y, i) > 0,
+                lambda: [s + p.get(h, i, 0) * p.get(y, i)],
+                lambda: [s - np.log(1.0 + p.get(h, i, 0) ** 2)],
+            )
+
+        (s,) = p.loop(h.shape[0], [0.0], body)
+        return s / h.shape[0]
+
+    d = {k: Dim.of(k) for k in ("n", "m", "k")}
+    params: dict[str, Type] = {
+        "W": Array("float64", (d["m"], d["k"])),
+        "b": Array("float64", (d["k"],)),
+        "x": Array("float64", (d["n"], d["m"])),
+        "y": Array("float64", (d["n"],)),
+    }
+    assert kinds(build(params, loss, "W", "b")) == []
+
+
+def test_linear_stencil_saves_nothing() -> None:
+    def stencil(p: Program, x: Any, n: Any) -> Any:
+        (a,) = p.loop(n, [x], lambda k, a: [a * 0.5 + p.sum(a) * 0.1])
+        return p.sum(a)
+
+    assert kinds(build({"x": vector("x"), "n": int_scalar("n")}, stencil, "x")) == []
+
+
+def test_indices_are_the_mirrored_loops_own() -> None:
+    def f(p: Program, x: Any) -> Any:
+        def body(i: Any, s: Any) -> Any:
+            return [s + p.get(x, i) * p.emit("cast", i * i + 1, dtype="float64")]
+
+        return p.loop(x.shape[0], [0.0], body)[0]
+
+    assert kinds(build({"x": vector("x")}, f, "x")) == []
+
+
+def test_element_of_an_overwritten_array_is_saved() -> None:
+    """Not the array: reading the element again would need a copy of it per iteration."""
+    module = planned(program({"x": vector("x")}, recurrence), "x")
+    plans = module.main.notes["slots"].values()
+    assert plans and all(p.shape == () for p in plans)
+
+
+def test_transcendentals_are_stored_and_cheap_things_made_of_them() -> None:
+    def f(p: Program, x: Any, y: Any) -> Any:
+        def body(i: Any, s: Any) -> Any:
+            e = np.exp(p.get(x, i) * y)
+            return [s + e * (e + 1.0)]
+
+        return p.loop(x.shape[0], [0.0], body)[0]
+
+    assert kinds(build({"x": vector("x"), "y": F8}, f, "x", "y")) == ["dense"]
+
+
+# ---------------------------------------------------------------- scope
+
+
+def test_branch_outside_of_loops_needs_no_slot() -> None:
+    def f(p: Program, x: Any) -> Any:
+        def then() -> Any:
+            e = np.exp(x)
+            return p.branch(e > 2.0, lambda: [np.sin(e) * e], lambda: [e])
+
+        return p.branch(x > 0.0, then, lambda: [x])[0]
+
+    module = build({"x": F8}, f, "x")
+    assert kinds(module) == []
+    assert any(isinstance(s, Assign) and s.op.name == "undef" for s in walk(module.main.body))
+    assert not any(isinstance(s, Save) for s in walk(module.main.body))
+
+
+# ---------------------------------------------------------------- dense and stack
+
+
+def test_nested_loops_are_dense() -> None:
+    def f(p: Program, x: Any, m: Any) -> Any:
+        def outer(i: Any, s: Any) -> Any:
+            width = x.shape[0]  # asked inside: known before the loop all the same
+            return p.loop(width, [s], lambda j, t: [np.sin(t) + p.get(x, j)], start=1, step=2)
+
+        return p.loop(m, [0.3], outer)[0]
+
+    module = build({"x": vector("x"), "m": int_scalar("m")}, f, "x")
+    assert set(kinds(module)) == {"dense"}
+    (plan,) = {p.loops for p in module.main.notes["slots"].values()}
+    assert len(plan) == 2
+
+
+def test_triangular_and_while_loops_are_stacks() -> None:
+    for name in ("triangular", "while_count", "while_in_loop", "until_reversed"):
+        case = next(c for c in CASES if c.name == name)
+        assert "stack" in kinds(planned(case.module, *case.wrt)), name
+
+
+def test_arrays_are_dense_if_their_shape_lasts() -> None:
+    case = next(c for c in CASES if c.name == "array_chain")
+    plans = planned(case.module, *case.wrt).main.notes["slots"].values()
+    assert {(p.kind, len(p.sizes), len(p.shape)) for p in plans} == {("dense", 1, 1)}
+    case = next(c for c in CASES if c.name == "grows")
+    assert set(kinds(planned(case.module, *case.wrt))) == {"stack"}

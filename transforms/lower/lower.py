@@ -1,0 +1,316 @@
+"""`lower(module, facts)`: statements in memory form become loop-level IR, then Python text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ir
+from ..dims import Dim, Facts
+from ..rules.registry import RULES
+from . import contract, create, index, lists, records, reduce, views  # noqa: F401  (handlers)
+from . import loop_ir as L
+from .context import HANDLERS, Context, Failures
+from .elementwise import cast
+from .lists import DONE, bind_list, push, set_item, stacked
+from .maps import elementwise
+from .store import store
+from .values import buffer_value
+from .write import write
+
+
+@dataclass
+class LoweredModule:
+    """`text` is a Python module; `entry` the kernel's name in it.  `failures[site]` is
+    (exception, parts): the message's texts, None where a run-time value goes.  `out_params`
+    are the result positions that have an out-buffer, in the order of the extra parameters."""
+
+    text: str
+    entry: str
+    failures: list[tuple[str, tuple[str | None, ...]]]
+    out_params: list[int]
+    routines: list[L.Routine] = field(default_factory=list, repr=False)
+
+
+def lower(
+    module: ir.Module,
+    facts: Facts | None = None,
+    *,
+    boundscheck: bool = True,
+    header: str = "",
+) -> LoweredModule:
+    if facts is None:
+        facts = module.main.notes.get("facts") or Facts()
+    failures = Failures()
+    routines = []
+    for function in module.functions.values():
+        routines.append(lower_function(function, facts, failures, boundscheck))
+    out_params = sorted(module.main.notes.get("out_like", {}))
+    text = write(routines, header)
+    return LoweredModule(text, module.entry, failures.sites, out_params, routines)
+
+
+def lower_function(
+    function: ir.Function,
+    facts: Facts | None = None,
+    failures: Failures | None = None,
+    boundscheck: bool = True,
+) -> L.Routine:
+    """One function as loop-level IR."""
+    cx = Context(function, facts or Facts(), failures or Failures(), boundscheck)
+    params = [cx.python_name(p) for p in function.params]
+    outs = _out_buffers(cx)
+    params += list(outs.values())
+    _block(cx, function.body)
+    cx.line = 0
+    results: list[L.Expr | L.Whole] = []
+    for position, result in enumerate(function.results):
+        v = _result(cx, result)
+        if position not in outs:
+            results.append(v)
+        elif isinstance(v, L.Whole) and v.buffer != outs[position]:
+            assert isinstance(result.type, ir.Array)
+            value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
+            cx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
+    cx.em.add(L.Return(tuple(results)))
+    return L.Routine(function.name, params, cx.em.out)
+
+
+def _out_buffers(cx: Context) -> dict[int, str]:
+    """The out-buffer of each result that has one.  It is the result's own variable where
+    that is bound once, at the top, to a fresh array; else it is filled at the end."""
+    function = cx.function
+    outs: dict[int, str] = {}
+    for position in sorted(function.notes.get("out_like", {})):
+        result = function.results[position]
+        assert isinstance(result, ir.Var) and isinstance(result.type, ir.Array), result
+        same = [r for r in function.results if isinstance(r, ir.Var) and r.name == result.name]
+        bound = [s for s in ir.walk(function.body) if result in list(ir.targets_of(s))]
+        once = (
+            len(same) == 1
+            and len(bound) == 1
+            and any(bound[0] is s for s in function.body)
+            and isinstance(bound[0], ir.Assign)
+            and bound[0].op.name != "alias"
+            and cx.usage.sharing.get(result.name, {result.name}) == {result.name}
+            and result.name not in cx.param_names
+        )
+        if once:
+            cx.outs[result.name] = outs[position] = cx.python_name(result)
+        else:
+            outs[position] = cx.em.fresh(f"{result.name}_out")
+    return outs
+
+
+def _result(cx: Context, result: ir.Operand) -> L.Expr | L.Whole:
+    if isinstance(result.type, ir.Scalar):
+        return cast(cx.scalar(result), result.type.dtype)
+    assert isinstance(result, ir.Var), result
+    if isinstance(result.type, ir.ListOf):
+        dims = (cx.fresh_dim(), *result.type.elem.shape)
+        return cx.copied(stacked(cx, result, dims)).whole()
+    v = cx.value(result)
+    if v.memory is None or not v.memory.straight:
+        v = cx.copied(v)
+    return v.whole()
+
+
+# ---------------------------------------------------------------- statements
+
+
+def _block(cx: Context, block: ir.Block) -> None:
+    for position, stmt in enumerate(block):
+        cx.origin = stmt.origin
+        cx.at = (block, position)
+        cx.remark(stmt.origin)
+        _stmt(cx, block, position, stmt)
+
+
+def _nested(cx: Context, block: ir.Block) -> list[L.Stmt]:
+    """A block that may run any number of times: its bindings do not outlast it."""
+    env, line = dict(cx.env), cx.line
+    with cx.em.into([]) as out:
+        _block(cx, block)
+    cx.env, cx.line = env, line
+    return out
+
+
+def _stmt(cx: Context, block: ir.Block, position: int, stmt: ir.Stmt) -> None:
+    if isinstance(stmt, ir.Assign):
+        _assign(cx, block, position, stmt)
+    elif isinstance(stmt, ir.Store):
+        if isinstance(stmt.array.type, ir.ListOf):
+            set_item(cx, stmt)
+        else:
+            store(cx, stmt)
+    elif isinstance(stmt, ir.Push):
+        push(cx, stmt)
+    elif isinstance(stmt, ir.If):
+        _if(cx, stmt)
+    elif isinstance(stmt, ir.For):
+        _for(cx, stmt)
+    elif isinstance(stmt, ir.While):
+        _while(cx, stmt)
+    elif isinstance(stmt, ir.Raise):
+        _raise(cx, stmt)
+    elif isinstance(stmt, ir.Print):
+        _print(cx, stmt)
+    else:
+        raise cx.refuse(f"{type(stmt).__name__} has no place in memory form")
+
+
+def _assign(cx: Context, block: ir.Block, position: int, stmt: ir.Assign) -> None:
+    op, target = stmt.op, stmt.target
+    if isinstance(target.type, ir.ListOf) and op.name in ("alias", "copy"):
+        bind_list(cx, stmt)
+        return
+    if isinstance(target.type, ir.Record):
+        _assign_record(cx, stmt)
+        return
+    handler = HANDLERS.get(op.name)
+    if handler is None:
+        rule = RULES.get(op.name)
+        if rule is not None and rule.kind != "elementwise":
+            raise cx.refuse(f"{op.name} cannot be compiled yet")
+        handler = elementwise
+    v = handler(cx, stmt)
+    if v is not DONE:
+        cx.assign(block, position, v)
+
+
+def _assign_record(cx: Context, stmt: ir.Assign) -> None:
+    v = HANDLERS[stmt.op.name](cx, stmt)
+    uses = cx.usage.uses(*cx.at)
+    if uses is None or uses.written & v.reads:
+        raise cx.refuse("a record kept in a variable that changes", "read its fields instead")
+    cx.env[stmt.target.name] = v
+
+
+def _forget(cx: Context, stmt: ir.Stmt) -> None:
+    """What a compound statement may have bound is a variable afterwards."""
+    for inner in ir.walk([stmt]):
+        for target in (*ir.targets_of(inner), *ir.inner_targets_of(inner)):
+            cx.env.pop(target.name, None)
+
+
+def _if(cx: Context, stmt: ir.If) -> None:
+    cond = cast(cx.scalar(stmt.cond), "bool")
+    then, orelse = _nested(cx, stmt.then), _nested(cx, stmt.orelse)
+    _forget(cx, stmt)
+    if isinstance(cond, L.Lit):
+        for s in then if cond.value else orelse:
+            cx.em.add(s)
+    elif not then and orelse:
+        cx.em.add(L.Branch(_negated(cond), orelse))
+    else:
+        cx.em.add(L.Branch(cond, then, orelse))
+
+
+def _negated(cond: L.Expr) -> L.Expr:
+    # Not the opposite comparison: nan fails both.
+    return cond.x if isinstance(cond, L.Un) and cond.op == "not" else L.Un("not", cond, "bool")
+
+
+def _for(cx: Context, stmt: ir.For) -> None:
+    em = cx.em
+    start, stop, step = (cx.integer(o) for o in (stmt.start, stmt.stop, stmt.step))
+    count = None if stmt.count is None else cx.integer(stmt.count)
+    low, high = _index_range(cx, stmt)
+    if not isinstance(step, L.Lit):
+        zero = L.compare("==", step, L.ZERO)
+        em.check(zero, "ValueError", "range() arg 3 must not be zero" + cx.where())
+    first, end, by = _bounds(cx, stmt, start, stop, step, count)
+    name = cx.python_name(stmt.index)
+    _forget(cx, stmt)
+    with cx.ranges.inside(cx.known(stmt.index), low, high):
+        body = _nested(cx, stmt.body)
+        _until(cx, stmt.until, body)
+    em.add(L.Loop(name, first, end, by, body))
+
+
+def _bounds(
+    cx: Context,
+    stmt: ir.For,
+    start: L.Expr,
+    stop: L.Expr,
+    step: L.Expr,
+    count: L.Expr | None,
+) -> tuple[L.Expr, L.Expr, L.Expr]:
+    """The range that the loop runs over."""
+    if not stmt.reverse:
+        if count is not None:
+            stop = L.add(start, L.mul(count, step))
+        return start, stop, step
+    if count is None and step == L.ONE:
+        return L.sub(stop, L.ONE), L.sub(start, L.ONE), L.lit(-1)
+    if count is None and L.is_lit(step, -1):
+        return L.add(stop, L.ONE), L.add(start, L.ONE), L.ONE
+    if count is None:
+        count = cx.em.let(L.Call("rt.trip_count", (start, stop, step), "int64"), "n")
+    last = L.add(start, L.mul(L.sub(count, L.ONE), step))
+    back = L.lit(-step.value) if isinstance(step, L.Lit) else L.Un("-", step, "int64")
+    return last, L.sub(start, step), back
+
+
+def _index_range(cx: Context, stmt: ir.For) -> tuple[Dim | None, Dim | None]:
+    """Bounds of the index while the body runs."""
+    start, stop, step = (cx.known(o) for o in (stmt.start, stmt.stop, stmt.step))
+    if step is None or not step.is_const or start is None:
+        return None, None
+    if stmt.count is not None:
+        count = cx.known(stmt.count)
+        if count is None:
+            return None, None
+        far = start + (count - 1) * step.const
+        return (start, far) if step.const > 0 else (far, start)
+    if stop is None:
+        return None, None
+    return (start, stop - 1) if step.const > 0 else (stop + 1, start)
+
+
+def _until(cx: Context, until: ir.Operand | None, body: list[L.Stmt]) -> None:
+    if until is not None:
+        with cx.em.into(body):
+            cx.em.add(L.Branch(cast(cx.scalar(until), "bool"), [L.Break()]))
+
+
+def _while(cx: Context, stmt: ir.While) -> None:
+    _forget(cx, stmt)
+    env = dict(cx.env)
+    with cx.em.into([]) as body:
+        _block(cx, stmt.test)
+        cond = cast(cx.scalar(stmt.cond), "bool")
+        if not L.is_lit(cond, True):
+            cx.em.add(L.Branch(_negated(cond), [L.Break()]))
+        _block(cx, stmt.body)
+        _until(cx, stmt.until, body)
+    cx.env = env
+    _forget(cx, stmt)
+    cx.em.add(L.Forever(body))
+
+
+def _raise(cx: Context, stmt: ir.Raise) -> None:
+    if all(isinstance(p, str) for p in stmt.message):
+        cx.em.add(L.Fail(stmt.exception, "".join(stmt.message)))  # type: ignore[arg-type]
+        return
+    parts = tuple(p if isinstance(p, str) else None for p in stmt.message)
+    told = [p for p in stmt.message if not isinstance(p, str)]
+    if any(p.type.ndim for p in told):
+        raise cx.refuse("an array in an error message", "put a number there, as x.max()")
+    values = tuple(cx.em.let(cx.scalar(p)) for p in told)
+    site = cx.failures.site(stmt.exception, parts)
+    cx.em.add(L.Fail(stmt.exception, "", site, values))
+
+
+def _print(cx: Context, stmt: ir.Print) -> None:
+    parts: list[Any] = []
+    for part in stmt.parts:
+        for p in part if isinstance(part, tuple) else (part,):
+            if not isinstance(p, (ir.Var, ir.Const)):
+                if p != "" or not isinstance(part, tuple):
+                    parts.append(str(p))
+            elif p.type.ndim == 0 and not isinstance(p.type, ir.ListOf):
+                parts.append(cx.em.let(cx.scalar(p)))
+            else:
+                parts.append(cx.materialise(cx.value(p)).whole())
+    cx.em.add(L.Show(tuple(parts), stmt.sep, stmt.end))
