@@ -8,11 +8,8 @@ so far, each with the guards under which it is valid; the first whose guards hol
 from __future__ import annotations
 
 import os
-import threading
 import types
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +27,7 @@ from .errors import (
     internal,
 )
 from .fingerprint import fingerprint
+from .locks import lock
 from .progress import Progress
 from .transforms.structure import (
     Fixed,
@@ -43,14 +41,6 @@ from .transforms.structure import (
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled
-
-# One lock for all: compiling is serial in Numba anyway.  It is held across a fork, so that
-# a child never inherits it from a thread it does not have.
-_lock = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
-    )
 
 # Looking a variable up in os.environ takes longer than a small kernel; in its raw form not.
 _raw = getattr(os.environ, "_data", None)
@@ -73,19 +63,6 @@ def choose_backend(chosen: str | None) -> str:
 
 BACKENDS = ("numba", "loops", "python")
 RECOMPILATIONS = 8
-
-
-@contextmanager
-def specialising(backend: str) -> Iterator[None]:
-    """Numba's own lock comes first: code being compiled by Numba may ask for ours."""
-    if backend == "numba":
-        from numba.core.compiler_lock import global_compiler_lock
-
-        with global_compiler_lock, _lock:
-            yield
-    else:
-        with _lock:
-            yield
 
 
 @dataclass(frozen=True)
@@ -129,7 +106,7 @@ class Specialiser:
 
     # ---- the call
 
-    def find(self, args: tuple[Any, ...], backend: str) -> tuple[Entry, tuple[Any, ...]]:
+    def find(self, args: tuple[Any, ...]) -> tuple[Entry, tuple[Any, ...]]:
         """The specialisation for bound arguments, and the kernel's parameters."""
         key = self._key(args)
         for entry in self.entries.get(key, ()):
@@ -137,7 +114,7 @@ class Specialiser:
             if params is not None:
                 self.latest = entry
                 return entry, params
-        return self._specialise(key, args, backend)
+        return self._specialise(key, args)
 
     def _key(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple([fingerprint(a, s) for a, s in zip(args, self.static)])
@@ -145,9 +122,9 @@ class Specialiser:
     # ---- specialisation
 
     def _specialise(
-        self, key: tuple[Any, ...], args: tuple[Any, ...], backend: str, sizes: bool = True
+        self, key: tuple[Any, ...], args: tuple[Any, ...], sizes: bool = True
     ) -> tuple[Entry, tuple[Any, ...]]:
-        with specialising(backend):
+        with lock:
             known = self.entries.get(key, [])
             for entry in known:  # another thread may have made it meanwhile
                 params = entry.enter(args)
@@ -171,7 +148,7 @@ class Specialiser:
     def prepare(self, args: tuple[Any, ...], backend: str, sizes: bool) -> None:
         """Compiles for bound arguments, down to machine code, without running anything."""
         key = self._key(args)
-        entry, params = self._specialise(key, args, backend, sizes)
+        entry, params = self._specialise(key, args, sizes)
         entry.kernel(backend, params)
 
     def compile(self, args: tuple[Any, ...], sizes: bool) -> Entry:

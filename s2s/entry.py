@@ -11,6 +11,7 @@ import numpy as np
 
 from . import backends, guards
 from .errors import TypeError_, ValueError_, translate
+from .locks import making
 from .transforms.ir import Scalar, Type
 from .transforms.structure import Out, OutTree, Spec, Tree, path_text, rebuild
 
@@ -78,9 +79,7 @@ class Entry:
 
     def kernel(self, backend: str, params: tuple[Any, ...]) -> backends.Kernel:
         """The kernel for a backend, made when first asked for."""
-        from .dispatch import specialising
-
-        with specialising(backend):
+        with making(backend):
             kernel = self.kernels.get(backend)
             if kernel is None:
                 kernel = backends.make(backend, self.compiled, self.seed, params)

@@ -22,6 +22,7 @@ from . import examples
 from .compile import build
 from .entry import seed_of
 from .errors import TypeError_, UnsupportedError
+from .locks import making
 from .transforms.ir import Scalar
 from .transforms.structure import Argument, Fixed, Out, OutTree, Path
 
@@ -35,9 +36,7 @@ def type_of(function: Function) -> Any:
     """The Numba type of an s2s object: that of a function backed by an overload."""
     shared = function._shared
     if shared.numba_type is None:
-        from .dispatch import specialising
-
-        with specialising("numba"):
+        with making("numba"):
             if shared.numba_type is None:
                 shared.numba_type = _make_type(function)
     return shared.numba_type
@@ -107,11 +106,12 @@ def _example(specialiser: Specialiser, name: str, type_: Any) -> Any:
     """A value of a Numba type, which the specs are read off."""
     from numba import types
 
+    if not isinstance(type_, types.Type):  # a default
+        return type_
     if isinstance(type_, types.Omitted):
         return type_.value
     if isinstance(type_, types.Literal):
-        value = type_.literal_value
-        return value
+        return type_.literal_value
     if isinstance(type_, types.NoneType):
         return None
     if isinstance(type_, types.Function):  # another function: not known as an object here

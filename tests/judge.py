@@ -14,7 +14,7 @@ from tests import oracle
 from tests.corpus import Case
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def expected_gradients(name: str, n: int) -> tuple[Any, ...]:
     """By finite differences on the plain function, in float64."""
     from tests.corpus import CASES

@@ -240,7 +240,7 @@ class Liveness:
             self._block(stmt.test, 2 * place.begin + 1, inside)
         for c in stmt.carried:
             self._piece(c.phi.name, 2 * place.begin + 1, 2 * place.head)
-            self._piece(c.phi.name, 2 * place.tail + 1, after)
+            self._piece(c.phi.name, 2 * place.tail + 1, after - 1)
         if isinstance(stmt, For):
             self._piece(stmt.index.name, 2 * place.head + 1, 2 * place.head + 1)
         self._before(stmt, place, opened)

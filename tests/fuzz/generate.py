@@ -106,8 +106,8 @@ class Generator:
             for name, kind in (("a", "v"), ("p", "m")):
                 scope.names[name] = kind
                 body.append(Node(f"{name} = {'x' if kind == 'v' else 'm'}.copy()", fixed=True))
-        scope.names["t"] = "s"
         body.append(Node(f"t = {self.scalar(scope, 1)}", fixed=True))
+        scope.names["t"] = "s"
         body += self.block(scope, self.rng.randint(3, 8))
         body.append(Node(f"return {self.result(scope)}", fixed=True))
         return Program(body)
@@ -170,7 +170,7 @@ class Generator:
         vectors = scope.of("v") + scope.of("w") + scope.of("u")
         if vectors:
             v = r.choice(vectors)
-            forms += [f"np.sum({v})", f"np.mean({v} * {a})", f"norm({v})", f"{v} @ {v}"]
+            forms += [f"np.sum({v})", f"np.mean({v} * {a})", f"norm({v})", f"({v} @ {v})"]
         if scope.of("m"):
             forms.append(f"np.sum({self.pick(scope, 'm')} * {a})")
         return r.choice(forms)
@@ -427,7 +427,7 @@ class Generator:
         self.in_loop.pop()
         test = f"{k} < n"
         if r.random() < 0.4:
-            test += f" and {self.condition(scope)}"
+            test += f" and ({self.condition(scope)})"
         return [Node(f"{k} = 0", fixed=True), Node(f"while {test}:", body)]
 
     def append_loop(self, scope: Scope) -> list[Node]:

@@ -66,7 +66,8 @@ def _simpler_text(program: Program, path: tuple[int | str, ...], node: Node) -> 
         expression[m.start() + 1 : _closing(expression, m.start())]
         for m in re.finditer(r"\(", expression)
     }
-    for part in sorted((p for p in parts if p and len(p) < len(expression)), key=lambda p: (len(p), p)):
+    shorter = [p for p in parts if p and len(p) < len(expression)]
+    for part in sorted(shorter, key=lambda p: (len(p), p)):
         smaller = copy.deepcopy(program)
         where, i = _block(smaller, path)
         where[i].text = head + part

@@ -63,7 +63,10 @@ def along(f: Callable[..., Any], args: list[Any], direction: list[Any], h: float
 
 
 def judge(
-    source: str, folder: Path, backends: tuple[str, ...] = ("loops", "python"), trips: Any = range(4)
+    source: str,
+    folder: Path,
+    backends: tuple[str, ...] = ("loops", "python"),
+    trips: Any = range(4),
 ) -> Verdict:
     import s2s
 

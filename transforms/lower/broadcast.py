@@ -1,4 +1,8 @@
-"""Broadcasting: which index of an operand belongs to an index of the result."""
+"""Broadcasting: which index of an operand belongs to an index of the result.
+
+Only where operands of elementwise operations meet are sizes tested here; all other demands
+on shapes are checks that the rules have put into the program.
+"""
 
 from __future__ import annotations
 
@@ -78,22 +82,9 @@ def same_shape(facts: Facts, value: Value, sizes: Sequence[L.Expr], dims: Sequen
 
 
 def spread(
-    em: Emitter,
-    facts: Facts,
-    value: Value,
-    sizes: tuple[L.Expr, ...],
-    dims: tuple[Dim, ...],
-    where: str = "",
+    facts: Facts, value: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
 ) -> Value:
-    """`value` broadcast to a given shape, tested where it is not proven to fit."""
-    lead = len(sizes) - value.ndim
-    for k in range(value.ndim):
-        have, want = value.dims[k], dims[lead + k]
-        n, m = value.sizes[k], sizes[lead + k]
-        if is_one(facts, have) or facts.known_equal(have, want) or n == m:
-            continue
-        clash = L.Bin("and", L.compare("!=", n, m), L.compare("!=", n, L.ONE), "bool")
-        em.check(clash, "ValueError", MESSAGE + where)
+    """`value` broadcast to a given shape."""
 
     def at(em: Emitter, index: L.Index) -> L.Expr:
         return value.at(em, project(facts, value, sizes, dims, index))

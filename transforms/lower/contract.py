@@ -28,7 +28,7 @@ def matmul(cx: Context, stmt: ir.Assign) -> Value:
     left = "k" if x.ndim == 1 else batch[len(batch) - x.ndim + 2 :] + "mk"
     right = "k" if y.ndim == 1 else batch[len(batch) - y.ndim + 2 :] + "kn"
     out = batch + "m" * (x.ndim > 1) + "n" * (y.ndim > 1)
-    return loops(cx, stmt.target, [x, y], [left, right], out, "matmul")
+    return loops(cx, stmt.target, [x, y], [left, right], out)
 
 
 @handles("dot")
@@ -38,11 +38,11 @@ def dot(cx: Context, stmt: ir.Assign) -> Value:
         return _gemm_or_later(cx, stmt, x, y)
     if x.ndim == 0 or y.ndim == 0:
         left, right = "abcdefgh"[: x.ndim], "abcdefgh"[: y.ndim]
-        return loops(cx, stmt.target, [x, y], [left, right], left + right, "dot")
+        return loops(cx, stmt.target, [x, y], [left, right], left + right)
     left = "abcdefgh"[: x.ndim - 1] + "k"
     right = "k" if y.ndim == 1 else "opqrstuv"[: y.ndim - 2] + "kn"
     out = left[:-1] + right.replace("k", "")
-    return loops(cx, stmt.target, [x, y], [left, right], out, "dot")
+    return loops(cx, stmt.target, [x, y], [left, right], out)
 
 
 @handles("outer")
@@ -74,7 +74,7 @@ def einsum(cx: Context, stmt: ir.Assign) -> Value:
             return _gemm_or_later(cx, stmt, x, y)
         z = gemm(cx, None, stmt.target.type.dtype, x, y)
         return transpose(z, tuple(product.index(c) for c in out))
-    return loops(cx, stmt.target, values, letters, out, "einsum")
+    return loops(cx, stmt.target, values, letters, out)
 
 
 def _as_matmul(letters: list[str], out: str) -> tuple[str, str, str, str] | None:
@@ -140,7 +140,6 @@ def _batch(cx: Context, x: Value, y: Value) -> tuple[tuple[L.Expr, ...], tuple[D
 
 def _product(cx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
     em, dtype = cx.em, dest.dtype
-    _check_inner(cx, x.sizes[-1], x.dims[-1], y.sizes[-2], y.dims[-2])
     batch, dims = dest.sizes[:-2], dest.dims[:-2]
     x, x_swapped = _matrix(cx, x, dtype)
     y, y_swapped = _matrix(cx, y, dtype)
@@ -171,12 +170,6 @@ def _matrix(cx: Context, v: Value, dtype: str) -> tuple[Value, bool]:
     return cx.copied(v), False
 
 
-def _check_inner(cx: Context, n: L.Expr, a: Dim, m: L.Expr, b: Dim, op: str = "matmul") -> None:
-    if not cx.facts.known_equal(a, b):
-        message = f"{op}: operands have a mismatch in their inner dimension"
-        cx.em.check(L.compare("!=", n, m), "ValueError", message + cx.where())
-
-
 # ---------------------------------------------------------------- nests
 
 
@@ -186,20 +179,17 @@ def loops(
     values: Sequence[Value],
     letters: Sequence[str],
     out: str,
-    op: str,
 ) -> Value:
     """The sum of products over all letters that `out` lacks, as one nest."""
     em, dtype = cx.em, target.type.dtype
-    if op == "einsum" and len(values) > 2:
+    if len(values) > 2:
         values, letters = _pairwise(cx, dtype, list(values), list(letters), out)
     values = [cx.cheap(v) for v in values]
     sizes: dict[str, L.Expr] = {}
     dims: dict[str, Dim] = {}
     for v, names in zip(values, letters, strict=True):
         for c, n, d in zip(names, v.sizes, v.dims, strict=True):
-            if c in sizes:
-                _check_inner(cx, sizes[c], dims[c], n, d, op)
-            else:
+            if c not in sizes:
                 sizes[c], dims[c] = n, d
     summed = [c for c in sizes if c not in out]
 
@@ -253,7 +243,7 @@ def _pairwise(
         name = cx.em.fresh("t")
         type_ = ir.Array(dtype, tuple(shape[c] for c in kept))
         target = ir.Var(name, type_) if kept else ir.Var(name, ir.Scalar(dtype))
-        z = loops(cx, target, values[:2], letters[:2], kept, "einsum")
+        z = loops(cx, target, values[:2], letters[:2], kept)
         if not kept:
             z = scalar_value(cx.em.let(z.at(cx.em, ())))
         values, letters = [z, *values[2:]], [kept, *letters[2:]]

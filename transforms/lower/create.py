@@ -98,8 +98,6 @@ def arange(cx: Context, stmt: ir.Assign) -> Value:
             if cx.ranges.nonnegative(cx.known(stmt.op.args[1])):
                 count = stop
         else:
-            zero = L.compare("==", step, L.ZERO)
-            em.check(zero, "ZeroDivisionError", f"division by zero{cx.where()}")
             count = em.let(L.Call("rt.trip_count", (start, stop, step), "int64"), "n")
 
         def at(em: Emitter, index: L.Index) -> L.Expr:
@@ -183,8 +181,6 @@ def concatenate(cx: Context, stmt: ir.Assign) -> Value:
     values = [cx.value(a) for a in stmt.op.args]
     axis = stmt.op.attrs["axis"] % values[0].ndim
     first = values[0]
-    for v in values[1:]:
-        _check_like(cx, first, v, axis)
     total = em.let(_reduce(L.add, [v.sizes[axis] for v in values]), "n")
     sizes = (*first.sizes[:axis], total, *first.sizes[axis + 1 :])
     dest = cx.dest(stmt.target, frozenset().union(*(v.reads for v in values)), sizes)
@@ -203,8 +199,6 @@ def stack(cx: Context, stmt: ir.Assign) -> Value:
     values = [cx.ready(a) for a in stmt.op.args]
     first = values[0]
     axis = stmt.op.attrs["axis"] % (first.ndim + 1)
-    for v in values[1:]:
-        _check_like(cx, first, v, None)
     sizes = (*first.sizes[:axis], L.lit(len(values)), *first.sizes[axis:])
     dest = cx.dest(stmt.target, frozenset().union(*(v.reads for v in values)), sizes)
     for k, v in enumerate(values):
@@ -212,17 +206,6 @@ def stack(cx: Context, stmt: ir.Assign) -> Value:
             place = (*index[:axis], L.lit(k), *index[axis:])
             put(em, dest, place, cast(v.at(em, index), dest.dtype))
     return dest
-
-
-def _check_like(cx: Context, first: Value, v: Value, axis: int | None) -> None:
-    for k in range(first.ndim):
-        if k == axis or cx.facts.known_equal(first.dims[k], v.dims[k]):
-            continue
-        bad = L.compare("!=", first.sizes[k], v.sizes[k])
-        message = "all input array dimensions except for the concatenation axis must match exactly"
-        if axis is None:
-            message = "all input arrays must have the same shape"
-        cx.em.check(bad, "ValueError", message + cx.where())
 
 
 @handles("alias")

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from .. import ir
 from . import loop_ir as L
-from .broadcast import MESSAGE, is_one, project, same_shape
+from .broadcast import project, same_shape
 from .context import Context
 from .elementwise import cast
 from .values import Value, put
@@ -25,7 +25,7 @@ def store(cx: Context, stmt: ir.Store) -> None:
         _accumulate(cx, base, v)
         return
     region = follow(cx, base, stmt.path, _positions(stmt))
-    v = _fitting(cx, v, region)
+    v = _fitting(v, region)
     if not same_shape(cx.facts, v, region.sizes, region.dims):
         v = cx.cheap(v)
     fancy = any(
@@ -57,31 +57,19 @@ def _accumulate(cx: Context, base: Value, v: Value) -> None:
         put(cx.em, base, index, cast(total.at(cx.em, index), base.dtype), add=True)
 
 
-def _fitting(cx: Context, v: Value, region: Value) -> Value:
-    """`v` as it is broadcast into the region; leading axes of size 1 may be too many."""
-    if v.ndim > region.ndim:
-        lead = v.ndim - region.ndim
-        for k in range(lead):
-            bad = L.compare("!=", v.sizes[k], L.ONE)
-            if not is_one(cx.facts, v.dims[k]):
-                cx.em.check(bad, "ValueError", "could not broadcast input array" + cx.where())
-        at = v.at
-        v = replace(
-            v,
-            sizes=v.sizes[lead:],
-            dims=v.dims[lead:],
-            at=lambda em, index: at(em, (L.ZERO,) * lead + index),
-            memory=None,
-        )
-    lead = region.ndim - v.ndim
-    for k in range(v.ndim):
-        have, want = v.dims[k], region.dims[lead + k]
-        n, m = v.sizes[k], region.sizes[lead + k]
-        if is_one(cx.facts, have) or cx.facts.known_equal(have, want) or n == m:
-            continue
-        clash = L.Bin("and", L.compare("!=", n, m), L.compare("!=", n, L.ONE), "bool")
-        cx.em.check(clash, "ValueError", MESSAGE + cx.where())
-    return v
+def _fitting(v: Value, region: Value) -> Value:
+    """`v` without leading axes of size 1 that the region lacks."""
+    lead = v.ndim - region.ndim
+    if lead <= 0:
+        return v
+    at = v.at
+    return replace(
+        v,
+        sizes=v.sizes[lead:],
+        dims=v.dims[lead:],
+        at=lambda em, index: at(em, (L.ZERO,) * lead + index),
+        memory=None,
+    )
 
 
 def _shares(cx: Context, v: Value, base: Value) -> bool:

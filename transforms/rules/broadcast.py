@@ -9,7 +9,7 @@ import numpy as np
 
 from ..build import OPEN
 from ..dims import Dim
-from ..ir import Array, Scalar, Type, is_float
+from ..ir import Array, ListOf, Scalar, Type, is_float
 from ..precedence import ATOM, Text, wrap
 from .registry import Rule, register
 from .text import call_text
@@ -53,7 +53,7 @@ def _shape_text(shape: Shape) -> str:
     return "(" + ",".join(str(d) for d in shape) + ("," if len(shape) == 1 else "") + ")"
 
 
-def same_shape(b: Builder, left: Type, right: Type) -> bool:
+def same_shape(b: Builder, left: Any, right: Any) -> bool:
     """Whether two shapes are known to be equal."""
     return left.ndim == right.ndim and all(map(b.facts.known_equal, left.shape, right.shape))
 
@@ -103,6 +103,7 @@ def sum_to_shape(g: Any, like: Any) -> Any:
 
 def _like(b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any = None) -> Type:
     x, like = types
+    assert not isinstance(like, ListOf)
     if like.ndim == 0:
         return Scalar(x.dtype)
     return Array(x.dtype, like.shape)

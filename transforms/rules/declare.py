@@ -91,12 +91,14 @@ def elementwise_infer(name: str, python: bool) -> Callable[..., Type]:
     value_of = _VALUES.get(name)
 
     def infer(b: Builder, types: Sequence[Type], attrs: Any, operands: Any = None) -> Type:
+        shapes = []
         for t in types:
             if not isinstance(t, (Scalar, Array)):
                 raise UnsupportedError(f"{name} of {_kind(t)}", advice="take an element or a field")
+            shapes.append(t.shape)
         dtype = result_dtype(name, types)
         if any(t.ndim for t in types):
-            return Array(dtype, broadcast_shapes(b, *(t.shape for t in types)))
+            return Array(dtype, broadcast_shapes(b, *shapes))
         judged = types[1:] if name == "where" else types
         weak = python and all(map(is_weak, judged))
         return Scalar(dtype, weak, _int_value(value_of, types) if dtype == "int64" else None)

@@ -34,7 +34,7 @@ def _split(subscripts: str) -> tuple[list[str], str]:
     return inputs.split(","), out
 
 
-def _infer(b: Builder, types: Sequence[Type], attrs: Attrs, operands: Any) -> Type:
+def _infer(b: Builder, types: Sequence[Any], attrs: Attrs, operands: Any) -> Type:
     labels, out = _split(attrs["subscripts"])
     dims: dict[str, Dim] = {}
     for letters, t in zip(labels, types, strict=True):
@@ -56,7 +56,7 @@ def _pullback(
     return bars
 
 
-def _text(args: Sequence[Text], attrs: Attrs, types: Sequence[Type]) -> Text:
+def _text(args: Sequence[Text], attrs: Attrs, types: Sequence[Any]) -> Text:
     operands = "".join(f", {wrap(a, TERNARY)}" for a in args)
     return f'np.einsum("{attrs["subscripts"]}"{operands})', ATOM
 

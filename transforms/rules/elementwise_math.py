@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .declare import elementwise, strong_product
+from .text import call
 
 LN2 = math.log(2.0)
 LN10 = math.log(10.0)
@@ -172,3 +173,27 @@ def arccosh(x):
 @elementwise("numpy.arctanh", "numpy.atanh", "math.atanh", singular=True)
 def arctanh(x):
     return 1.0 / (1.0 - x * x)
+
+
+# ---------------------------------------------------------------- the normal distribution
+
+
+def _by_element(function):
+    """A function of math on arrays: computed in float64, in the dtype of its operand."""
+    each = np.vectorize(function, otypes=[float])
+
+    def evaluate(x):
+        dtype = np.exp(np.zeros(0, np.asarray(x).dtype)).dtype
+        return each(x).astype(dtype)[()]
+
+    return evaluate
+
+
+@elementwise("math.erf", evaluate=_by_element(math.erf), python=True, text=call("math.erf"))
+def erf(x):
+    return 2.0 / math.sqrt(math.pi) * np.exp(-(x * x))
+
+
+@elementwise("math.erfc", evaluate=_by_element(math.erfc), python=True, text=call("math.erfc"))
+def erfc(x):
+    return -2.0 / math.sqrt(math.pi) * np.exp(-(x * x))

@@ -106,7 +106,7 @@ def value_of(x: Operand) -> Dim:
 
 
 def _check_mask(
-    b: Builder, shape: tuple[Dim, ...], axis: int, mask: Operand, size: Callable[[int], Any]
+    b: Builder, shape: tuple[Dim, ...], axis: int, mask: Any, size: Callable[[int], Any]
 ) -> None:
     for k, dim in enumerate(mask.type.shape):
         require_equal(
@@ -168,10 +168,9 @@ def _numpy_item(item: Item, args: Sequence[Any]) -> Any:
         return slice(None)
     if kind == "new":
         return None
-    values = [None if p is None else args[p] for p in at]
     if kind == "slice":
-        return slice(*(v if v is None else int(v) for v in values))
-    return int(values[0]) if kind == "int" else np.asarray(values[0])
+        return slice(*(None if p is None else int(args[p]) for p in at))
+    return int(args[at[0]]) if kind == "int" else np.asarray(args[at[0]])
 
 
 def items_text(items: Items, args: Sequence[Text]) -> str:
@@ -201,7 +200,7 @@ def _item_text(item: Item, args: Sequence[Text]) -> str:
 
 
 def _infer(
-    b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Sequence[Operand]
+    b: Builder, types: Sequence[Any], attrs: dict[str, Any], operands: Sequence[Operand]
 ) -> Type:
     x, items = types[0], attrs["items"]
     shape = result_shape(b, x.shape, items, operands, lambda axis: size_of(b, operands[0], axis))
@@ -220,7 +219,7 @@ def _pullback(
     return {0: Accumulate(g, (("index", items),), tuple(args[1:]))}
 
 
-def _text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
+def _text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Any]) -> Text:
     return f"{wrap(args[0], ATOM)}{items_text(attrs['items'], args)}", ATOM
 
 

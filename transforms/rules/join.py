@@ -20,7 +20,7 @@ Attrs = dict[str, Any]
 
 
 def _require_same(
-    b: Builder, types: Sequence[Type], operands: Sequence[Operand], skip: int | None, told: Any
+    b: Builder, types: Sequence[Any], operands: Sequence[Operand], skip: int | None, told: Any
 ) -> None:
     """All operands agree in all axes but one."""
     for k in range(1, len(types)):
@@ -41,7 +41,7 @@ def _require_same(
 
 
 def _text(name: str) -> Any:
-    def text(args: Sequence[Text], attrs: Attrs, types: Sequence[Type]) -> Text:
+    def text(args: Sequence[Text], attrs: Attrs, types: Sequence[Any]) -> Text:
         parts = ", ".join(wrap(a, TERNARY) for a in args)
         parts += "," if len(args) == 1 else ""
         axis = f", axis={attrs['axis']}" if attrs["axis"] else ""
@@ -61,7 +61,7 @@ def _tangents(b: Builder, dots: Sequence[Any], args: Sequence[Sym]) -> list[Sym]
 
 
 def _infer_concatenate(
-    b: Builder, types: Sequence[Type], attrs: Attrs, operands: Sequence[Operand]
+    b: Builder, types: Sequence[Any], attrs: Attrs, operands: Sequence[Operand]
 ) -> Type:
     axis = attrs["axis"]
     _require_same(b, types, operands, axis, _differ)
@@ -118,7 +118,7 @@ register(
 
 
 def _infer_stack(
-    b: Builder, types: Sequence[Type], attrs: Attrs, operands: Sequence[Operand]
+    b: Builder, types: Sequence[Any], attrs: Attrs, operands: Sequence[Operand]
 ) -> Type:
     axis, shape = attrs["axis"], types[0].shape
     _require_same(

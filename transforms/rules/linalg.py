@@ -34,7 +34,7 @@ def swap_last(x: Sym) -> Sym:
 # ---------------------------------------------------------------- matmul
 
 
-def _infer_matmul(b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any) -> Type:
+def _infer_matmul(b: Builder, types: Sequence[Any], attrs: dict[str, Any], operands: Any) -> Type:
     x, y = types
     for i, t in enumerate(types):
         if t.ndim == 0:
@@ -140,7 +140,7 @@ register(
 # ---------------------------------------------------------------- outer
 
 
-def _infer_outer(b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Any) -> Type:
+def _infer_outer(b: Builder, types: Sequence[Any], attrs: dict[str, Any], operands: Any) -> Type:
     x, y = types
     assert x.ndim == y.ndim == 1, types
     return Array(join_dtypes(types), x.shape + y.shape)

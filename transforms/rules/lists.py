@@ -16,7 +16,7 @@ from ..precedence import ATOM, TERNARY, wrap
 from .registry import Accumulate, Rule, register
 
 Attrs = dict[str, Any]
-Types = Sequence[Type]
+Types = Sequence[Any]
 Bars = dict[int, Any]
 
 
@@ -25,7 +25,7 @@ def _list(t: Type) -> ListOf:
     return t
 
 
-def _joined(b: Builder, list_: ListOf, v: Type) -> ListOf:
+def _joined(b: Builder, list_: ListOf, v: Any) -> ListOf:
     """The type of a list of elements of both types: dims that may differ are open."""
     elem = list_.elem
     assert elem.ndim == v.ndim, (elem, v)

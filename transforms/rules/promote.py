@@ -22,6 +22,8 @@ _JOINED = {
     "clip_high": slice(0, 2),
     "strong_mul": slice(0, 2),
 }
+# What NumPy lacks behaves as one of its own.
+_LIKE = {"erf": "exp", "erfc": "exp"}
 # Where Python counts a bool as an int.
 COUNTING = (
     "add subtract multiply divide floor_divide remainder power negative positive absolute"
@@ -103,7 +105,7 @@ def _key(type_: Type) -> Any:
 
 @cache
 def _resolve(op: str, keys: tuple[Any, ...]) -> tuple[str, str]:
-    ufunc = getattr(np, op)
+    ufunc = getattr(np, _LIKE.get(op, op))
     dtypes = ufunc.resolve_dtypes((*keys, None))
     return dtypes[0].name, dtypes[-1].name
 

@@ -31,7 +31,7 @@ def linear(name: str) -> Any:
 # ---------------------------------------------------------------- transpose
 
 
-def _infer_transpose(b: Builder, types: Sequence[Type], attrs: Attrs, operands: Operands) -> Type:
+def _infer_transpose(b: Builder, types: Sequence[Any], attrs: Attrs, operands: Operands) -> Type:
     x, axes = types[0], attrs["axes"]
     assert sorted(axes) == list(range(x.ndim)), (x, axes)
     same = isinstance(x, Array) and axes == tuple(sorted(axes))
@@ -45,7 +45,7 @@ def _pullback_transpose(
     return {0: b.emit("transpose", g, axes=tuple(axes.index(a) for a in range(len(axes))))}
 
 
-def _text_transpose(args: Sequence[Text], attrs: Attrs, types: Sequence[Type]) -> Text:
+def _text_transpose(args: Sequence[Text], attrs: Attrs, types: Sequence[Any]) -> Text:
     axes, x = attrs["axes"], wrap(args[0], ATOM)
     return (f"{x}.T" if axes == tuple(range(len(axes)))[::-1] else f"{x}.transpose{axes}"), ATOM
 
@@ -69,7 +69,7 @@ register(
 
 
 def _infer_sized(layout: str) -> Any:
-    def infer(b: Builder, types: Sequence[Type], attrs: Attrs, operands: Operands) -> Type:
+    def infer(b: Builder, types: Sequence[Any], attrs: Attrs, operands: Operands) -> Type:
         return Array(types[0].dtype, tuple(value_of(o) for o in operands[1:]), layout)
 
     return infer
@@ -85,14 +85,14 @@ def _pullback_reshape(
     return {0: b.emit("reshape", g, *args[0].shape)}
 
 
-def _text_reshape(args: Sequence[Text], attrs: Attrs, types: Sequence[Type]) -> Text:
+def _text_reshape(args: Sequence[Text], attrs: Attrs, types: Sequence[Any]) -> Text:
     sizes = ", ".join(wrap(a, TERNARY) for a in args[1:])
     if isinstance(types[0], Scalar) or len(args) == 1:
         return f"np.reshape({wrap(args[0], TERNARY)}, ({sizes}{',' * (len(args) == 2)}))", ATOM
     return f"{wrap(args[0], ATOM)}.reshape({sizes})", ATOM
 
 
-def _text_broadcast(args: Sequence[Text], attrs: Attrs, types: Sequence[Type]) -> Text:
+def _text_broadcast(args: Sequence[Text], attrs: Attrs, types: Sequence[Any]) -> Text:
     sizes = ", ".join(wrap(a, TERNARY) for a in args[1:])
     return f"np.broadcast_to({wrap(args[0], TERNARY)}, ({sizes}{',' * (len(args) == 2)}))", ATOM
 
@@ -129,14 +129,14 @@ register(
 # ---------------------------------------------------------------- expand_dims, squeeze
 
 
-def _infer_expand(b: Builder, types: Sequence[Type], attrs: Attrs, operands: Operands) -> Type:
+def _infer_expand(b: Builder, types: Sequence[Any], attrs: Attrs, operands: Operands) -> Type:
     x, axes = types[0], attrs["axes"]
     kept = iter(x.shape)
     shape = tuple(Dim.of(1) if a in axes else next(kept) for a in range(x.ndim + len(axes)))
     return Array(x.dtype, shape, x.layout if isinstance(x, Array) else "C")
 
 
-def _infer_squeeze(b: Builder, types: Sequence[Type], attrs: Attrs, operands: Operands) -> Type:
+def _infer_squeeze(b: Builder, types: Sequence[Any], attrs: Attrs, operands: Operands) -> Type:
     x, axes = types[0], attrs["axes"]
     for axis in axes:
         if b.checks and not b.facts.known_equal(x.shape[axis], Dim.of(1)):
@@ -150,7 +150,7 @@ def _infer_squeeze(b: Builder, types: Sequence[Type], attrs: Attrs, operands: Op
 
 
 def _text_axes(name: str) -> Any:
-    def text(args: Sequence[Text], attrs: Attrs, types: Sequence[Type]) -> Text:
+    def text(args: Sequence[Text], attrs: Attrs, types: Sequence[Any]) -> Text:
         axes, ndim = attrs["axes"], types[0].ndim + len(attrs["axes"])
         x = wrap(args[0], ATOM)
         if name == "expand_dims" and types[0].ndim and ndim - max(axes) < 4:

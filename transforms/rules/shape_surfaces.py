@@ -50,7 +50,7 @@ def transpose(b: Builder, a: Any, axes: Any = None) -> Sym:
 @surface("numpy.ndarray.transpose")
 def transpose_method(b: Builder, self: Any, *axes: Any) -> Sym:
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-        axes = axes[0]
+        return transpose(b, self, axes[0])
     return transpose(b, self, axes or None)
 
 
@@ -110,7 +110,7 @@ def reshape(b: Builder, a: Any, /, shape: Any, order: str = "C") -> Sym:
 @surface("numpy.ndarray.reshape")
 def reshape_method(b: Builder, self: Any, *shape: Any, order: str = "C") -> Sym:
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
-        shape = shape[0]
+        return reshape(b, self, shape[0], order)
     return reshape(b, self, shape, order)
 
 

@@ -16,12 +16,12 @@ from .sizes import known, product
 # ---------------------------------------------------------------- copy
 
 
-def _infer_copy(b: Builder, types: tuple[Type, ...], attrs: dict[str, Any], operands: Any) -> Type:
+def _infer_copy(b: Builder, types: Sequence[Any], attrs: dict[str, Any], operands: Any) -> Type:
     x = types[0]
     return Array(x.dtype, x.shape) if isinstance(x, Array) else x
 
 
-def _text_copy(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
+def _text_copy(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Any]) -> Text:
     if isinstance(types[0], Scalar):
         return args[0]
     return f"{wrap(args[0], ATOM)}.copy()", ATOM
@@ -50,7 +50,7 @@ def copy(b: Builder, a: Any, order: str = "C") -> Sym:
 # ---------------------------------------------------------------- shape
 
 
-def _infer_shape(b: Builder, types: tuple[Type, ...], attrs: dict[str, Any], operands: Any) -> Type:
+def _infer_shape(b: Builder, types: Sequence[Any], attrs: dict[str, Any], operands: Any) -> Type:
     return Scalar("int64", weak=True, value=types[0].shape[attrs["axis"]])
 
 
@@ -90,7 +90,7 @@ def size(b: Builder, a: Any, axis: int | None = None) -> Any:
 # ---------------------------------------------------------------- records
 
 
-def _infer_field(b: Builder, types: tuple[Type, ...], attrs: dict[str, Any], operands: Any) -> Type:
+def _infer_field(b: Builder, types: Sequence[Any], attrs: dict[str, Any], operands: Any) -> Type:
     record = types[0]
     assert isinstance(record, Record)
     dtype = dict(record.fields)[attrs["name"]]

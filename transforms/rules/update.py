@@ -78,7 +78,7 @@ def region_ids(x: Any, path: Path, args: Sequence[Any]) -> Any:
     return ids
 
 
-def _region_shape(b: Builder, x: Operand, path: Path, args: Sequence[Operand]) -> tuple[Dim, ...]:
+def _region_shape(b: Builder, x: Any, path: Path, args: Sequence[Operand]) -> tuple[Dim, ...]:
     """The shape of the region; emits the checks that the indices fit."""
     shape = x.type.shape
     for k, (kind, what) in enumerate(path):
@@ -105,7 +105,7 @@ def _region_shape(b: Builder, x: Operand, path: Path, args: Sequence[Operand]) -
 
 
 def _infer(
-    b: Builder, types: Sequence[Type], attrs: dict[str, Any], operands: Sequence[Operand]
+    b: Builder, types: Sequence[Any], attrs: dict[str, Any], operands: Sequence[Operand]
 ) -> Type:
     if b.checks:
         x, v = operands[:2]
@@ -114,7 +114,7 @@ def _infer(
     return types[0]
 
 
-def _check_value(b: Builder, shape: tuple[Dim, ...], v: Operand, region: Callable[[], Sym]) -> None:
+def _check_value(b: Builder, shape: tuple[Dim, ...], v: Any, region: Callable[[], Sym]) -> None:
     """The value must broadcast to the region."""
     lead = max(0, v.type.ndim - len(shape))
     wide = (Dim.of(1),) * lead + shape
@@ -143,14 +143,14 @@ def _check_value(b: Builder, shape: tuple[Dim, ...], v: Operand, region: Callabl
 
 
 def _evaluate(x: Any, v: Any, *operands: Any, path: Path) -> Any:
-    out = np.array(x)
+    out = np.array(x, order="C")  # a view of the copy must write into it
     ids, values = _scattered(x, v, path, operands)
     out.reshape(-1)[ids] = values
     return out
 
 
 def _evaluate_add(x: Any, v: Any, *operands: Any, path: Path) -> Any:
-    out = np.array(x)
+    out = np.array(x, order="C")  # a view of the copy must write into it
     np.add.at(out.reshape(-1), *_scattered(x, v, path, operands))
     return out
 
@@ -165,7 +165,7 @@ def _scattered(x: Any, v: Any, path: Path, operands: Sequence[Any]) -> tuple[Any
 
 
 def _text(name: str) -> Callable[..., Text]:
-    def text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
+    def text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Any]) -> Text:
         target = target_text(args[0], attrs["path"], args)
         return f"{name}({target}, {wrap(args[1], TERNARY)})", ATOM
 

@@ -110,7 +110,8 @@ class _Liveness:
             self.mark_stmt(self.loop_of[id(binder)])
         elif isinstance(binder, Assign):
             self.todo += binder.op.args
-            self.todo += (s.target for s in self.groups.get(id(binder), ()))
+            group = self.groups.get(id(binder), ())
+            self.todo += (s.target for s in group if s.op.name != "undef")
             if binder.op.name == "restore":
                 for save in self.saves.get(binder.op.attrs["slot"].name, ()):
                     self.todo.append(save.value)

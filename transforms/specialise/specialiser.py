@@ -250,8 +250,7 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
 
     def fresh_name(self, name: str) -> str:
         """A name no variable of this frame has."""
-        taken = self.frame.locals
-        while name in taken or name in self.state.env:
+        while name in self.frame.locals:
             name += "_"
         return name
 

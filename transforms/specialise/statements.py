@@ -479,7 +479,8 @@ class Statements(Mixin):
         index = ast.copy_location(ast.Name(self.fresh_name(f"k_L{node.lineno}"), ast.Store()), node)
 
         def inner() -> bool:
-            position = self.state.env[index.id]
+            # The position is not a name of the user's: it is gone before anyone sees it.
+            position = self.state.env.pop(index.id)
             self.bind(target, stream.element(position), node)
             return body()
 
@@ -576,6 +577,8 @@ class Statements(Mixin):
     def comprehension(self, node: Any) -> Value:
         """`[e for x in xs if c]` is a list appended to in loops."""
         name = self.fresh_name("items")
+        while name in self.state.env:  # a comprehension inside this one
+            name += "_"
         self.state.env[name] = self.new_list((), name)
         targets = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
         hidden = {n: self.state.env.pop(n) for n in targets if n in self.state.env}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import s2s.transforms.rules  # noqa: F401  (fills the tables)
+from s2s.kernels import Failure
 from s2s.transforms import ir
 from s2s.transforms.build import Builder, NameSupply, Sym
 from s2s.transforms.dims import Dim, Facts
@@ -72,11 +74,21 @@ def execute(text: str) -> dict[str, Any]:
     return space
 
 
+def phrased(kernel: LoweredModule, failure: Failure) -> Exception:
+    site, *values = failure.args
+    exception, parts = kernel.failures[site]
+    told = "".join(str(values.pop(0)) if p is None else p for p in parts)
+    return getattr(builtins, exception)(told)
+
+
 def run(f: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """The results of `f`, lowered; a single one bare."""
-    text = lowered(f, *args, **options).text
+    kernel = lowered(f, *args, **options)
     with np.errstate(all="ignore"):
-        out = execute(text)["f"](*strong(args))
+        try:
+            out = execute(kernel.text)["f"](*strong(args))
+        except Failure as failure:
+            raise phrased(kernel, failure) from None
     return out[0] if len(out) == 1 else out
 
 

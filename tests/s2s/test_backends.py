@@ -1,0 +1,82 @@
+"""One representative of each kind of program, compiled by Numba; and backends compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s
+from tests import oracle
+from tests.corpus import Case, load
+from tests.corpus.known import KNOWN
+from tests.judge import judge, transform
+
+CASES = load()
+
+
+def representatives() -> list[Any]:
+    """Cases in order, each of which adds a tag that three cases or more share."""
+    common = Counter(tag for case in CASES.values() for tag in case.tags)
+    covered = {"jax", *(tag for tag, count in common.items() if count < 3)}
+    chosen = []
+    for name, case in CASES.items():
+        if set(case.tags) <= covered:
+            continue
+        covered |= set(case.tags)
+        reason = next((KNOWN[k] for k in (name, f"{name}[numba]") if k in KNOWN), None)
+        marks = [] if reason is None else [pytest.mark.xfail(strict=True, reason=reason)]
+        chosen.append(pytest.param(case, id=name, marks=marks))
+    return chosen
+
+
+@pytest.mark.parametrize("case", representatives())
+def test_numba(case: Case) -> None:
+    """Primal and gradient, compiled; float64 at every trip count, float32 at the last."""
+    f = transform(case, "numba")
+    for n in case.trips:
+        judge(case, f, n, np.float64)
+
+
+PRECISION = ["augmented_whole_array", "two_layer_network", "broadcast_everything", "kalman_filter"]
+
+
+@pytest.mark.parametrize("name", PRECISION)
+def test_numba_in_float32(name: str) -> None:
+    case = CASES[name]
+    judge(case, transform(case, "numba"), case.trips[-1], np.float32)
+
+
+def loss(w: Any, x: Any) -> Any:
+    h = np.tanh(x @ w)
+    s = 0.0
+    for i in range(h.shape[0]):
+        if h[i, 0] > 0.0:
+            s += h[i, 0] ** 2
+    return s
+
+
+def test_backends_agree(rng: np.random.Generator) -> None:
+    w, x = rng.normal(size=(3, 2)), rng.normal(size=(4, 3))
+    outs = [s2s.value_and_grad(loss, backend=b)(w, x) for b in ("python", "loops", "numba")]
+    for out in outs[1:]:
+        oracle.assert_close(out, outs[0], 1e-12, "backends")
+
+
+def test_backend_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("S2S_BACKEND", "python")
+    w, x = np.ones((3, 2)), np.ones((4, 3))
+    assert np.all(np.isfinite(s2s.grad(loss)(w, x)))
+
+
+def test_primal_and_python(rng: np.random.Generator) -> None:
+    g = s2s.grad(loss, backend="loops")
+    w, x = rng.normal(size=(3, 2)), rng.normal(size=(4, 3))
+    assert g.python is loss
+    assert g.primal(w, x) == pytest.approx(loss(w, x))
+
+
+def test_check_grads(rng: np.random.Generator) -> None:
+    s2s.check_grads(loss, rng.normal(size=(3, 2)), rng.normal(size=(4, 3)))

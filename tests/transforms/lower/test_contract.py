@@ -1,0 +1,94 @@
+"""Products against NumPy: every pair of ranks, layouts, zero sizes, accumulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from s2s.transforms.rules.registry import RULES
+
+from .harness import check, lowered, run
+
+R = np.random.default_rng(5)
+
+
+def normal(*shape):
+    return R.normal(size=shape)
+
+
+@pytest.mark.parametrize(
+    "left, right",
+    [
+        ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)),
+        ((2, 3), (5, 3, 4)), ((5, 2, 3), (5, 3, 4)), ((5, 2, 3), (1, 3, 4)), ((5, 2, 3), (3,)),
+        ((3,), (5, 3, 4)), ((6, 1, 2, 3), (5, 3, 4)), ((2, 0), (0, 4)), ((0,), (0,)), ((0, 3), (3, 4)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_matmul(left, right, dtype):
+    x, y = ((normal(*s) * 5).astype(dtype) for s in (left, right))
+    tol = 1e-4 if dtype == "float32" else 1e-12
+    check(lambda b, x, y: x @ y, np.matmul, x, y, tol=tol)
+
+
+def test_mixed_dtypes():
+    check(lambda b, x, y: x @ y, np.matmul, normal(2, 3).astype("float32"), normal(3, 2), tol=1e-6)
+    check(lambda b, x, y: x @ y, np.matmul, np.arange(6).reshape(2, 3), normal(3, 2), tol=1e-12)
+
+
+def test_transposed_operands_are_not_copied():
+    def f(b, x, y):
+        return b.emit("transpose", x, axes=(1, 0)) @ b.emit("transpose", y, axes=(1, 0))
+
+    x, y = normal(3, 2), normal(4, 3)
+    check(f, lambda x, y: x.T @ y.T, x, y, tol=1e-12)
+    text = lowered(f, x, y).text
+    assert text.count("np.empty") == 1 and "rt.gemm(True, True" in text
+
+
+def test_strided_and_computed_operands():
+    x = normal(6, 4)[::2, ::-1]
+    check(lambda b, x, y: x @ (y + 1.0), lambda x, y: x @ (y + 1.0), x, normal(4, 2), tol=1e-12)
+
+
+def test_accumulates_into_an_array():
+    def f(b, g, x, y):
+        g = b.emit("copy", g, hint="g_bar")
+        return b.emit("update_add", g, b.emit("transpose", x, axes=(1, 0)) @ y, path=())
+
+    args = normal(3, 4), normal(2, 3), normal(2, 4)
+    check(f, lambda g, x, y: g + x.T @ y, *args, tol=1e-12)
+    text = lowered(f, *args).text
+    assert text.count("np.empty") == 1 and "rt.gemm(True, False, np.float64(1.0)" in text
+
+
+def test_mismatch_raises():
+    with pytest.raises(ValueError, match="mismatch|match"):
+        run(lambda b, x, y: x @ y, normal(2, 3), normal(4, 2), asked=False)
+
+
+def test_outer():
+    check(lambda b, x, y: b.emit("outer", np.exp(x), y), lambda x, y: np.outer(np.exp(x), y), normal(3), normal(2))
+
+
+@pytest.mark.parametrize(
+    "subscripts, shapes",
+    [
+        ("ij,jk->ik", [(2, 3), (3, 4)]), ("ij,kj->ik", [(2, 3), (4, 3)]), ("ij,jk->ki", [(2, 3), (3, 4)]),
+        ("bij,bjk->bik", [(5, 2, 3), (5, 3, 4)]), ("bij,bjk->kbi", [(5, 2, 3), (5, 3, 4)]),
+        ("i,i->", [(3,), (3,)]), ("i,j->ij", [(3,), (2,)]),
+        ("ij->ji", [(2, 3)]), ("ij->", [(2, 3)]), ("ij->j", [(2, 3)]), ("ij,ij->i", [(2, 3), (2, 3)]),
+        ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 2)]), ("ij,j,i->", [(2, 3), (3,), (2,)]),
+        ("ab,cd->abcd", [(2, 3), (2, 2)]), ("aij,bij->ab", [(2, 3, 4), (5, 3, 4)]),
+    ],
+)  # fmt: skip
+def test_einsum(subscripts, shapes):
+    if "einsum" not in RULES:
+        pytest.skip("no rule yet")
+    xs = [normal(*s) for s in shapes]
+    check(
+        lambda b, *xs: b.emit("einsum", *xs, subscripts=subscripts),
+        lambda *xs: np.einsum(subscripts, *xs),
+        *xs,
+        tol=1e-12,
+    )
