@@ -107,14 +107,15 @@ if hasattr(generated, "LAYERS"):
 else:
     args = (rng.uniform(0.5, 1.0, 8),)
 g = s2s.grad(generated.f)
-start = time.perf_counter()
+start = time.perf_counter(), time.process_time()
 g(*args)
-print(json.dumps(time.perf_counter() - start))
+print(json.dumps([time.perf_counter() - start[0], time.process_time() - start[1]]))
 """
 
 
-def measure(source: str, repeat: int) -> float:
-    """Seconds of the first call; the best of `repeat` cold processes."""
+def measure(source: str, repeat: int) -> tuple[float, float]:
+    """Seconds of the first call, by the clock and of the processor, which other load disturbs
+    less; the best of `repeat` cold processes."""
     times = []
     for _ in range(repeat):
         with tempfile.TemporaryDirectory() as folder:
@@ -127,7 +128,7 @@ def measure(source: str, repeat: int) -> float:
         if done.returncode:
             raise SystemExit(done.stderr)
         times.append(json.loads(done.stdout.splitlines()[-1]))
-    return min(times)
+    return min(wall for wall, _ in times), min(cpu for _, cpu in times)
 
 
 def grows_linearly(sizes: tuple[int, ...], seconds: list[float]) -> bool:
@@ -150,15 +151,16 @@ def main() -> int:
         "network": (network, LAYERS, "layers"),
     }
     failed = False
-    print(f"{'':10}{'size':>16}{'seconds':>9}{'ms each':>9}")
+    print(f"{'':10}{'size':>16}{'seconds':>9}{'cpu s':>9}{'cpu ms each':>13}")
     for name, (generate, sizes, unit) in families.items():
         if options.only not in (None, name):
             continue
         seconds = []
         for size in sizes:
-            seconds.append(measure(generate(size), options.repeat))
-            each = seconds[-1] / size * 1e3
-            print(f"{name:10}{size:>5} {unit:10}{seconds[-1]:>9.2f}{each:>9.1f}", flush=True)
+            wall, cpu = measure(generate(size), options.repeat)
+            seconds.append(cpu)
+            row = f"{name:10}{size:>5} {unit:10}{wall:>9.2f}{cpu:>9.2f}{cpu / size * 1e3:>13.1f}"
+            print(row, flush=True)
         if not grows_linearly(sizes, seconds):
             print(f"{name:10}grows worse than linearly")
             failed = True

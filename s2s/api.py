@@ -49,14 +49,14 @@ class Function:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         specialiser, bound = self._bind(self._mode, args, kwargs)
         backend = choose_backend(self._shared.options.backend)
-        entry, params = specialiser.find(bound)
+        entry, params = specialiser.find(bound, backend)
         return entry.value(bound, entry.run(backend, params))
 
     def primal(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the compiled function itself, without derivatives."""
         specialiser, bound = self._bind("primal", args, kwargs)
         backend = choose_backend(self._shared.options.backend)
-        entry, params = specialiser.find(bound)
+        entry, params = specialiser.find(bound, backend)
         return entry.value(bound, entry.run(backend, params))
 
     @property
@@ -110,7 +110,7 @@ class Function:
 
     def _entry_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
         specialiser, bound = self._bind(self._mode, args, kwargs)
-        return specialiser.find(bound)[0]
+        return specialiser.find(bound, "python")[0]
 
     def _not_yet(self) -> str:
         name = self.__name__
@@ -235,7 +235,7 @@ class Gradient(Function):
             out = kwargs.pop("out")
         specialiser, bound = self._bind("vjp", args, kwargs)
         backend = choose_backend(self._shared.options.backend)
-        entry, params = specialiser.find(bound)
+        entry, params = specialiser.find(bound, backend)
         single = type(self._shared.options.wrt) is not tuple
         given = None
         if out is not None:

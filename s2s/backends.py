@@ -165,10 +165,11 @@ def run_text(text: str, filename: str, space: dict[str, Any]) -> dict[str, Any]:
     """Executes generated text as a module whose source debuggers and tracebacks can show."""
     number = 1
     name = filename
-    while linecache.cache.get(name, (0, 0, [], ""))[2] not in ([], text.splitlines(True)):
+    lines = text.splitlines(True)
+    while linecache.getlines(name) not in ([], lines):
         number += 1
         name = f"{filename[:-1]} ({number})>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    linecache.cache[name] = (len(text), None, lines, name)
     module = types.ModuleType(name)
     vars(module).update(space)
     try:

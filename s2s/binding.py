@@ -26,7 +26,7 @@ class Target:
     `kind` is "classmethod" or "staticmethod" for those, `vectorized` marks the scalar
     function behind a ufunc."""
 
-    function: types.FunctionType
+    function: Any  # types.FunctionType, which checkers would take for a method here
     prefix: tuple[Any, ...] = ()
     fixed: dict[str, Any] = field(default_factory=dict)
     kind: str = ""
@@ -50,9 +50,9 @@ def unwrap(target: Any) -> Target:
         return inner
     if isinstance(getattr(target, "py_func", None), types.FunctionType):  # @numba.njit
         return Target(target.py_func)
-    dispatcher = getattr(target, "_dispatcher", None)
-    if isinstance(getattr(dispatcher, "py_func", None), types.FunctionType):  # @vectorize
-        return Target(dispatcher.py_func, vectorized=True)
+    scalar = getattr(getattr(target, "_dispatcher", None), "py_func", None)
+    if isinstance(scalar, types.FunctionType):  # @numba.vectorize
+        return Target(scalar, vectorized=True)
     if isinstance(target, (np.ufunc, types.BuiltinFunctionType, types.BuiltinMethodType)):
         name = getattr(target, "__name__", repr(target))
         raise SourceError(

@@ -27,6 +27,7 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FA
 def build(lowered: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
     """The Numba dispatcher of a kernel: for one signature, or for any if it is None."""
     import numba
+    from numba.core.errors import NumbaError
 
     from . import kernels_numba  # noqa: F401  (tells Numba what lowered code calls)
 
@@ -37,12 +38,13 @@ def build(lowered: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
     for attempt in ("cached", "again", "without cache"):
         module = load(path)
         jit_helpers(module, entry)
-        kernel = numba.njit(getattr(module, entry), cache=attempt != "without cache", **OPTIONS)
+        cached = attempt != "without cache"
+        kernel: Any = numba.njit(getattr(module, entry), cache=cached, **OPTIONS)
         if signature is None:
             return kernel
         try:
             kernel.compile(signature)
-        except numba.core.errors.NumbaError as error:
+        except NumbaError as error:
             where = f" and the file {path}"
             raise internal("compiling generated code with Numba", error, where) from error
         except Exception as error:  # Numba lets any error out that a damaged file leads to
@@ -105,8 +107,9 @@ class _Seal:
         from numba.core import config
 
         folders = [self.path.parent / "__pycache__"]
-        if config.CACHE_DIR:
-            folders = [p for p in Path(config.CACHE_DIR).glob("*") if p.is_dir()]
+        elsewhere = getattr(config, "CACHE_DIR", "")
+        if elsewhere:
+            folders = [p for p in Path(elsewhere).glob("*") if p.is_dir()]
         return sorted(f for d in folders for f in d.glob(f"{self.stem}.*.nb[ic]"))
 
     def text(self) -> bytes:

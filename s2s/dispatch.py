@@ -106,7 +106,7 @@ class Specialiser:
 
     # ---- the call
 
-    def find(self, args: tuple[Any, ...]) -> tuple[Entry, tuple[Any, ...]]:
+    def find(self, args: tuple[Any, ...], backend: str) -> tuple[Entry, tuple[Any, ...]]:
         """The specialisation for bound arguments, and the kernel's parameters."""
         key = self._key(args)
         for entry in self.entries.get(key, ()):
@@ -114,7 +114,7 @@ class Specialiser:
             if params is not None:
                 self.latest = entry
                 return entry, params
-        return self._specialise(key, args)
+        return self._specialise(key, args, backend)
 
     def _key(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple([fingerprint(a, s) for a, s in zip(args, self.static)])
@@ -122,7 +122,7 @@ class Specialiser:
     # ---- specialisation
 
     def _specialise(
-        self, key: tuple[Any, ...], args: tuple[Any, ...], sizes: bool = True
+        self, key: tuple[Any, ...], args: tuple[Any, ...], backend: str, sizes: bool = True
     ) -> tuple[Entry, tuple[Any, ...]]:
         with lock:
             known = self.entries.get(key, [])
@@ -130,7 +130,7 @@ class Specialiser:
                 params = entry.enter(args)
                 if params is not None:
                     return entry, params
-            entry = self.compile(args, sizes)
+            entry = self._recall(args, backend, sizes) or self._compile(args, backend, sizes)
             params = entry.enter(args)
             if params is None:
                 raise InternalCompilerError(
@@ -148,15 +148,39 @@ class Specialiser:
     def prepare(self, args: tuple[Any, ...], backend: str, sizes: bool) -> None:
         """Compiles for bound arguments, down to machine code, without running anything."""
         key = self._key(args)
-        entry, params = self._specialise(key, args, sizes)
+        entry, params = self._specialise(key, args, backend, sizes)
         entry.kernel(backend, params)
 
-    def compile(self, args: tuple[Any, ...], sizes: bool) -> Entry:
+    def _recall(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Entry | None:
+        """What another process compiled and left on disk."""
+        if backend != "numba" or not sizes:
+            return None
+        from . import warm
+
+        specs = self.describe(args)
+        for found in warm.recall(self, specs, args):
+            found.passes = lambda: self.translate(specs, self._named(args)).passes()
+            entry = self._entry(found, specs, args)
+            if entry.enter(args) is not None:
+                return entry
+        return None
+
+    def _compile(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Entry:
         """Compiles for bound arguments; with their sizes as hints, or for all sizes."""
         specs = self.describe(args)
-        compiled = self.translate(specs, dict(zip(self.binder.names, args)) if sizes else None)
+        compiled = self.translate(specs, self._named(args) if sizes else None)
+        if backend == "numba" and sizes:
+            from . import warm
+
+            warm.remember(self, specs, compiled)
+        return self._entry(compiled, specs, args)
+
+    def _entry(self, compiled: Compiled, specs: dict[str, Spec], args: tuple[Any, ...]) -> Entry:
         seed = seed_of(compiled, self.options.has_aux) if self.mode == "vjp" else None
         return Entry(compiled, self.function, specs, args, seed)
+
+    def _named(self, args: tuple[Any, ...]) -> dict[str, Any]:
+        return dict(zip(self.binder.names, args))
 
     def translate(self, specs: dict[str, Spec], values: dict[str, Any] | None) -> Compiled:
         """Runs the compiler; `values` is None to compile for types alone."""
@@ -173,14 +197,20 @@ class Specialiser:
                 has_aux=self.options.has_aux,
                 static=tuple((("arg", n),) for n in self.options.static),
                 boundscheck=self.options.boundscheck,
-                decorated=looks_decorated(self.function),
+                decorated=self.decorated(),
             )
             try:
                 return pipeline.compile_request(request)
             except (S2SError, RecursionError):
                 raise
             except Exception as error:
+                if getattr(error, "source_line", None) is not None:
+                    raise  # the user's own error, found without running the program
                 raise internal(f"translating {self.name}", error) from error
+
+    def decorated(self) -> bool:
+        """Whether the function's own name means an s2s object made from it."""
+        return looks_decorated(self.function)
 
     def describe(self, args: tuple[Any, ...]) -> dict[str, Spec]:
         """The specs of bound arguments; refuses what cannot be one, by its name."""
@@ -195,7 +225,7 @@ class Specialiser:
             except TypeError as error:
                 raise TypeError_(f"{name} of {self.name}: {error}") from None
         for name in self.wrt:
-            self._check_wrt(name, specs[name], dict(zip(self.binder.names, args))[name])
+            self._check_wrt(name, specs[name], self._named(args)[name])
         if self.vectorized:
             self._check_scalars(specs)
         return specs
@@ -219,7 +249,8 @@ class Specialiser:
             text = path_text(path)
             if isinstance(leaf, ScalarSpec):
                 kind = "int" if leaf.weak else dtype
-                example = f"pass {float(value)!r}" if np.isscalar(value) else "pass a float"
+                number = isinstance(value, (int, np.integer))
+                example = f"pass {float(value)!r}" if number else "pass a float"
                 raise TypeError_(f"{text} is {kind}; {example}", advice=FLOATS_ONLY)
             raise TypeError_(
                 f"{text} is an array of {dtype}; pass {text}.astype(np.float64)",

@@ -57,6 +57,8 @@ def internal(doing: str, error: BaseException, where: str = "") -> InternalCompi
 
 
 _PLACE = re.compile(r"^(?P<file>[^\n]+?):(?P<line>\d+)(?::(?P<column>\d+))?: ")
+# "index out of bounds for axis 0 (model.py:12: x[i + 1])"
+_PLACE_AT_END = re.compile(r"\((?P<file>[^\n():]+):(?P<line>\d+)(?:: [^\n]*)?\)$")
 
 
 def translate(error: Exception, compiled: Compiled) -> Exception:
@@ -65,16 +67,20 @@ def translate(error: Exception, compiled: Compiled) -> Exception:
         site, *values = error.args
         name, parts = compiled.failures[int(site)]
         error = _exception(name)(phrase(parts, values))
-    match = _PLACE.match(str(error))
+    match = _PLACE.match(str(error)) or _PLACE_AT_END.search(str(error))
     if match and not isinstance(error, S2SError):
         _annotate(error, match["file"], int(match["line"]))
     return error
 
 
 def phrase(parts: tuple[Any, ...], values: list[Any]) -> str:
-    """A message from its texts and, where a part is None, the next of the run-time values."""
+    """A message from its texts and, where a part is None, the next of the run-time values;
+    where it is a tuple, formatted so."""
     told = iter(values)
-    return "".join(str(next(told)) if part is None else part for part in parts)
+    return "".join(
+        part if isinstance(part, str) else format(next(told), part[0] if part else "")
+        for part in parts
+    )
 
 
 def _exception(name: str) -> type[Exception]:

@@ -61,6 +61,7 @@ def _array(dtype: Any, ndim: int, layout: str, writeable: bool = True) -> np.nda
 
 
 def of_numba(function: str, type_: Any) -> Any:
+    """A value of a Numba type."""
     from numba import types
     from numba.np.numpy_support import as_dtype
 
@@ -71,8 +72,8 @@ def of_numba(function: str, type_: Any) -> Any:
     if isinstance(type_, (types.Integer, types.Float)):
         return _scalar(str(type_), as_dtype(type_))
     if isinstance(type_, types.BaseTuple):
-        parts = [of_numba(function, t) for t in type_]
+        parts = [of_numba(function, t) for t in type_.types]  # type: ignore[attr-defined]
         if isinstance(type_, types.BaseNamedTuple):
-            return type_.instance_class(*parts)
+            return type_.instance_class(*parts)  # type: ignore[attr-defined]
         return tuple(parts)
     raise TypeError_(f"{function}: arguments of type {type_} are not supported inside @njit")

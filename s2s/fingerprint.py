@@ -50,7 +50,7 @@ def fingerprint(value: Any, static: bool = False) -> Any:
     if cls is tuple or cls is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
         return (cls, *[fingerprint(v) for v in value])
     if cls is dict:
-        return (cls, tuple(value), *[fingerprint(v) for v in value.values()])
+        return (cls, tuple(value), *[fingerprint(value[k]) for k in value])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
         return (cls, *[fingerprint(getattr(value, f.name)) for f in fields])

@@ -62,7 +62,7 @@ def _make_type(function: Function) -> Any:
     text = f"def resolve{_header(signature, space)}:\n    return implement({names})\n"
     exec(text, space)
     overload(stub, strict=False, jit_options={"nogil": True})(space["resolve"])
-    context = cpu_target.typing_context
+    context: Any = cpu_target.typing_context
     context.refresh()  # so that it knows of the overload just declared
     return context.resolve_value_type(stub)
 

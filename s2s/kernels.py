@@ -17,6 +17,15 @@ class Failure(Exception):
     site, which tells how to phrase it, and the values."""
 
 
+def show(template: str, dtypes: str, *values: Any) -> None:
+    """Prints; compiled code hands over Python numbers, which get their dtypes back."""
+    told = [
+        v if dtype == "array" else np.dtype(dtype).type(v)
+        for dtype, v in zip(dtypes.split(), values)
+    ]
+    print(template.format(*told), end="")
+
+
 # ---------------------------------------------------------------- products
 
 
@@ -107,6 +116,18 @@ def int_power(x: Any, n: Any) -> Any:
 
 
 # ---------------------------------------------------------------- functions
+
+
+def floor_divide(x: Any, y: Any) -> Any:
+    return np.floor_divide(x, y)
+
+
+def remainder(x: Any, y: Any) -> Any:
+    return np.remainder(x, y)
+
+
+def fmod(x: Any, y: Any) -> Any:
+    return np.fmod(x, y)
 
 
 def erf(x: Any) -> Any:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import objmode, types
 from numba.core import cgutils
 from numba.core.typing import signature
 from numba.extending import intrinsic, overload, register_jitable
@@ -106,6 +106,22 @@ def _loops(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def
                     c[i, j] += x * b[p, j]
 
 
+# ---------------------------------------------------------------- print
+
+
+def _show_tuple(template: str, dtypes: str, values: tuple[Any, ...]) -> None:
+    kernels.show(template, dtypes, *values)
+
+
+@overload(kernels.show)
+def _show(template, dtypes, *values):  # type: ignore[no-untyped-def]
+    def show(template, dtypes, *values):  # type: ignore[no-untyped-def]
+        with objmode():
+            _show_tuple(template, dtypes, values)
+
+    return show
+
+
 # ---------------------------------------------------------------- the rest
 
 # These are compiled as they stand.
@@ -116,7 +132,7 @@ for _function in (
     kernels.slice_start,
     kernels.slice_stop,
 ):
-    register_jitable(_function, **_OPTIONS)
+    register_jitable(**_OPTIONS)(_function)
 
 
 @overload(kernels.to_int, jit_options=_OPTIONS)
@@ -142,8 +158,55 @@ def _int_power(x, n):  # type: ignore[no-untyped-def]
     return int_power
 
 
-def _scalar_function(function: Any, implementation: Any) -> None:
-    overload(function, jit_options=_OPTIONS)(lambda *_: implementation)
+# Division with a remainder must not be reassociated.
+_EXACT = {"error_model": "numpy"}
+
+
+@overload(kernels.floor_divide, jit_options=_EXACT)
+def _floor_divide(x, y):  # type: ignore[no-untyped-def]
+    if isinstance(x, types.Integer):
+        return lambda x, y: x // y if y != 0 else x * 0
+    one = np.float32(1.0) if x == types.float32 else np.float64(1.0)
+    half = one / 2
+    zero = one * 0
+
+    def floor_divide(x, y):  # type: ignore[no-untyped-def]
+        if y == zero:
+            return x / y
+        rest = np.fmod(x, y)
+        times = (x - rest) / y
+        if rest != zero and (y < zero) != (rest < zero):
+            times = times - one
+        if times == zero:
+            return np.copysign(zero, x / y)
+        whole = np.floor(times)
+        return whole + one if times - whole > half else whole
+
+    return floor_divide
+
+
+@overload(kernels.remainder, jit_options=_EXACT)
+def _remainder(x, y):  # type: ignore[no-untyped-def]
+    if isinstance(x, types.Integer):
+        return lambda x, y: x % y if y != 0 else x * 0
+    zero = np.float32(0.0) if x == types.float32 else np.float64(0.0)
+
+    def remainder(x, y):  # type: ignore[no-untyped-def]
+        rest = np.fmod(x, y)
+        if rest == zero:
+            return np.copysign(zero, y)
+        return rest + y if (y < zero) != (rest < zero) else rest
+
+    return remainder
+
+
+@overload(kernels.fmod, jit_options=_EXACT)
+def _fmod(x, y):  # type: ignore[no-untyped-def]
+    def fmod(x, y):  # type: ignore[no-untyped-def]
+        rest = abs(x) % abs(y) if y != 0 else abs(x) * 0
+        return rest if x >= 0 else -rest
+
+    return fmod if isinstance(x, types.Integer) else lambda x, y: np.fmod(x, y)
 
 
 @overload(kernels.erf, jit_options=_OPTIONS)

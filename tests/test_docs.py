@@ -62,7 +62,7 @@ def run_page(page: str, folder: Path) -> tuple[str, list[tuple[str, str]]]:
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
                 exec(compile(block.text, str(path), "exec"), namespace)
-            lines = out.getvalue().replace(f"{path.parent}/", "").splitlines()
+            lines = out.getvalue().replace(f"{path.parent}/", "").rstrip().splitlines()
             printed = "".join(f"{line.rstrip()}\n" for line in lines)
     return "".join(pieces) + page[done:], pairs
 

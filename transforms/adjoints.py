@@ -132,11 +132,23 @@ class Adjoints:
         elif not is_zero(bar):
             bars.values[v.name] = self._sum(v, old, bar)
 
+    def joined(self, v: Var, parts: list[Any]) -> list[Any]:
+        """The contributions of one operation that has `v` as several operands (`x * x`), as
+        one where they are values."""
+        if len(parts) == 1 or isinstance(v.type, ListOf):
+            return parts
+        if any(isinstance(p, Accumulate) for p in parts):
+            return parts
+        total, *rest = (self.b.sym(self.conform(self.b.sym(p), v)) for p in parts)
+        for part in rest:
+            total = total + part
+        return [total]
+
     def _sum(self, v: Var, old: Operand, new: Operand) -> Operand:
         if isinstance(v.type, ListOf):
             return self._list_sum(v, old, new)
-        if isinstance(v.type, Array) and v.type.ndim == 0:
-            return self._emit(v, "update_add", old, new, path=())  # `add` would give a scalar
+        if isinstance(v.type, Array):
+            return self._emit(v, "update_add", old, new, path=())  # in place later on
         return self._emit(v, "add", old, new)
 
     def _accumulate(self, bars: Bars, v: Var, part: Accumulate) -> Operand:

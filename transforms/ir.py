@@ -269,16 +269,18 @@ class While:
 
 @dataclass
 class Raise:
-    """`message` is text and operands in turn, as an f-string has them."""
+    """`message` is texts and operands, as an f-string has them; a pair is an operand and its
+    format."""
 
     exception: str
-    message: tuple[str | Operand, ...] = ()
+    message: tuple[Any, ...] = ()
     origin: Origin | None = None
 
 
 @dataclass
 class Print:
-    """`parts` are the arguments of print: texts and operands; a tuple is an f-string."""
+    """`parts` are the arguments of print: texts and operands; a tuple is an f-string, in
+    which a pair is an operand and its format."""
 
     parts: tuple[Any, ...]
     sep: str = " "
@@ -388,12 +390,9 @@ def operands_of(stmt: Stmt) -> Iterator[Operand]:
             yield c.init
             yield c.next
     elif isinstance(stmt, Raise):
-        yield from (p for p in stmt.message if not isinstance(p, str))
+        yield from _operands_in(stmt.message)
     elif isinstance(stmt, Print):
-        for part in stmt.parts:
-            for p in part if isinstance(part, tuple) else (part,):
-                if isinstance(p, (Var, Const)):
-                    yield p
+        yield from _operands_in(stmt.parts)
     elif isinstance(stmt, Store):
         yield stmt.array
         yield stmt.value
@@ -401,6 +400,14 @@ def operands_of(stmt: Stmt) -> Iterator[Operand]:
     elif isinstance(stmt, Push):
         yield stmt.stack
         yield stmt.value
+
+
+def _operands_in(parts: tuple[Any, ...]) -> Iterator[Operand]:
+    for part in parts:
+        if isinstance(part, tuple):
+            yield from _operands_in(part)
+        elif isinstance(part, (Var, Const)):
+            yield part
 
 
 def targets_of(stmt: Stmt) -> Iterator[Var]:
@@ -462,9 +469,7 @@ def _substitute(stmt: Stmt, f: Callable[[Operand], Operand]) -> Stmt:
             count=count,
         )
     if isinstance(stmt, Raise):
-        return replace(
-            stmt, message=tuple(p if isinstance(p, str) else f(p) for p in stmt.message)
-        )
+        return replace(stmt, message=_substitute_parts(stmt.message, f))
     if isinstance(stmt, Print):
         return replace(stmt, parts=_substitute_parts(stmt.parts, f))
     if isinstance(stmt, Store):

@@ -243,10 +243,14 @@ class _Walk:
             parent = op.args[i]
             if isinstance(parent, Var) and buffered(parent.type):
                 edge = self.edge("view", target, parent, stmt, block, i)
-                if parent.name in self.slots or op.name in _READ_ONLY:
+                if parent.name in self.slots:
                     self.facts.frozen.setdefault(target.name, (edge, ""))
-                if parent.name not in self.slots:
+                else:
                     self.follow(edge, target, parent, point)
+        if op.name in _READ_ONLY:
+            # Even a broadcast number: one element stands for many.
+            edge = self.edge("view", target, target, stmt, block, 0)
+            self.facts.frozen.setdefault(target.name, (edge, ""))
         if op.name == "pop":
             self.facts.frozen.setdefault(target.name, (None, ""))
         self.settle(target.name, target.name, not positions and op.name != "pop")
@@ -420,7 +424,7 @@ class _Cuts:
         parent = edge.parent
         if edge.kind == "view":
             assert isinstance(stmt, Assign)
-            view = Var(self.names.fresh(_stem(edge.child)), stmt.target.type)
+            view = Var(self.names.fresh(f"{_stem(edge.child)}_view"), stmt.target.type)
             block.insert(_at(block, stmt), Assign(view, stmt.op, None))
             stmt.op, stmt.origin = Op("copy", (view,)), None
             return
@@ -472,6 +476,8 @@ class _Cuts:
         if not inside.count and parent not in outputs:
             return False
         kept = self.fresh(parent, saved_name(parent, facts.origins.get(parent.name)))
+        notes = self.function.notes
+        notes["kept"] = (*notes.get("kept", ()), kept.name)
 
         def swap(operand: Operand, point: int) -> Operand:
             return kept if operand == parent and point > cut else operand

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .dims import Guard
-from .errors import TypeError_, UnsupportedError
+from .errors import TypeError_
 from .ir import Array, Module, Type, is_float
 from .lower import lower
 from .pipeline_types import ObjectGuard, Param
@@ -18,7 +18,7 @@ from .simplify import simplify
 from .specialise import NeedStaticArgument, Specialised, specialise
 from .specialise.specialiser import last_return
 from .storage import storage
-from .structure import Fixed, Out, OutTree, Path, Spec, Tree, TreeSpec, child_step
+from .structure import Fixed, Out, OutTree, Path, Spec, Tree, TreeSpec, child_step, path_text
 from .write import write
 
 
@@ -142,15 +142,14 @@ def _wrt_leaves(spec: Specialised, request: Request) -> list[tuple[int, Param]]:
     leaves: list[tuple[int, Param]] = []
     for name in request.wrt:
         own = [(i, p) for i, p in enumerate(spec.params) if p.path[0] == ("arg", name)]
-        for i, p in own:
-            if p.path == (("arg", name),) and not is_float(p.type):
-                kind = "an integer" if p.type.dtype.startswith(("int", "uint")) else p.type.dtype
+        for _, p in own:
+            if not is_float(p.type):
+                what, kind = path_text(p.path), p.type.dtype.rstrip("0123456789")
                 raise TypeError_(
-                    f"{name} is {'int' if kind == 'an integer' else kind}; "
-                    f"the gradient with respect to {kind} argument is not defined",
-                    advice=f"{name} is int; pass 3.0 instead of 3, or x.astype(float)",
+                    f"{what} is {kind}: there is no gradient with respect to it",
+                    advice=f"{what} is {kind}; pass 3.0, not 3, or use x.astype(float)",
                 )
-        floats = [(i, p) for i, p in own if is_float(p.type)]
+        floats = own
         if not floats:
             raise TypeError_(
                 f"{name} holds no float number or array to differentiate by",
@@ -186,17 +185,17 @@ def _check_value(spec: Specialised, request: Request) -> None:
     main = spec.module.main
     out = spec.out
     line = last_return(main.source.node)
-    span = main.source.span(line)
+    span = main.source.span(getattr(line, "value", None) or line)
     place = {"span": span, "source_line": main.source.line(span.line)}
     if request.has_aux:
         if not (isinstance(out, Tree) and out.kind == "tuple" and len(out.children) == 2):
-            raise UnsupportedError(
+            raise TypeError_(
                 "has_aux=True needs a function that returns (value, aux)",
                 advice="return the pair, or leave has_aux out", **place,
             )  # fmt: skip
         out = out.children[0]
     if isinstance(out, (Tree, Fixed)):
-        raise UnsupportedError(
+        raise TypeError_(
             "a gradient needs one number, and this function returns "
             + ("a container" if isinstance(out, Tree) else repr(out.value)),
             advice="return the number to differentiate; with has_aux=True, return (value, aux)",
@@ -204,14 +203,14 @@ def _check_value(spec: Specialised, request: Request) -> None:
         )
     type_ = main.results[0].type
     if type_.ndim > 0:
-        raise UnsupportedError(
+        raise TypeError_(
             f"a gradient needs one number, and this function returns an array of {type_.ndim} "
             "dimension" + ("s" if type_.ndim > 1 else ""),
             advice="return a number, for example result.sum(); or use s2s.vjp or s2s.jacobian",
             **place,
         )
     if not is_float(type_):
-        raise UnsupportedError(
+        raise TypeError_(
             f"a gradient needs a float result, and this function returns {type_.dtype}",
             advice="convert with float(...)", **place,
         )  # fmt: skip

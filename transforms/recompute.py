@@ -74,6 +74,18 @@ def overwritten(function: Function) -> set[str]:
     return found - {p.name for p in function.params if p.name not in written}
 
 
+def lasting(x: Var, definitions: dict[str, Op], lost: set[str]) -> bool:
+    """Whether an array, and what it is a view of, keeps its memory to the end; `lost` are
+    those that do not."""
+    while x.name not in lost:
+        op = definitions.get(x.name)
+        views = op is not None and (op.name == "index" or RULES[op.name].kind == "view")
+        if op is None or not views or not isinstance(op.args[0], Var):
+            return True
+        x = op.args[0]
+    return False
+
+
 def _passed_on(c: Carried) -> tuple[Operand, ...]:
     return (c.init, c.next, c.phi)
 
@@ -83,13 +95,15 @@ class Recomputer:
     """Rebuilds values from their definitions.
 
     `lookup` gives the operand that stands for a value at the new place, or None; what it
-    does not know is computed from `definitions`, at most `limit` dear.  `safe` allows only
-    operations that cannot fail."""
+    does not know is computed from `definitions`, at most `limit` dear.  `twin` gives an
+    array that has the size of another's axis.  `safe` allows only operations that cannot
+    fail."""
 
     definitions: dict[str, Op]
     names: NameSupply
     lookup: Callable[[Var], Operand | None]
     lasting: Callable[[Var], bool]
+    twin: Callable[[Var, int], tuple[Var, int] | None] = lambda x, axis: None
     limit: float = LIMIT
     safe: bool = False
     block: Block = field(default_factory=list)
@@ -108,15 +122,22 @@ class Recomputer:
         op = self.definitions.get(x.name)
         if op is None or (self.safe and op.name not in _SAFE):
             return None
+        if op.name == "shape" and isinstance(op.args[0], Var):
+            found = self.twin(op.args[0], op.attrs["axis"])
+            if self.lookup(op.args[0]) is None and found is not None:
+                op = Op("shape", (found[0],), {"axis": found[1]})
+                return self._emit(x, op, op.args, target)
         self.spent += cost(op)
         if self.spent > self.limit:
             return None
         args = [self._argument(op, i) for i in range(len(op.args))]
         if None in args:
             return None
+        return self._emit(x, op, tuple(a for a in args if a is not None), target)
+
+    def _emit(self, x: Var, op: Op, args: tuple[Operand, ...], target: Var | None) -> Var:
         new = target or replace(x, name=self.names.fresh(x.name))
-        operands = tuple(a for a in args if a is not None)
-        self.block.append(Assign(new, replace(op, args=operands)))
+        self.block.append(Assign(new, replace(op, args=args)))
         self.done[x.name] = new
         return new
 

@@ -57,7 +57,7 @@ from .ir import (
 )
 from .loops import detach_tests, int_const, trip_count
 from .rules.registry import RULES
-from .scopes import Scope, Scopes, names_of
+from .scopes import Scope, Scopes, dims_of, names_of
 
 
 def reverse(
@@ -202,14 +202,18 @@ class _Reverser:
             span = stmt.origin and stmt.origin.span
             raise UnsupportedError(f"the derivative of {op.name} is not known", span=span)
         b, mark = self.b, len(self.b.block)
-        b.hint = f"{out.user or out.name}_bar"
+        b.hint = out.user or out.name
         args = tuple(b.sym(self.need(a)) for a in op.args)
         parts = pullback(b, b.sym(g), b.sym(self.need(out)), args, op.attrs, wanted)
+        shares: dict[Var, list[Any]] = {}
         for i in wanted:
             x = op.args[i]
             if parts.get(i) is not None:
                 assert isinstance(x, Var)
-                self.adjoints.add(bars, x, parts[i], mark)
+                shares.setdefault(x, []).append(parts[i])
+        for x, share in shares.items():
+            for part in self.adjoints.joined(x, share):
+                self.adjoints.add(bars, x, part, mark)
 
     def save(self, stmt: Save, bars: Bars) -> None:
         if stmt.slot.name in self.active.slots:
@@ -341,7 +345,7 @@ class _Reverser:
         """A phi or result for the adjoint of a carried value, whose shape may change."""
         bar = self.adjoints.bar_var(v, bar_type(c.phi.type))
         if isinstance(bar.type, Array):
-            shapes = {x.type.shape for x in (c.phi, c.init, c.next, c.result)}
+            shapes = {dims_of(x) for x in (c.phi, c.init, c.next, c.result)}
             if len(shapes) > 1:
                 own = tuple(Dim.of(f"{bar.name}.{i}") for i in range(bar.type.ndim))
                 bar = replace(bar, type=replace(bar.type, shape=own))

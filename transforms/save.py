@@ -45,9 +45,9 @@ from .ir import (
     walk,
 )
 from .loops import int_const, trip_count
-from .recompute import Recomputer, overwritten
-from .rules.registry import RULES
-from .scopes import Scope, Scopes, names_of
+from .recompute import Recomputer, lasting, overwritten
+from .respell import respell
+from .scopes import Scope, Scopes, dims_of, names_of
 from .simplify.dead import drop_dead
 
 
@@ -147,7 +147,7 @@ class _Saver:
             effects=[(p, self.read(v)) for p, v in f.effects],
             notes={**f.notes, "slots": {k: p.substitute(self.read) for k, p in self.plans.items()}},
         )
-        return drop_dead(done)
+        return respell(drop_dead(done))
 
     def rebuild(self, block: Block) -> Block:
         out: Block = []
@@ -208,7 +208,10 @@ class _Saver:
                 return indices[x.name]
             return self.restored(x, pair)
 
-        maker = Recomputer(self.definitions, self.names, lookup, self.lasting)
+        def twin(x: Var, axis: int) -> tuple[Var, int] | None:
+            return self.twin(dims_of(x)[axis], x.user, pair.restore)
+
+        maker = Recomputer(self.definitions, self.names, lookup, self.lasting, twin)
         target = pair.restore.target
         if pair.value.name in indices:
             self.renamed[target.name] = indices[pair.value.name]
@@ -232,14 +235,7 @@ class _Saver:
         return None
 
     def lasting(self, x: Var) -> bool:
-        """Whether an array, and what it is a view of, keeps its memory to the end."""
-        while x.name not in self.overwritten:
-            op = self.definitions.get(x.name)
-            views = op is not None and (op.name == "index" or RULES[op.name].kind == "view")
-            if op is None or not views or not isinstance(op.args[0], Var):
-                return True
-            x = op.args[0]
-        return False
+        return lasting(x, self.definitions, self.overwritten)
 
     # ---- scope
 
@@ -341,10 +337,9 @@ class _Saver:
             if isinstance(v.type, Scalar) and v.type.value is not None:
                 if self.facts.canonical(v.type.value) == dim and self.precedes(v.name, first):
                     return v
-        for v in self.scopes.var.values():
-            for axis, d in enumerate(v.type.shape if isinstance(v.type, Array) else ()):
-                if self.facts.canonical(d) == dim and self.precedes(v.name, first):
-                    return b.emit("shape", v, axis=axis).operand
+        twin = self.twin(dim, "", first)
+        if twin is not None:
+            return b.emit("shape", twin[0], axis=twin[1]).operand
         if dim == Dim.of(next(iter(dim.terms))[0][0]):
             return None
         total = b.sym(int_const(dim.const)) if dim.const else None
@@ -357,6 +352,19 @@ class _Saver:
                 term = b.sym(part) if term is None else term * part
             total = term if total is None or term is None else total + term
         return None if total is None else total.operand
+
+    def twin(self, dim: Dim, user: str, at: Stmt) -> tuple[Var, int] | None:
+        """An array in scope at a statement and its axis of size `dim`: the one that is never
+        overwritten, the one the user calls `user`, the latest, rather than others."""
+        dim = self.facts.canonical(dim)
+        found: list[tuple[bool, bool, bool, int, Var, int]] = []
+        if all(self.precedes(s.split(".")[0], at) for s in symbols(dim)):
+            for k, v in enumerate(self.scopes.var.values()):
+                for axis, d in enumerate(dims_of(v)):
+                    if self.facts.canonical(d) == dim and self.precedes(v.name, at):
+                        lost = v.name in self.overwritten
+                        found.append((lost, v.user != user, not v.user, -k, v, axis))
+        return min(found, key=lambda f: f[:4])[4:] if found else None
 
     def precedes(self, name: str, stmt: Stmt) -> bool:
         """Whether a value is in scope at a statement."""

@@ -16,6 +16,8 @@ from .ir import (
     For,
     Function,
     If,
+    ListOf,
+    Operand,
     Save,
     Stmt,
     Var,
@@ -104,6 +106,11 @@ class Scopes:
                 self._visit(stmt.body, inner)
 
 
+def dims_of(x: Operand) -> tuple[Dim, ...]:
+    """The shape of an array; of a scalar or list ()."""
+    return () if isinstance(x.type, ListOf) else x.type.shape
+
+
 class Twins:
     """Finds values at the function's own level that have the shape of a value elsewhere: for
     its shape alone a value need not be saved.  `bound` are the names to choose from."""
@@ -118,8 +125,8 @@ class Twins:
         if not all(self._lasting(d) for d in v.type.shape):
             return None
         for other in self._arrays():
-            if other.type.dtype == v.type.dtype and other.type.ndim == len(dims):
-                if [self.facts.canonical(d) for d in other.type.shape] == dims:
+            if other.type.dtype == v.type.dtype and len(dims_of(other)) == len(dims):
+                if [self.facts.canonical(d) for d in dims_of(other)] == dims:
                     return other
         return None
 
@@ -127,7 +134,7 @@ class Twins:
         """An array, and its axis of size `dim`."""
         if self._lasting(dim):
             for other in self._arrays():
-                for axis, d in enumerate(other.type.shape):
+                for axis, d in enumerate(dims_of(other)):
                     if self.facts.known_equal(d, dim):
                         return other, axis
         return None

@@ -8,7 +8,7 @@ mapped to variables (`coalesce`); finally phis and carried values become assignm
 In memory form an operand keeps its value's type, `Var.name` is a Python identifier, and
 `Var.user` is the user's name where the variable, at this point of the program, is what
 that name stands for.  `notes["buffers"]` maps each array variable to a number; variables
-with different numbers never share memory.
+with different numbers never share memory; `notes["kept"]` names what was kept for later.
 """
 
 from __future__ import annotations
@@ -101,18 +101,16 @@ def _protect_until(block: Block, names: NameSupply) -> None:
 
 
 def _accumulate(block: Block) -> None:
-    """`h_bar_1 = h_bar + g` of arrays of one shape may become `h_bar += g`."""
+    """`h_bar_1 = h_bar + g` in a sweep, of arrays of one shape, may become `h_bar += g`."""
     for stmt in walk(block):
         if not isinstance(stmt, Assign) or stmt.op.name != "add":
             continue
         target, args = stmt.target, stmt.op.args
-        if not isinstance(target.type, Array) or target.user:
-            continue
-        if not stem(target.name).endswith("_bar"):
+        if not isinstance(target.type, Array) or (stmt.origin and not stmt.origin.sweep):
             continue
         for base, value in (args, args[::-1]):
             if isinstance(base, Var) and base.type == target.type:
-                if stem(base.name) == stem(target.name):
+                if stem(base.name) == stem(target.name) and base.user == target.user:
                     stmt.op = Op("update_add", (base, value), {"path": (), "optional": True})
                     break
 
@@ -215,10 +213,11 @@ def _keep_version(
 ) -> None:
     block = _home(function, v)
     at = next((i for i, s in enumerate(block) if any(_binds(s, w) for w in later)), None)
-    if at is None:
+    if at is None or v in list(targets_of(block[at])):
         return
     gone = _Gone(block[at:], live, later)
     kept = Var(names.fresh(saved_name(v, getattr(stmt, "origin", None))), v.type)
+    function.notes["kept"] = (*function.notes.get("kept", ()), kept.name)
 
     def swap(operand: Operand, point: int) -> Operand:
         return kept if operand == v and gone(point) else operand
@@ -290,6 +289,7 @@ class _Emitter:
         outputs = [*function.results, *(v for _, v in function.effects)]
         self.used |= {o.name for o in outputs if isinstance(o, Var)}
         self.current: dict[str, str] = {}  # the user's name -> the value it stands for
+        self.counters: set[str] = set()
 
     def run(self) -> Function:
         f = self.function
@@ -299,10 +299,12 @@ class _Emitter:
         body = self.block(f.body)
         numbers: dict[str, int] = {}
         slots = f.notes.get("slot_variables", ())
+        kept = {*slots, *f.notes.get("kept", ()), *self.counters}
         notes = {
             **f.notes,
             "buffers": self.buffers(buffers, numbers),
             "slot_variables": frozenset(self.variables[name] for name in slots),
+            "kept": tuple(self.variables[v.name] for v, _ in bindings(f) if v.name in kept),
         }
         return replace(
             f,
@@ -431,6 +433,7 @@ class _Emitter:
         counter = None
         if stmt.trips is not None and stmt.trips.name in self.used:
             counter = self.target(stmt.trips)
+            self.counters.add(stmt.trips.name)
             out.append(Assign(counter, Op("alias", (const(0),)), None))
         bounds: dict[str, Any] = {}
         if isinstance(stmt, For):

@@ -98,11 +98,25 @@ def describe(value: Any, static: bool = False) -> Spec:
         return ScalarSpec("float64", True)
     if isinstance(value, complex) or (isinstance(value, np.generic) and value.dtype.kind == "c"):
         raise TypeError("complex numbers are not supported; pass real and imaginary parts")
+    refuse_foreign(value)
     children = _children(value)
     if children is None:
         return Fixed(value)
     kind, keys, values = children
     return TreeSpec(kind, type(value), keys, tuple(describe(v) for v in values))
+
+
+def refuse_foreign(value: Any) -> None:
+    """Containers of Numba's own, recognised without importing Numba."""
+    cls = value if isinstance(value, type) else type(value)
+    module = cls.__module__ or ""
+    if module.startswith("numba.typed"):
+        plain = "list" if cls.__name__ == "List" else "dict"
+        raise TypeError(f"numba.typed.{cls.__name__} is not supported; use a {plain} or a dataclass")
+    if module.startswith("numba.experimental.jitclass") or hasattr(cls, "_numba_type_class_") or (
+        type(cls).__name__ == "JitClassType" or "jitclass" in type(value).__module__
+    ):
+        raise TypeError(f"{cls.__name__} is a jitclass, which is not supported; use a dataclass")
 
 
 def _describe_array(value: np.ndarray[Any, Any]) -> Spec:

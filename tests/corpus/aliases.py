@@ -1,5 +1,7 @@
 """Views and aliases: a write through one name is seen through the other."""
 
+# ruff: noqa: B007
+
 import numpy as np
 
 from . import N, arr, case, made, num

@@ -1,5 +1,7 @@
 """Arrays written in place: elements, slices, overwrites after use, buffers, changing sizes."""
 
+# ruff: noqa: B007
+
 import numpy as np
 
 from . import N, arr, case, num, value

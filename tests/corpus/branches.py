@@ -1,5 +1,7 @@
 """Branches on active values, on integers, on arrays; maybe-defined variables."""
 
+# ruff: noqa: B007
+
 import numpy as np
 
 from . import N, arr, bools, case, ints, num, value

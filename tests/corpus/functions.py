@@ -1,5 +1,7 @@
 """Helpers, lambdas, closures, functions as arguments, defaults, recursion; errors and prints."""
 
+# ruff: noqa: B007
+
 import functools
 import math
 

@@ -85,7 +85,7 @@ def comprehension_over_array(x):
 
 @case(arr(N), tags="lists comprehension")
 def comprehension_over_range(x):
-    return np.sum(np.array([x[i] * (i + 1.0) for i in range(len(x))])) + 0.5
+    return float(np.sum(np.array([x[i] * (i + 1.0) for i in range(len(x))]))) + 0.5
 
 
 @case(arr(N), tags="lists comprehension")

@@ -1,5 +1,7 @@
 """For loops: ranges of every kind, rows, enumerate, zip, reversed; break, continue, else."""
 
+# ruff: noqa: B007
+
 import numba
 import numpy as np
 

@@ -20,7 +20,8 @@ def sum_keepdims(a):
 
 @case(arr(2, 3, 4), tags="reductions tuple jax")
 def tuple_axes(a):
-    return (np.sum(np.sum(a, axis=(0, 2)) ** 2) + np.sum(np.mean(a, axis=(1, 2), keepdims=True) ** 2)
+    return (np.sum(np.sum(a, axis=(0, 2)) ** 2)
+            + np.sum(np.mean(a, axis=(1, 2), keepdims=True) ** 2)
             + np.sum(a.max(axis=(0, 1))) + np.sum(np.sum(a, axis=(-1, 0)) * 2.0))
 
 
@@ -46,7 +47,8 @@ def product_with_two_zeros(x):
 
 @case(arr(3, 4), tags="reductions kinks jax")
 def maxima_and_minima(a):
-    return (np.max(a) * 2.0 + np.min(a) + np.sum(np.max(a, axis=0) ** 2) + np.sum(a.min(axis=1) ** 3)
+    return (np.max(a) * 2.0 + np.min(a) + np.sum(np.max(a, axis=0) ** 2)
+            + np.sum(a.min(axis=1) ** 3)
             + np.sum(np.amax(a, axis=1, keepdims=True) * a))
 
 

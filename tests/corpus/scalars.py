@@ -198,7 +198,7 @@ def floor_and_friends(x):
 
 @case(num(), tags="scalars unary")
 def unary_operators(x):
-    return -x * +x - (-(-x)) + abs(-x) + (not x > 5.0) * x
+    return -x * +x - -(x * -1.0) + abs(-x) + (not x > 5.0) * x
 
 
 @case(num(0.1, 0.9), value(3), tags="scalars integers")

@@ -1,5 +1,7 @@
 """Arguments that are tuples, lists, dicts, namedtuples and dataclasses; structured arrays."""
 
+# ruff: noqa: B007
+
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -82,7 +82,8 @@ class Context:
         if key not in self.names:
             used = any(name == var.name for name, _ in self.names)
             clash = used or var.name in _AWKWARD
-            self.names[key] = self.em.fresh(var.name) if clash else var.name
+            name = var.name.replace(".", "_")
+            self.names[key] = self.em.fresh(name) if clash or name != var.name else name
         return self.names[key]
 
     def where(self) -> str:
@@ -311,7 +312,7 @@ def _signature(type_: ir.Type) -> object:
     if isinstance(type_, ir.Array):
         return (type_.dtype, type_.ndim)
     if isinstance(type_, ir.ListOf):
-        return ("list", _signature(type_.elem))
+        return "list"
     return "record"
 
 

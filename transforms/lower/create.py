@@ -12,6 +12,7 @@ from ..dims import Dim
 from . import loop_ir as L
 from .context import Context, handles
 from .elementwise import cast, kind
+from .stacks import start
 from .values import Emitter, Value, put, scalar_value
 
 
@@ -76,9 +77,7 @@ def undef(cx: Context, stmt: ir.Assign) -> Value:
     if isinstance(type_, ir.Scalar):
         return scalar_value(L.Lit(0, type_.dtype))
     if isinstance(type_, ir.ListOf):
-        from .lists import new_list
-
-        return new_list(cx, stmt)
+        return start(cx, stmt)
     return cx.dest(stmt.target, frozenset({stmt.target.name}), (L.ZERO,) * type_.ndim)
 
 

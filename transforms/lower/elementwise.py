@@ -29,8 +29,8 @@ _COMPARE = {
 _NUMPY = {
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan",
     "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh",
-    "arctanh", "hypot", "logaddexp", "logaddexp2", "copysign", "fmod", "remainder",
-    "floor_divide", "isnan", "isinf", "isfinite", "signbit", "floor", "ceil", "trunc", "rint",
+    "arctanh", "hypot", "logaddexp", "logaddexp2", "copysign",
+    "isnan", "isinf", "isfinite", "signbit", "floor", "ceil", "trunc", "rint",
     "nextafter", "deg2rad", "rad2deg", "degrees", "radians", "ldexp", "sign",
     "gcd", "lcm", "spacing", "reciprocal", "fabs",
 }  # fmt: skip
@@ -38,7 +38,7 @@ _ROUNDING = {"floor", "ceil", "trunc", "rint"}
 # Operations that give an element as it is, in the result's dtype.
 CONVERSIONS = {"cast", "copy", "literal", "conjugate", "real"}
 # Scalar functions of the runtime, computed in the compute dtype.
-_RUNTIME = {"cbrt", "erf", "erfc", "gamma", "lgamma", "sinc", "heaviside", "float_power"}
+_RUNTIME = {"floor_divide", "remainder", "fmod", "cbrt", "erf", "erfc", "gamma", "lgamma", "sinc", "heaviside", "float_power"}
 
 # Work per element, roughly in additions; what is absent costs 8.
 _COSTS = {

@@ -49,9 +49,8 @@ def parts_of(cx: Context, operand: ir.Operand) -> Parts:
     return Parts(data, count, L.Name(used), begins, sizes, operand.type.elem)
 
 
-@handles("list_new")
-def new_list(cx: Context, stmt: ir.Assign) -> Value:
-    p = parts_of(cx, stmt.target)
+def new_list(cx: Context, target: ir.Var) -> None:
+    p = parts_of(cx, target)
     em = cx.em
     em.alloc(p.data, p.elem.dtype, (L.ZERO,))
     em.add(L.Let(p.count.name, L.ZERO))
@@ -59,21 +58,18 @@ def new_list(cx: Context, stmt: ir.Assign) -> Value:
         em.add(L.Let(p.used.name, L.ZERO))
         em.alloc(p.begins, "int64", (L.ZERO,))
         em.alloc(p.sizes, "int64", (L.ZERO,))
-    return DONE
 
 
-def push(cx: Context, stmt: ir.Push) -> None:
+def push(cx: Context, stack: ir.Var, v: Value) -> None:
     """Appends a value."""
     em = cx.em
-    p = parts_of(cx, stmt.stack)
-    v = cx.ready(stmt.value)
+    p = parts_of(cx, stack)
     if p.rank is None:
         _reserve(em, p.data, p.count, L.ONE)
         em.add(L.Put(p.data, (p.count,), cast(v.at(em, ()), p.elem.dtype)))
     else:
-        if stmt.stack.name in v.reads and v.cost:
-            v = cx.copied(v)
-        _add_array(cx, p, v)
+        _reserve(em, p.data, p.used, em.let(L.product(v.sizes), "n"))
+        _put_array(cx, p, p.used, v)
         first = em.let(L.mul(p.count, L.lit(v.ndim)))
         for name, used, more in ((p.begins, p.count, 1), (p.sizes, first, v.ndim)):
             _reserve(em, name, used, L.lit(more))
@@ -82,13 +78,6 @@ def push(cx: Context, stmt: ir.Push) -> None:
             em.add(L.Put(p.sizes, (L.add(first, L.lit(k)),), n))
         em.add(L.Let(p.used.name, L.add(p.used, em.let(L.product(v.sizes)))))
     em.add(L.Let(p.count.name, L.add(p.count, L.ONE)))
-
-
-def _add_array(cx: Context, p: Parts, v: Value) -> None:
-    """Writes an array behind all others."""
-    em = cx.em
-    _reserve(em, p.data, p.used, em.let(L.product(v.sizes), "n"))
-    _put_array(cx, p, p.used, v)
 
 
 def _put_array(cx: Context, p: Parts, begin: L.Expr, v: Value) -> None:
@@ -128,10 +117,9 @@ def _element(cx: Context, operand: ir.Operand, p: Parts, i: L.Expr) -> Value:
     return Value(p.elem.dtype, sizes, p.elem.shape, at, reads)
 
 
-@handles("pop")
-def pop(cx: Context, stmt: ir.Assign) -> Value:
+def pop(cx: Context, stack: ir.Operand) -> Value:
+    """Takes the last element off; an array is read where it lies."""
     em = cx.em
-    stack = stmt.op.args[0]
     p = parts_of(cx, stack)
     em.check(L.compare("==", p.count, L.ZERO), "IndexError", "pop from empty list" + cx.where())
     em.add(L.Let(p.count.name, L.sub(p.count, L.ONE)))

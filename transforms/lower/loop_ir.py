@@ -14,7 +14,7 @@
              | Fail(exception, message, site, values)
              | Do(function, args)                   a runtime routine, for its effect
              | BindCall(names, function, args)      a runtime routine that returns buffers
-             | Show(parts, sep, end)                print
+             | Show(template, values)               print, with a template as of str.format
              | Remark(text)                         a comment
              | Return(results)
     Expr     = Lit(value, dtype)
@@ -208,11 +208,8 @@ class BindCall:
 
 @dataclass
 class Show:
-    """Texts, expressions, and buffers to print."""
-
-    parts: tuple[Any, ...]
-    sep: str = " "
-    end: str = "\n"
+    template: str
+    values: tuple[Expr | Whole, ...]
 
 
 @dataclass
@@ -306,7 +303,7 @@ def exprs_of(stmt: Stmt) -> tuple[Any, ...]:
     if isinstance(stmt, (Do, BindCall)):
         return stmt.args
     if isinstance(stmt, Show):
-        return tuple(p for p in stmt.parts if not isinstance(p, str))
+        return stmt.values
     if isinstance(stmt, Return):
         return stmt.results
     return ()

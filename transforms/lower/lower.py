@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
 from .. import ir
 from ..dims import Dim, Facts
 from ..rules.registry import RULES
-from . import contract, create, index, lists, records, reduce, views  # noqa: F401  (handlers)
+from . import contract, create, index, lists, records, reduce, stacks, views  # noqa: F401  (handlers)
 from . import loop_ir as L
 from .context import HANDLERS, Context, Failures
 from .elementwise import cast
-from .lists import DONE, bind_list, push, set_item, stacked
+from .lists import DONE, bind_list, set_item, stacked
+from .stacks import push_statement
 from .maps import elementwise
 from .store import store
 from .values import buffer_value
@@ -144,7 +143,7 @@ def _stmt(cx: Context, block: ir.Block, position: int, stmt: ir.Stmt) -> None:
         else:
             store(cx, stmt)
     elif isinstance(stmt, ir.Push):
-        push(cx, stmt)
+        push_statement(cx, stmt)
     elif isinstance(stmt, ir.If):
         _if(cx, stmt)
     elif isinstance(stmt, ir.For):
@@ -291,26 +290,45 @@ def _while(cx: Context, stmt: ir.While) -> None:
 
 def _raise(cx: Context, stmt: ir.Raise) -> None:
     if all(isinstance(p, str) for p in stmt.message):
-        cx.em.add(L.Fail(stmt.exception, "".join(stmt.message)))  # type: ignore[arg-type]
+        cx.em.add(L.Fail(stmt.exception, "".join(stmt.message)))
         return
-    parts = tuple(p if isinstance(p, str) else None for p in stmt.message)
-    told = [p for p in stmt.message if not isinstance(p, str)]
-    if any(p.type.ndim for p in told):
-        raise cx.refuse("an array in an error message", "put a number there, as x.max()")
-    values = tuple(cx.em.let(cx.scalar(p)) for p in told)
-    site = cx.failures.site(stmt.exception, parts)
-    cx.em.add(L.Fail(stmt.exception, "", site, values))
+    parts, values = [], []
+    for p in stmt.message:
+        p, spec = p if isinstance(p, tuple) else (p, None)
+        if isinstance(p, str):
+            parts.append(p)
+            continue
+        if p.type.ndim:
+            raise cx.refuse("an array in an error message", "put a number there, as x.max()")
+        parts.append(None if spec is None else (spec,))
+        values.append(cx.em.let(cx.scalar(p)))
+    site = cx.failures.site(stmt.exception, tuple(parts))
+    cx.em.add(L.Fail(stmt.exception, "", site, tuple(values)))
 
 
 def _print(cx: Context, stmt: ir.Print) -> None:
-    parts: list[Any] = []
+    """One call with a template, as of str.format, and the values that go in."""
+    texts: list[str] = []
+    values: list[L.Expr | L.Whole] = []
     for part in stmt.parts:
+        text = ""
         for p in part if isinstance(part, tuple) else (part,):
+            p, spec = p if isinstance(p, tuple) else (p, "")
             if not isinstance(p, (ir.Var, ir.Const)):
-                if p != "" or not isinstance(part, tuple):
-                    parts.append(str(p))
-            elif p.type.ndim == 0 and not isinstance(p.type, ir.ListOf):
-                parts.append(cx.em.let(cx.scalar(p)))
-            else:
-                parts.append(cx.materialise(cx.value(p)).whole())
-    cx.em.add(L.Show(tuple(parts), stmt.sep, stmt.end))
+                text += str(p).replace("{", "{{").replace("}", "}}")
+                continue
+            text += f"{{:{spec}}}" if spec else "{}"
+            values.append(_printed(cx, p))
+        texts.append(text)
+    sep, end = (s.replace("{", "{{").replace("}", "}}") for s in (stmt.sep, stmt.end))
+    cx.em.add(L.Show(sep.join(texts) + end, tuple(values)))
+
+
+def _printed(cx: Context, operand: ir.Operand) -> L.Expr | L.Whole:
+    if isinstance(operand.type, ir.ListOf):
+        assert isinstance(operand, ir.Var)
+        dims = (cx.fresh_dim(), *operand.type.elem.shape)
+        return cx.copied(stacked(cx, operand, dims)).whole()
+    if operand.type.ndim:
+        return cx.materialise(cx.value(operand)).whole()
+    return cx.em.let(cx.scalar(operand))

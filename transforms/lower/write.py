@@ -80,9 +80,9 @@ def _stmt(s: L.Stmt, pad: str, depth: int, lines: list[str]) -> None:
     elif isinstance(s, L.BindCall):
         lines.append(f"{pad}{', '.join(s.names)} = {s.function}({_args(s.args)})")
     elif isinstance(s, L.Show):
-        args = [_string(p) if isinstance(p, str) else _arg(p) for p in s.parts]
-        # Numba's print knows no sep and end: the lowering has folded them in.
-        lines.append(f"{pad}print({', '.join(args)})")
+        codes = " ".join("array" if isinstance(v, L.Whole) else v.dtype for v in s.values)
+        args = [_string(s.template), _string(codes), *(_arg(v) for v in s.values)]
+        lines.append(f"{pad}rt.show({', '.join(args)})")
     elif isinstance(s, L.Remark):
         if s.text:
             lines.append(f"{pad}# {s.text}")

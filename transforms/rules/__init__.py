@@ -4,6 +4,7 @@ A rule is found by its NumPy path; importing the package fills the two tables.""
 
 from . import (  # noqa: F401
     broadcast,
+    composed,
     create,
     einsum,
     elementwise,

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, Sym
-from ..errors import UnsupportedError
 from ..ir import FLOATS, Array, Scalar, Type, is_float
 from ..precedence import ADD, ATOM, MUL, TERNARY, Text, wrap
 from . import text
@@ -22,7 +21,7 @@ from .declare import (
     static_number,
     strong_product,
 )
-from .registry import Rule, register, surface
+from .registry import SURFACES, Rule, register, surface
 
 # ---------------------------------------------------------------- arithmetic
 
@@ -312,12 +311,11 @@ register(
 
 
 @surface("numpy.where")
-def build_where(b: Builder, condition: Any, *choices: Any) -> Sym:
+def build_where(b: Builder, condition: Any, *choices: Any) -> Any:
+    if not choices:
+        return SURFACES["numpy.nonzero"](b, condition)
     if len(choices) != 2:
-        raise UnsupportedError(
-            "numpy.where with a condition alone has a result whose size is known only at run time",
-            advice="use numpy.where(condition, x, y)",
-        )
+        raise ValueError("either both or neither of x and y should be given")
     x, y = (as_operand(b, v) for v in choices)
     c = as_operand(b, condition)
     return numpy_number(b.emit("where", c if c.dtype == "bool" else c != 0, x, y))

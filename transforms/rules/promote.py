@@ -106,7 +106,11 @@ def _key(type_: Type) -> Any:
 @cache
 def _resolve(op: str, keys: tuple[Any, ...]) -> tuple[str, str]:
     ufunc = getattr(np, _LIKE.get(op, op))
-    dtypes = ufunc.resolve_dtypes((*keys, None))
+    try:
+        dtypes = ufunc.resolve_dtypes((*keys, None))
+    except TypeError as error:
+        # NumPy's own subclasses cannot be raised again with a place added.
+        raise TypeError(str(error)) from None
     return dtypes[0].name, dtypes[-1].name
 
 

@@ -228,6 +228,8 @@ for _name in ("any", "all", "argmax", "argmin", "count_nonzero"):
 def _reduce(b: Builder, name: str, a: Any, axis: Any, keepdims: Any, **attrs: Any) -> Sym:
     x = as_operand(b, a)
     keepdims = bool(static(keepdims, "keepdims"))
+    if x.ndim == 0 and name not in ("mean", "var", "std") and static(axis, "axis") in (0, -1):
+        axis = None  # NumPy lets a scalar pass for an array of one element here
     axis = None if axis is None else tuple(sorted(axes_of(b, axis, x.ndim)))
     if isinstance(x.type, Scalar):
         return _of_scalar(b, name, x)
@@ -303,7 +305,7 @@ def _positions(name: str, *paths: str) -> None:
     def build(b: Builder, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Sym:
         refuse_keywords(paths[0], {"out": out})
         x = as_operand(b, a)
-        axis = None if axis is None else axis_of(b, axis, x.ndim)
+        axis = None if axis is None else axis_of(b, axis, max(x.ndim, 1))
         return _reduce(b, name, x, axis, keepdims)
 
 

@@ -19,10 +19,11 @@ from ..ir import Type
 class Rule:
     """One operation.
 
-    infer(b, types, attrs) -> Type     the result's type; `b` is the Builder (dims, checks)
+    infer(b, types, attrs, operands) -> Type   the result's type; `b` is the Builder (dims,
+                                       checks)
     evaluate(*values, **attrs)         the meaning, in NumPy; a test and folding oracle
-    text(args, attrs) -> (str, int)    readable Python for the operands' texts, and its
-                                       precedence (see `transforms.write`)
+    text(args, attrs, types) -> (str, int)   readable Python for the operands' texts (pairs
+                                       too) and types, and its precedence (`precedence.py`)
     partials(*xs, out) -> partial(s)   elementwise rules only: ordinary NumPy code
     pullback(b, g, out, args, attrs, wanted) -> {position: contribution}
     pushforward(b, dots, out, args, attrs) -> tangent   (`dots[i]` is None if inactive)

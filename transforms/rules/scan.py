@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, Sym
-from ..errors import UnsupportedError
 from ..ir import Array, Type, is_float
 from .declare import as_operand, refuse_keywords
 from .dtypes import as_dtype
@@ -61,6 +60,10 @@ register(
 )
 
 
+def _single(b: Builder, x: Sym) -> Sym:
+    return b.emit("pack", x, shape=(1,), dtype=x.dtype)
+
+
 @surface("numpy.cumsum", "numpy.ndarray.cumsum")
 def build_cumsum(b: Builder, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Sym:
     refuse_keywords("numpy.cumsum", {"out": out})
@@ -68,7 +71,7 @@ def build_cumsum(b: Builder, a: Any, axis: Any = None, dtype: Any = None, out: A
     if dtype is not None:
         x = x.astype(as_dtype(dtype))
     if x.ndim == 0:
-        raise UnsupportedError("numpy.cumsum of a scalar", advice="give an array")
+        x = b.emit("reshape", x, 1) if isinstance(x.type, Array) else _single(b, x)
     if axis is None:
         axis, x = 0, x if x.ndim == 1 else b.emit("reshape", x, product(x.shape))
     return b.emit("cumsum", x, axis=axis_of(b, axis, x.ndim))

@@ -23,6 +23,7 @@ from ..ir import (
     Op,
     Operand,
     Phi,
+    Scalar,
     Stmt,
     Var,
     While,
@@ -30,13 +31,12 @@ from ..ir import (
 )
 from ..loops import int_const
 from ..rules.registry import RULES
-from ..scopes import Scopes
 from .algebra import Context, simpler
 from .dead import drop_dead, is_users
 from .shapes import ShapeTwins
 
 # Operations that are never shared: each zero array is the start of its own accumulation,
-# and a restore belongs to its place.
+# and a restore belongs to its place.  Sizes and elements read better where they are used.
 _UNSHARED = ("create", "update", "list")
 _ROUNDS = 20
 
@@ -63,7 +63,7 @@ class _Rewriter:
         self.names: dict[str, Operand] = {}
         self.shared: list[dict[Any, Var]] = []
         self.bound = {p.name for p in function.params}
-        self.twins = ShapeTwins(Scopes(function), facts, self.bound)
+        self.twins = ShapeTwins(function, facts, self.bound)
 
     def run(self) -> Function:
         f = self.function
@@ -121,6 +121,8 @@ class _Rewriter:
     def known(self, op: Op, target: Var) -> Operand | None:
         """The value of the same operation, computed before in adjoint code."""
         if op.name in ("restore", "undef", "copy") or RULES[op.name].kind in _UNSHARED:
+            return None
+        if op.name == "shape" or (op.name == "index" and isinstance(target.type, Scalar)):
             return None
         args = tuple(a.name if isinstance(a, Var) else (repr(a.value), a.type) for a in op.args)
         key = (op.name, args, _frozen(op.attrs), getattr(target.type, "weak", None))

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..dims import Facts
-from ..ir import Const, ListOf, Op, Operand, Scalar, Type, Var
+from ..ir import Array, Const, Op, Operand, Scalar, Type, Var, is_float
 from ..rules.registry import RULES
+from ..scopes import dims_of
 
 Law = Callable[["Context", Op, Type], "Operand | Op | None"]
 
@@ -33,12 +34,13 @@ class Context:
     def fits(self, x: Operand, t: Type) -> bool:
         """Whether `x` may stand for a value of type `t`."""
         s = x.type
-        if type(s) is not type(t) or s.dtype != t.dtype or s.ndim != t.ndim:
+        if not isinstance(s, Array) or not isinstance(t, Array):
+            return s == t  # weak and strong scalars are two
+        return s.dtype == t.dtype and self.same_shape(s, t)
+
+    def same_shape(self, s: Type, t: Type) -> bool:
+        if not isinstance(s, Array) or not isinstance(t, Array) or s.ndim != t.ndim:
             return False
-        if isinstance(s, Scalar) and isinstance(t, Scalar):
-            return s.weak == t.weak
-        if isinstance(s, ListOf):
-            return True
         return all(map(self.facts.known_equal, s.shape, t.shape))
 
     def retyped(self, x: Operand, t: Type) -> Operand | None:
@@ -54,7 +56,8 @@ class Context:
 
 def simpler(context: Context, op: Op, t: Type) -> Operand | Op | None:
     """The first law that applies."""
-    for law in (fold, *LAWS.get(op.name, ())):
+    general = (fold, drop_broadcast) if RULES[op.name].kind == "elementwise" else ()
+    for law in (*general, *LAWS.get(op.name, ())):
         found = law(context, op, t)
         if found is not None and not isinstance(found, Op):
             found = context.retyped(found, t)
@@ -69,7 +72,7 @@ def simpler(context: Context, op: Op, t: Type) -> Operand | Op | None:
 def fold(context: Context, op: Op, t: Type) -> Operand | None:
     """Computes an operation on constants."""
     rule = RULES[op.name]
-    if rule.kind != "elementwise" or rule.evaluate is None or not isinstance(t, Scalar):
+    if rule.evaluate is None or not isinstance(t, Scalar):
         return None
     if not op.args or not all(isinstance(a, Const) for a in op.args):
         return None
@@ -102,6 +105,28 @@ def add_zeros(context: Context, op: Op, t: Type) -> Operand | None:
     if context.is_zeros(x):
         return y
     return x if context.is_zeros(y) else None
+
+
+def double(context: Context, op: Op, t: Type) -> Op | None:
+    """x + x is x * 2"""
+    x, y = op.args
+    if x != y or not is_float(t) or not context.fits(x, t):
+        return None
+    return Op("multiply", (x, Const(2.0, Scalar("float64", weak=True))))
+
+
+def drop_broadcast(context: Context, op: Op, t: Type) -> Op | None:
+    """An operand need not be broadcast to a shape that another operand has anyway."""
+    for i, x in enumerate(op.args):
+        definition = context.definition(x)
+        if definition is None or definition.name not in ("broadcast_like", "broadcast_to"):
+            continue
+        source = definition.args[0]
+        others = [a for k, a in enumerate(op.args) if k != i]
+        weak = isinstance(source.type, Scalar) and source.type.weak
+        if not weak and any(context.same_shape(a.type, t) for a in others):
+            return replace(op, args=(*op.args[:i], source, *op.args[i + 1 :]))
+    return None
 
 
 def add_negative(context: Context, op: Op, t: Type) -> Op | None:
@@ -137,7 +162,7 @@ def add_to_zeros(context: Context, op: Op, t: Type) -> Operand | None:
 
 
 def known_size(context: Context, op: Op, t: Type) -> Operand | None:
-    dim = context.facts.canonical(op.args[0].type.shape[op.attrs["axis"]])
+    dim = context.facts.canonical(dims_of(op.args[0])[op.attrs["axis"]])
     return Const(dim.const, Scalar("int64", value=dim)) if dim.is_const else None
 
 
@@ -158,7 +183,7 @@ def _is(x: Operand, value: float) -> bool:
 
 
 LAWS: dict[str, tuple[Law, ...]] = {
-    "add": (neutral(0, 0), add_zeros, add_negative),
+    "add": (neutral(0, 0), add_zeros, double, add_negative),
     "subtract": (neutral(None, 0),),
     "multiply": (neutral(1, 1), times_minus_one),
     "divide": (neutral(None, 1),),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..dims import Facts
-from ..ir import Array, Assign, Op, Operand, Var
-from ..scopes import Scopes, Twins
+from ..ir import Array, Assign, Function, Op, Var
+from ..recompute import overwritten
+from ..scopes import Scopes, Twins, dims_of
+from .dead import is_users
 
 # The operands of which only the shape counts.
 _SHAPE_ONLY = {
@@ -22,24 +24,43 @@ _SHAPE_ONLY = {
 class ShapeTwins:
     """`bound` are the values defined so far, which is where twins are looked for."""
 
-    def __init__(self, scopes: Scopes, facts: Facts, bound: set[str]) -> None:
-        self.scopes = scopes
+    def __init__(self, function: Function, facts: Facts, bound: set[str]) -> None:
+        scopes = Scopes(function)
+        self.scopes, self.facts = scopes, facts
         self.twins = Twins(scopes, facts, bound)
+        self.overwritten = overwritten(function)
 
     def replace(self, op: Op) -> Op:
-        if op.name == "shape" and self.restored(op.args[0]):
-            found = self.twins.axis(op.args[0].type.shape[op.attrs["axis"]])
-            return op if found is None else Op("shape", (found[0],), {"axis": found[1]})
-        at = _SHAPE_ONLY.get(op.name)
-        if at is None or not self.restored(op.args[at]):
+        at = 0 if op.name == "shape" else _SHAPE_ONLY.get(op.name)
+        if at is None:
             return op
         v = op.args[at]
-        assert isinstance(v, Var)
-        twin = self.twins.shape(v)
+        if not isinstance(v, Var) or not isinstance(v.type, Array):
+            return op
+        binder = self.scopes.binder.get(v.name)
+        if not isinstance(binder, Assign):
+            return op
+        twin = None
+        if binder.op.name == "restore":
+            if op.name == "shape":
+                found = self.twins.axis(dims_of(v)[op.attrs["axis"]])
+                return op if found is None else Op("shape", (found[0],), {"axis": found[1]})
+            twin = self.twins.shape(v)
+        elif not v.user and is_users(binder):
+            twin = self.ancestor(v)
         return op if twin is None else replace(op, args=(*op.args[:at], twin, *op.args[at + 1 :]))
 
-    def restored(self, x: Operand) -> bool:
-        if not isinstance(x, Var) or not isinstance(x.type, Array):
-            return False
-        binder = self.scopes.binder.get(x.name)
-        return isinstance(binder, Assign) and binder.op.name == "restore"
+    def ancestor(self, v: Var) -> Var | None:
+        """A named value of the same shape that a temporary is made of: to ask that one leaves
+        the user's statement in one piece."""
+        binder = self.scopes.binder.get(v.name)
+        if not isinstance(binder, Assign):
+            return None
+        for x in binder.op.args:
+            if isinstance(x, Var) and x.type.dtype == v.type.dtype:
+                dims = [self.facts.canonical(d) for d in dims_of(x)]
+                if dims == [self.facts.canonical(d) for d in dims_of(v)]:
+                    found = x if x.user else self.ancestor(x)
+                    if found is not None and found.name not in self.overwritten:
+                        return found
+        return None

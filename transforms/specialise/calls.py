@@ -6,13 +6,14 @@ import ast
 import dataclasses
 import functools
 import inspect
+import sys
 import types
 from typing import Any
 
 import numpy as np
 
 from ..build import Builder, Sym
-from ..errors import S2SError, UnsupportedError
+from ..errors import S2SError, TypeError_, UnsupportedError
 from ..ir import Print
 from ..read import read
 from ..rules import SURFACES
@@ -96,7 +97,7 @@ class Calls(Mixin):
         if isinstance(callee, InstanceVal):
             return self.call_method(callee, "__call__", args, kwargs, node)
         if not isinstance(callee, Obj):
-            return self.refuse(node, f"{self.kind_of(callee)} is not callable")
+            raise self.refusal(node, f"{self.kind_of(callee)} is not callable", "", TypeError_)
         return self.call_object(callee, args, kwargs, node)
 
     def call_object(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
@@ -142,7 +143,8 @@ class Calls(Mixin):
     def _call_python(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         value = callee.value
         module = (value.__module__ or "").split(".")[0]
-        if module in ("numpy", "scipy", "numba", "pandas", "jax", "torch", "tensorflow"):
+        libraries = ("numpy", "scipy", "numba", "pandas", "jax", "torch", "tensorflow")
+        if module in libraries or module in sys.stdlib_module_names:
             return self._no_rule(value, node)
         return self.call_function(callee, args, kwargs, node)
 
@@ -152,8 +154,6 @@ class Calls(Mixin):
         text = f"{module}.{name}" if module and module != "builtins" else name
         if isinstance(value, np.ufunc):
             text = f"numpy.{value.__name__}"
-        if "jitclass" in str(type(value)) or "jitclass" in text:
-            return self.refuse(node, f"{text} is a jitclass, which is not supported", "use a dataclass")
         return self.refuse(
             node, f"{text} has no rule, so it cannot be differentiated or compiled",
             "see docs/writing-a-rule.md",
@@ -821,7 +821,7 @@ class _Guarding:
         if isinstance(error, NeedStatic):
             self.owner.demand_static(Num(error.sym.operand), self.node, error.what)
         if isinstance(error, S2SError):
-            if error.span is None:
+            if error.span is None or not error.source_line:
                 raise self.owner.refusal(self.node, error.message, error.advice, type(error)) from None
             return False
         if isinstance(error, TypeError) and self.path and "argument" in str(error):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, Sym
+from ..errors import ValueError_
 from ..ir import Assign, Block, Const, Scalar
 from ..rules.registry import RULES, SURFACES
 from .values import (
@@ -370,8 +371,8 @@ class Expressions(Mixin):
             type_ = self.ref_type(value)
             if type_.ndim == 0:
                 return self.truth(self.index_value(value, (), node), node)
-            return self.refuse(
-                node, "the truth value of an array is ambiguous", "use .any() or .all()"
+            raise self.refusal(
+                node, "the truth value of an array is ambiguous", "use .any() or .all()", ValueError_
             )
         return self.constant(True)
 

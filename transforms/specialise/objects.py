@@ -32,6 +32,7 @@ from ..structure import (
     leaf_type,
     path_name,
     path_text,
+    refuse_foreign,
 )
 from .values import (
     Cell,
@@ -145,11 +146,12 @@ class Objects(Mixin):
             return Obj(value, path)
         if isinstance(value, (float, np.floating)):
             return Num(const(value), (value,)) if static else self.parameter(describe(value), path, value)
-        if isinstance(value, np.ndarray):
-            try:
+        try:
+            refuse_foreign(value)
+            if isinstance(value, np.ndarray):
                 return self.parameter(describe(value), path, value)
-            except TypeError as error:
-                raise self.refusal(None, f"{path_text(path)}: {error}") from None
+        except TypeError as error:
+            raise self.refusal(None, f"{path_text(path)}: {error}") from None
         if isinstance(value, (tuple, list, dict)) or (
             dataclasses.is_dataclass(value) and not isinstance(value, type)
         ):
@@ -246,7 +248,7 @@ class Objects(Mixin):
         return None
 
     def lift_name(self, value: Any, path: Path) -> Value:
-        if is_constant_module(value) or _is_library(value):
+        if is_constant_module(value) or (_is_library(value) and not _is_jitclass(value)):
             return Obj(value)
         return self.lift(value, path)
 
@@ -294,6 +296,10 @@ def _container(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:
 
 def _unbound(name: str) -> str:
     return f"cannot access local variable '{name}' where it is not associated with a value"
+
+
+def _is_jitclass(value: Any) -> bool:
+    return type(value).__name__ == "JitClassType"
 
 
 def _is_library(value: Any) -> bool:

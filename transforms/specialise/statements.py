@@ -10,6 +10,7 @@ from typing import Any
 
 from ..build import Builder, Sym
 from ..dims import Dim
+from ..errors import TypeError_
 from ..ir import Assign, Block, For, If, Operand, Phi, Raise, Scalar, Var, While
 from .expressions import BINARY, NeedUnroll
 from .values import (
@@ -521,7 +522,9 @@ class Statements(Mixin):
         if items is not None:
             values = tuple(items)
             return Stream(self.constant(len(values)), lambda k: self._pick(values, k, node))
-        return self.refuse(node, f"iterating over {self.kind_of(iterable)} is not supported")
+        raise self.refusal(
+            getattr(node, "iter", node), f"iterating over {self.kind_of(iterable)} is not possible", "", TypeError_
+        )
 
     def _same_size(self, x: Num, y: Num) -> bool:
         p, q = x.operand.type.value, y.operand.type.value

@@ -1,0 +1,76 @@
+"""A second process takes specialisations from disk, and only where they are still right."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numba")
+ROOT = Path(__file__).parents[2]
+
+MODEL = """
+import numpy as np, s2s
+from helper import twist
+POWER = 2
+scale = 3.0
+
+def inner(x, k=1.0):
+    return x ** POWER * k
+
+@s2s.grad
+def loss(x):
+    return twist(inner(x)) * scale
+"""
+HELPER = "def twist(x):\n    return x + x\n"
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import model
+{change}
+print(model.loss(5.0), "s2s.transforms.pipeline" in sys.modules)
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "helper.py").write_text(HELPER)
+
+    def run(change: str = "") -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", PROGRAM.format(change=change), str(tmp_path)],
+            cwd=ROOT,
+            env={**os.environ, "S2S_CACHE_DIR": str(tmp_path / "cache"), "S2S_BACKEND": "numba"},
+            text=True,
+            capture_output=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    run.folder = tmp_path
+    return run
+
+
+def test_the_compiler_is_not_even_imported(run):
+    assert run() == ["60.0", "True"]
+    assert run() == ["60.0", "False"]
+    # a lifted number is read anew, a baked one is guarded
+    assert run("model.scale = 1.0") == ["20.0", "False"]
+    assert run("model.POWER = 3") == ["450.0", "True"]
+    assert run("model.POWER = 3") == ["450.0", "False"]
+    assert run("model.inner.__defaults__ = (2.0,)") == ["120.0", "True"]
+    assert run() == ["60.0", "False"]
+    # another type of the lifted number
+    assert run("model.scale = 2") == ["40.0", "True"]
+    # a helper in another file
+    (run.folder / "helper.py").write_text("def twist(x):\n    return x * 3.0\n")
+    assert run() == ["90.0", "True"]
+    assert run("model.twist = lambda x: x") == ["30.0", "True"]
+    for file in (run.folder / "cache").glob("specialisation_*"):
+        file.write_bytes(file.read_bytes()[:50])
+    assert run() == ["90.0", "True"]
+    assert run() == ["90.0", "False"]

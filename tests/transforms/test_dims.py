@@ -1,0 +1,89 @@
+"""Symbolic sizes: polynomials, atoms, and the relations asked of the arguments at hand."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from s2s.transforms.dims import Dim, Facts, floordiv, max0, remainder
+
+X, Y, K = Dim.of("x.0"), Dim.of("y.0"), Dim.of("i")
+
+
+@pytest.mark.parametrize(
+    ("dim", "text"),
+    [
+        (X * 2 - 1, "2*x.0 - 1"),
+        (floordiv(X * Y * 6, Y * 2), "3*x.0"),
+        (floordiv(X + Y, X + Y), "1"),
+        (floordiv(X * Y + 1, Y), "(x.0*y.0 + 1) // (y.0)"),
+        (floordiv(X * 2 + 1, Dim.of(2)), "(2*x.0 + 1) // (2)"),
+        (max0(X + 1), "x.0 + 1"),
+        (max0(X - 1), "max(x.0 - 1, 0)"),
+        (remainder(K, X), "(i) % (x.0)"),
+    ],
+)
+def test_texts(dim, text):
+    assert str(dim) == text
+
+
+@given(st.integers(-9, 9), st.integers(-9, 9).filter(bool), st.integers(-3, 3))
+def test_atoms_mean_what_python_means(a, b, c):
+    values = {"i": a, "x.0": b}
+    assert floordiv(K * c + 1, X).substitute(values) == Dim.of((a * c + 1) // b)
+    assert floordiv(K * X * c, X).substitute(values) == Dim.of(a * c)
+    assert remainder(K + c, X).substitute(values) == Dim.of((a + c) % b)
+    assert max0(K + c).substitute(values) == Dim.of(max(a + c, 0))
+
+
+def test_an_atom_depends_on_what_is_inside():
+    assert max0(floordiv(K + X, Dim.of(2)) - 1).symbols == {"i", "x.0"}
+
+
+@pytest.mark.parametrize(
+    ("dim", "is_size"),
+    [
+        (X * Y + 2, True),
+        (X - 1, False),
+        (K, False),
+        (max0(K), True),
+        (floordiv(X, Dim.of(2)), True),
+        (floordiv(X - 5, Dim.of(2)), False),
+        (remainder(K, X), True),
+        (remainder(X, K), False),
+    ],
+)
+def test_what_cannot_be_negative(dim, is_size):
+    assert dim.is_size is is_size
+
+
+def test_dims_are_pickled_whole():
+    dim = pickle.loads(pickle.dumps(max0(X - 2) * Y))
+    assert dim == max0(X - 2) * Y
+    assert dim.substitute({"x.0": 5, "y.0": 2}) == Dim.of(6)
+
+
+def test_relations_are_asked_once():
+    facts = Facts({"x.0": 3, "y.0": 3})
+    assert facts.relate(X, Y) == "equal"
+    assert facts.relate(max0(X - 1), max0(Y - 1)) == "equal"
+    assert len(facts.guards) == 1
+    assert facts.guards[0].holds({"x.0": 5, "y.0": 5})
+    assert not facts.guards[0].holds({"x.0": 5, "y.0": 4})
+
+
+def test_an_argument_as_long_as_a_part_of_another():
+    facts = Facts({"x.0": 4, "y.0": 3})
+    assert facts.relate(max0(X - 1), Y) == "equal"
+    assert facts.known_equal(Y, max0(X - 1))
+    assert facts.guards[0].holds({"x.0": 9, "y.0": 8})
+
+
+def test_nothing_is_asked_without_arguments():
+    facts = Facts()
+    assert facts.relate(X, Y) == "unknown"
+    assert facts.relate(max0(X - 1), max0(Y - 1)) == "unknown"
+    assert not facts.guards

@@ -1,0 +1,199 @@
+"""NumPy functions that are a few other operations, and are differentiated as such."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder, Sym
+from .declare import as_operand, refuse_keywords
+from .registry import surface
+from .sizes import axes_of, axis_of, known, product, refuse, size_of, static
+
+# ---------------------------------------------------------------- diagonals and triangles
+
+
+def _counting(b: Builder, n: Any) -> Sym:
+    return b.emit("arange", 0, n, 1, dtype="int64")
+
+
+def _matrix(b: Builder, a: Any, path: str) -> Sym:
+    x = as_operand(b, a)
+    if x.ndim != 2:
+        raise refuse(b, f"{path} of an array with {x.ndim} dimensions", "give it a matrix")
+    return x
+
+
+@surface("numpy.diagonal", "numpy.ndarray.diagonal")
+def build_diagonal(b: Builder, a: Any, offset: Any = 0) -> Sym:
+    x, k = _matrix(b, a, "numpy.diagonal"), static(offset, "offset")
+    rows, columns = (size_of(b, x, i) for i in range(2))
+    if k >= 0:
+        columns = columns - k
+    else:
+        rows = rows + k
+    # A diagonal that lies outside is empty, as a range up to a negative number is.
+    length = rows if rows is columns else b.emit("minimum", rows, columns)
+    at = _counting(b, known(b.sym(length)))
+    places = (at - min(k, 0), at + max(k, 0)) if k else (at, at)
+    return b.emit("index", x, *places, items=(("array", 1), ("array", 2)))
+
+
+@surface("numpy.trace", "numpy.ndarray.trace")
+def build_trace(b: Builder, a: Any, offset: Any = 0) -> Sym:
+    return b.emit("sum", build_diagonal(b, a, offset), axis=None, keepdims=False)
+
+
+@surface("numpy.diag")
+def build_diag(b: Builder, v: Any, k: Any = 0) -> Sym:
+    x, k = as_operand(b, v), static(k, "k")
+    if x.ndim == 2:
+        return build_diagonal(b, x, k)
+    if x.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    n = size_of(b, x, 0)
+    size = n + abs(k)
+    at = _counting(b, n)
+    zeros = b.emit("zeros", size, size, dtype=x.dtype)
+    places = (at - min(k, 0), at + max(k, 0)) if k else (at, at)
+    path = (("index", (("array", 2), ("array", 3))),)
+    return b.emit("update", zeros, x, *places, path=path)
+
+
+def _triangle(b: Builder, m: Any, k: Any, lower: bool) -> Sym:
+    x = as_operand(b, m)
+    if x.ndim < 2:
+        raise refuse(b, "a triangle of what is no matrix", "give it a matrix")
+    rows = b.emit("expand_dims", _counting(b, size_of(b, x, x.ndim - 2)), axes=(1,))
+    columns = _counting(b, size_of(b, x, x.ndim - 1))
+    below = columns <= rows + k if lower else columns >= rows + k
+    return b.emit("where", below, x, np.dtype(x.dtype).type(0))
+
+
+@surface("numpy.tril")
+def build_tril(b: Builder, m: Any, k: Any = 0) -> Sym:
+    return _triangle(b, m, k, lower=True)
+
+
+@surface("numpy.triu")
+def build_triu(b: Builder, m: Any, k: Any = 0) -> Sym:
+    return _triangle(b, m, k, lower=False)
+
+
+# ---------------------------------------------------------------- norms
+
+
+@surface("numpy.linalg.norm")
+def build_norm(b: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Sym:
+    """Of vectors any of the usual ones, of matrices Frobenius'; its derivative at 0 is 0."""
+    x, ord = as_operand(b, x), static(ord, "ord")
+    axes = tuple(range(x.ndim)) if axis is None else tuple(sorted(axes_of(b, axis, x.ndim)))
+    attrs = {
+        "axis": None if len(axes) == x.ndim else axes,
+        "keepdims": bool(static(keepdims, "keepdims")),
+    }
+    if x.ndim == 0:
+        return b.emit("absolute", x)
+    if len(axes) == 1 and ord in (1, np.inf, -np.inf):
+        reduction = {1: "sum", np.inf: "max", -np.inf: "min"}[ord]
+        return b.emit(reduction, b.emit("absolute", x), **attrs)
+    euclidean = ord is None or (ord == 2 and len(axes) == 1) or (ord == "fro" and len(axes) == 2)
+    if not euclidean:
+        raise refuse(b, f"numpy.linalg.norm with ord={ord!r}", "write the norm with sums")
+    total = b.emit("sum", x * x, **attrs)
+    # The root of 1 stands in where the total is 0, so that 0 flows back there.
+    some = total > 0
+    return b.emit("where", some, b.emit("sqrt", b.emit("where", some, total, 1.0)), total)
+
+
+# ---------------------------------------------------------------- repetition
+
+
+@surface("numpy.roll")
+def build_roll(b: Builder, a: Any, shift: Any, axis: Any = None) -> Sym:
+    x = as_operand(b, a)
+    if isinstance(shift, (tuple, list)):
+        axes = axes_of(b, axis, x.ndim)
+        for one, at in zip(shift, axes, strict=True):
+            x = build_roll(b, x, one, at)
+        return x
+    if axis is None and x.ndim != 1:
+        flat = b.emit("reshape", x, product(x.shape))
+        return b.emit("reshape", build_roll(b, flat, shift, 0), *x.shape)
+    at = axis_of(b, 0 if axis is None else axis, x.ndim)
+    n = size_of(b, x, at)
+    items: list[Any] = [("all",)] * x.ndim
+    items[at] = ("array", 1)
+    return b.emit("index", x, (_counting(b, n) - shift) % n, items=tuple(items))
+
+
+@surface("numpy.tile")
+def build_tile(b: Builder, A: Any, reps: Any) -> Sym:
+    x = as_operand(b, A)
+    counts = [known(r) for r in (reps if isinstance(reps, (tuple, list)) else (reps,))]
+    rank = max(x.ndim, len(counts))
+    counts = [1] * (rank - len(counts)) + counts
+    sizes = [1] * (rank - x.ndim) + [size_of(b, x, i) for i in range(x.ndim)]
+    if not rank:
+        return x
+    apart = b.emit("reshape", x, *(n for size in sizes for n in (1, size)))
+    wide = b.emit("broadcast_to", apart, *(n for pair in zip(counts, sizes) for n in pair))
+    return b.emit("reshape", wide, *(product(pair) for pair in zip(counts, sizes)))
+
+
+@surface("numpy.repeat", "numpy.ndarray.repeat")
+def build_repeat(b: Builder, a: Any, repeats: Any, axis: Any = None) -> Sym:
+    x, count = as_operand(b, a), known(repeats)
+    if isinstance(count, (tuple, list)) or (isinstance(count, Sym) and count.ndim):
+        raise refuse(b, "numpy.repeat with several counts", "give one count for all")
+    if axis is None and x.ndim != 1:
+        axis, x = 0, b.emit("reshape", x, product(x.shape))
+    at = axis_of(b, 0 if axis is None else axis, x.ndim)
+    sizes: list[Any] = [size_of(b, x, i) for i in range(x.ndim)]
+    apart = b.emit("expand_dims", x, axes=(at + 1,))
+    wide = b.emit("broadcast_to", apart, *sizes[: at + 1], count, *sizes[at + 1 :])
+    return b.emit("reshape", wide, *sizes[:at], product((sizes[at], count)), *sizes[at + 1 :])
+
+
+# ---------------------------------------------------------------- questions
+
+
+@surface("numpy.nonzero", "numpy.ndarray.nonzero")
+def build_nonzero(b: Builder, a: Any) -> tuple[Sym, ...]:
+    """The places of what is true: along each axis its indices, chosen by the mask."""
+    x = as_operand(b, a)
+    if not x.ndim:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed.")
+    mask = x if x.dtype == "bool" else x != 0
+    places = []
+    for axis in range(x.ndim):
+        at = _counting(b, size_of(b, x, axis))
+        if x.ndim > 1:
+            others = tuple(i for i in range(x.ndim) if i != axis)
+            at = b.emit("broadcast_like", b.emit("expand_dims", at, axes=others), mask)
+        places.append(b.emit("index", at, mask, items=(("mask", 1),)))
+    return tuple(places)
+
+
+@surface("numpy.flatnonzero")
+def build_flatnonzero(b: Builder, a: Any) -> Sym:
+    x = as_operand(b, a)
+    return build_nonzero(b, x if x.ndim == 1 else b.emit("reshape", x, product(x.shape)))[0]
+
+
+@surface("numpy.isclose")
+def build_isclose(
+    b: Builder, a: Any, b_: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False
+) -> Sym:
+    x, y = as_operand(b, a), as_operand(b, b_)
+    refuse_keywords("numpy.isclose", {"equal_nan": equal_nan or None})
+    near = b.emit("absolute", x - y) <= atol + rtol * b.emit("absolute", y)
+    # Infinities are close to themselves and to nothing else.
+    return (near & b.emit("isfinite", y)) | (x == y)
+
+
+@surface("numpy.allclose")
+def build_allclose(b: Builder, a: Any, b_: Any, *args: Any, **keywords: Any) -> Sym:
+    close = build_isclose(b, a, b_, *args, **keywords)
+    return b.emit("all", close, axis=None, keepdims=False) if close.ndim else close
