@@ -89,10 +89,13 @@ class Function:
 
     def passes(self, /, *args: Any, **kwargs: Any) -> Iterator[tuple[str, str]]:
         """The code after each pass of the compiler, as (pass, source)."""
-        latest = self._specialiser(self._mode).latest
-        if latest is not None and not args and not kwargs:
+        specialiser = self._specialiser(self._mode)
+        latest = specialiser.latest
+        if latest is not None and latest.compiled.passes is not None and not args and not kwargs:
             return latest.compiled.passes()
-        return self._entry_for(args, kwargs).compiled.passes()
+        # Code that was found on disk is translated again to be looked into.
+        specialiser, bound = self._bind(self._mode, args, kwargs)
+        return specialiser.translate(specialiser.describe(bound), specialiser.named(bound)).passes()
 
     def compile(self, /, *specs: Any, **named: Any) -> Any:
         """Compiles ahead of the first call, for example arguments or for types such as

@@ -49,7 +49,9 @@ def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kern
             return dispatcher(*params, *buffers)
         return dispatcher(*params, seed, *buffers)
 
-    return _aligned(kernel, compiled)
+    whole = _aligned(kernel, compiled)
+    whole.dispatcher = dispatcher  # type: ignore[attr-defined]
+    return whole
 
 
 def signature(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -26,15 +26,25 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FA
 
 def build(lowered: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
     """The Numba dispatcher of a kernel: for one signature, or for any if it is None."""
-    import numba
-    from numba.core.errors import NumbaError
-
     from . import kernels_numba  # noqa: F401  (tells Numba what lowered code calls)
 
     quieten()
     path = write_source(lowered, str(signature))
-    unseal = _Seal(path)
-    unseal.check()
+    if path not in _built:
+        _built[path] = _build(path, entry, signature)
+    return _built[path]
+
+
+# Distinct functions and objects may lead to one and the same code.
+_built: dict[Path, Any] = {}
+
+
+def _build(path: Path, entry: str, signature: tuple[Any, ...] | None) -> Any:
+    import numba
+    from numba.core.errors import NumbaError
+
+    seals = _Seals(path)
+    seals.check()
     for attempt in ("cached", "again", "without cache"):
         module = load(path)
         jit_helpers(module, entry)
@@ -50,10 +60,10 @@ def build(lowered: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
         except Exception as error:  # Numba lets any error out that a damaged file leads to
             if attempt == "without cache":
                 raise internal("compiling generated code with Numba", error) from error
-            unseal.discard()
+            seals.discard()
             continue
         kernel.disable_compile()
-        unseal.renew()
+        seals.add()
         return kernel
     raise AssertionError
 
@@ -96,36 +106,35 @@ def quieten() -> None:
     warnings.filterwarnings("ignore", category=NumbaWarning, module=rf".*{PREFIX}")
 
 
-class _Seal:
-    """The hashes of Numba's files of one kernel, kept in a file of their own."""
+class _Seals:
+    """Marks of Numba's files of one kernel that were found whole: empty files named by hash.
+    Processes that write at once add marks of their own and never take each other's away."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path.with_suffix(".seal")
+        self.folder = path.parent
         self.stem = path.stem
 
     def files(self) -> list[Path]:
         from numba.core import config
 
-        folders = [self.path.parent / "__pycache__"]
+        folders = [self.folder / "__pycache__"]
         elsewhere = getattr(config, "CACHE_DIR", "")
         if elsewhere:
             folders = [p for p in Path(elsewhere).glob("*") if p.is_dir()]
         return sorted(f for d in folders for f in d.glob(f"{self.stem}.*.nb[ic]"))
 
-    def text(self) -> bytes:
-        lines = [f"{f.name} {cache.digest(cache.read(f) or b'')}" for f in self.files()]
-        return "\n".join(lines).encode()
+    def mark(self, file: Path) -> Path:
+        content = cache.digest(file.name, cache.read(file) or b"")
+        return self.folder / f"{self.stem}.{content}.seal"
 
     def check(self) -> None:
-        if self.files() and cache.read(self.path) != self.text():
+        if not all(self.mark(file).exists() for file in self.files()):
             self.discard()
 
     def discard(self) -> None:
         for file in self.files():
             file.unlink(missing_ok=True)
-        self.path.unlink(missing_ok=True)
 
-    def renew(self) -> None:
-        text = self.text()
-        if text and cache.read(self.path) != text:
-            cache.write(self.path, text)
+    def add(self) -> None:
+        for file in self.files():
+            self.mark(file).touch()

@@ -63,6 +63,7 @@ def choose_backend(chosen: str | None) -> str:
 
 BACKENDS = ("numba", "loops", "python")
 RECOMPILATIONS = 8
+KEPT = 256  # objects are told apart by identity, so there is no end to possible keys
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,8 @@ class Specialiser:
                 )
             # A new list, so that threads that are reading the old one are not disturbed.
             self.entries[key] = [entry, *known]
+            if len(self.entries) > KEPT:
+                self.entries = dict(list(self.entries.items())[-KEPT // 2 :])
             self.latest = entry
             if known:
                 self._count(known[0], args)
@@ -159,7 +162,6 @@ class Specialiser:
 
         specs = self.describe(args)
         for found in warm.recall(self, specs, args):
-            found.passes = lambda: self.translate(specs, self._named(args)).passes()
             entry = self._entry(found, specs, args)
             if entry.enter(args) is not None:
                 return entry
@@ -168,7 +170,7 @@ class Specialiser:
     def _compile(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Entry:
         """Compiles for bound arguments; with their sizes as hints, or for all sizes."""
         specs = self.describe(args)
-        compiled = self.translate(specs, self._named(args) if sizes else None)
+        compiled = self.translate(specs, self.named(args) if sizes else None)
         if backend == "numba" and sizes:
             from . import warm
 
@@ -179,7 +181,7 @@ class Specialiser:
         seed = seed_of(compiled, self.options.has_aux) if self.mode == "vjp" else None
         return Entry(compiled, self.function, specs, args, seed)
 
-    def _named(self, args: tuple[Any, ...]) -> dict[str, Any]:
+    def named(self, args: tuple[Any, ...]) -> dict[str, Any]:
         return dict(zip(self.binder.names, args))
 
     def translate(self, specs: dict[str, Spec], values: dict[str, Any] | None) -> Compiled:
@@ -201,8 +203,14 @@ class Specialiser:
             )
             try:
                 return pipeline.compile_request(request)
-            except (S2SError, RecursionError):
+            except S2SError:
                 raise
+            except RecursionError as error:
+                raise UnsupportedError(
+                    f"{self.name} calls functions nested too deeply, or recursively without an "
+                    "end that is known while compiling",
+                    advice="write the recursion as a loop",
+                ) from error
             except Exception as error:
                 if getattr(error, "source_line", None) is not None:
                     raise  # the user's own error, found without running the program
@@ -222,10 +230,13 @@ class Specialiser:
                 )
             try:
                 specs[name] = describe(value, static)
+            except S2SError as error:
+                text = f"{name} of {self.name}: {error.message}"
+                raise type(error)(text, advice=error.advice) from None
             except TypeError as error:
                 raise TypeError_(f"{name} of {self.name}: {error}") from None
         for name in self.wrt:
-            self._check_wrt(name, specs[name], self._named(args)[name])
+            self._check_wrt(name, specs[name], self.named(args)[name])
         if self.vectorized:
             self._check_scalars(specs)
         return specs

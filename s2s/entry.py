@@ -42,6 +42,7 @@ class Entry:
         ]
         converters = enumerate(map(converter, compiled.result_types))
         self.convert = [(i, c) for i, c in converters if c is not None]
+        self.written = compiled.written
 
     # ---- the call
 
@@ -52,10 +53,15 @@ class Entry:
         given: dict[int, np.ndarray[Any, Any]] | None = None,
     ) -> list[Any]:
         """All results by position.  `given` are the caller's buffers for some of them."""
-        compiled = self.compiled
-        if compiled.written:
+        if self.written:
             self._check_writes(params)
         kernel = self.kernels.get(backend) or self.kernel(backend, params)
+        if given is None and backend == "numba":
+            try:
+                return self.direct(params)
+            except Exception as error:
+                if all(p.flags.aligned for p in params if isinstance(p, np.ndarray)):
+                    raise translate(error, self.compiled) from None
         buffers = [np.empty(params[p].shape, dtype) for _, p, dtype in self.buffers]
         if given:
             for k, (result, _, _) in enumerate(self.buffers):
@@ -65,7 +71,7 @@ class Entry:
         try:
             results = list(kernel(params, self.seed, buffers))
         except Exception as error:
-            raise translate(error, compiled) from None
+            raise translate(error, self.compiled) from None
         for (result, _, _), buffer in zip(self.buffers, buffers):
             results.insert(result, buffer)
         for i, convert in self.convert:
@@ -83,6 +89,8 @@ class Entry:
             kernel = self.kernels.get(backend)
             if kernel is None:
                 kernel = backends.make(backend, self.compiled, self.seed, params)
+                if backend == "numba":
+                    self.direct = write_direct(self, kernel.dispatcher)  # type: ignore[attr-defined]
                 self.kernels[backend] = kernel
         return kernel
 
@@ -90,7 +98,10 @@ class Entry:
         return self._rebuild(self.compiled.out, args, results)
 
     def gradients(self, args: tuple[Any, ...], results: list[Any]) -> list[Any]:
-        return [self._rebuild(g, args, results) for g in self.compiled.grads]
+        return [
+            results[g.index] if type(g) is Out else self._rebuild(g, args, results)
+            for g in self.compiled.grads
+        ]
 
     def _rebuild(self, tree: OutTree, args: tuple[Any, ...], results: list[Any]) -> Any:
         if type(tree) is Out:
@@ -113,6 +124,33 @@ class Entry:
                         f"{a} and {b} overlap in memory, and {self.name} writes into {a}",
                         advice=f"pass a copy: {b}.copy()",
                     )
+
+
+def write_direct(entry: Entry, dispatcher: Any) -> Callable[[tuple[Any, ...]], list[Any]]:
+    """The whole call of a compiled kernel as one function of its parameters, written out:
+    for small kernels, how it is called is what takes the time."""
+    space = {"kernel": dispatcher, "seed": entry.seed, "empty": np.empty}
+    values = [f"p{i}" for i in range(len(entry.compiled.params))]
+    lines = [f"{''.join(v + ', ' for v in values)} = params"] if values else []
+    converters = dict(entry.convert)
+    buffers: dict[int, str] = {}
+    for result, param, dtype in entry.buffers:
+        buffers[result] = f"b{result}"
+        space[f"d{result}"] = dtype
+        lines.append(f"b{result} = empty(p{param}.shape, d{result})")
+    seed = [] if entry.seed is None else ["seed"]
+    lines.append(f"rest = kernel({', '.join([*values, *seed, *buffers.values()])})")
+    results = []
+    for i in range(len(entry.compiled.result_types)):
+        text = buffers.get(i) or f"rest[{i - sum(b < i for b in buffers)}]"
+        if i in converters:
+            space[f"c{i}"] = converters[i]
+            text = f"c{i}({text})"
+        results.append(text)
+    lines.append(f"return [{', '.join(results)}]")
+    body = "".join(f"    {line}\n" for line in lines)
+    exec(compile(f"def direct(params):\n{body}", "<s2s call>", "exec"), space)
+    return space["direct"]
 
 
 def seed_of(compiled: Compiled, has_aux: bool) -> Any:

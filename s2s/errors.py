@@ -7,6 +7,7 @@ the way in which an error of a compiled kernel becomes the one NumPy or Python w
 from __future__ import annotations
 
 import builtins
+import linecache
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -56,20 +57,24 @@ def internal(doing: str, error: BaseException, where: str = "") -> InternalCompi
     )
 
 
-_PLACE = re.compile(r"^(?P<file>[^\n]+?):(?P<line>\d+)(?::(?P<column>\d+))?: ")
 # "index out of bounds for axis 0 (model.py:12: x[i + 1])"
-_PLACE_AT_END = re.compile(r"\((?P<file>[^\n():]+):(?P<line>\d+)(?:: [^\n]*)?\)$")
+_PLACE = re.compile(r" \((?P<file>[^\n():]+):(?P<line>\d+)(?P<text>: [^\n]*)?\)$")
 
 
 def translate(error: Exception, compiled: Compiled) -> Exception:
-    """The user's error for what a kernel raised: of the proper type, with `file` and `line`."""
+    """The user's error for what a kernel raised: of the proper type, with `file` and `line`.
+    The message of the user's own `raise` is given back as it was written."""
     if type(error).__name__ == "Failure":
         site, *values = error.args
         name, parts = compiled.failures[int(site)]
         error = _exception(name)(phrase(parts, values))
-    match = _PLACE.match(str(error)) or _PLACE_AT_END.search(str(error))
+    match = _PLACE.search(str(error))
     if match and not isinstance(error, S2SError):
-        _annotate(error, match["file"], int(match["line"]))
+        if match["text"] is None:
+            message = str(error)[: match.start()]
+            error = type(error)(message) if message else type(error)()
+        file = compiled.files.get(match["file"], match["file"])
+        _annotate(error, file, int(match["line"]))
     return error
 
 
@@ -95,5 +100,6 @@ def _exception(name: str) -> type[Exception]:
 def _annotate(error: Exception, file: str, line: int) -> None:
     try:
         error.file, error.line = file, line  # type: ignore[attr-defined]
+        error.source_line = linecache.getline(file, line).rstrip("\n")  # type: ignore[attr-defined]
     except AttributeError:  # a type with slots: the message has the place anyway
         pass

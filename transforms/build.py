@@ -105,7 +105,7 @@ class Builder:
         if ok is True or (not isinstance(ok, Sym) and bool(ok)):
             return
         failure = Raise(exception, tuple(m.operand if isinstance(m, Sym) else m for m in message))
-        failure.origin = self.origin
+        failure.origin, failure.check = self.origin, True
         if ok is False or not isinstance(ok, Sym):
             self.block.append(failure)
             return

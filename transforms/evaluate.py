@@ -15,12 +15,14 @@ from .ir import (
     Array,
     Assign,
     Block,
+    Call,
     Carried,
     Const,
     For,
     Function,
     If,
     ListOf,
+    Module,
     Operand,
     Print,
     Raise,
@@ -33,12 +35,20 @@ from .ir import (
 from .rules import RULES
 
 
-def evaluate(function: Function, *args: Any) -> tuple[list[Any], dict[str, Any]]:
+def evaluate(program: Module | Function, *args: Any) -> tuple[list[Any], dict[str, Any]]:
     """The results, and what each written parameter holds afterwards.  Arguments are not
-    changed."""
+    changed.  A function that calls others is given as their module."""
+    if isinstance(program, Module):
+        return _evaluate(program.main, program.functions, args)
+    return _evaluate(program, {}, args)
+
+
+def _evaluate(
+    function: Function, functions: dict[str, Function], args: Sequence[Any]
+) -> tuple[list[Any], dict[str, Any]]:
     assert len(args) == len(function.params), (len(args), function.params)
     with np.errstate(all="ignore"):
-        run = _Run()
+        run = _Run(functions)
         for param, arg in zip(function.params, args, strict=True):
             run.bind(param, arg)
         run.block(function.body)
@@ -50,7 +60,8 @@ def evaluate(function: Function, *args: Any) -> tuple[list[Any], dict[str, Any]]
 class _Run:
     """One call: values by name; saved values by slot, the last one restored first."""
 
-    def __init__(self) -> None:
+    def __init__(self, functions: dict[str, Function]) -> None:
+        self.functions = functions
         self.values: dict[str, Any] = {}
         self.saved: dict[str, list[Any]] = {}
 
@@ -74,6 +85,11 @@ class _Run:
     def statement(self, stmt: Any) -> None:
         if isinstance(stmt, Assign):
             self.assign(stmt)
+        elif isinstance(stmt, Call):
+            args = [self.read(a) for a in stmt.args]
+            results, _ = _evaluate(self.functions[stmt.function], self.functions, args)
+            for target, result in zip(stmt.targets, results, strict=True):
+                self.bind(target, result)
         elif isinstance(stmt, Save):
             self.saved.setdefault(stmt.slot.name, []).append(self.read(stmt.value))
         elif isinstance(stmt, If):

@@ -7,6 +7,7 @@ A program is a `Module` of `Function`s.  Between `specialise` and `storage` it i
     Function  = name, params, body, results, effects
     Block     = [Stmt]
     Stmt      = Assign(target: Var, op: Op)              a pure operation
+              | Call(targets, function, args)            a call of a function of the module
               | Save(slot, value)                        remember a value for a later sweep
               | If(cond, then, orelse, phis)             phis: target = then_value | else_value
               | For(index, start, stop, step, body, carried, ...)
@@ -187,6 +188,19 @@ class Assign:
     origin: Origin | None = None
 
 
+@dataclass
+class Call:
+    """Binds `targets` to the results of another function of the module, which writes to none
+    of its parameters.  `keep` says that it may raise or print: it runs even if nobody reads
+    its targets."""
+
+    targets: list[Var]
+    function: str
+    args: tuple[Operand, ...]
+    keep: bool = False
+    origin: Origin | None = None
+
+
 @dataclass(frozen=True)
 class Slot:
     """Remembers one value per instance of the loops it is saved in.  Each `restore` of a
@@ -311,7 +325,7 @@ class Push:
     origin: Origin | None = None
 
 
-Stmt = Union[Assign, Save, If, For, While, Raise, Print, Store, Push]
+Stmt = Union[Assign, Call, Save, If, For, While, Raise, Print, Store, Push]
 Block = list[Stmt]
 
 
@@ -342,6 +356,21 @@ class Module:
         functions = {k: v for k, v in self.functions.items() if k != self.entry}
         return Module({function.name: function, **functions}, function.name)
 
+    def map(self, f: Callable[[Function, Any], Function], facts: Any = None) -> Module:
+        """`f(function, facts)` of the entry, with `facts`, and of every function that it
+        calls, directly or not, with that function's own (`notes["facts"]`).  The others,
+        which nobody calls any more, are dropped."""
+        main = f(self.main, facts)
+        done = {main.name: main}
+        todo = list(calls_in(main.body))
+        while todo:
+            name = todo.pop(0)
+            if name not in done:
+                callee = self.functions[name]
+                done[name] = f(callee, callee.notes.get("facts"))
+                todo += calls_in(done[name].body)
+        return Module(done, main.name)
+
 
 # ---------------------------------------------------------------- walking
 
@@ -365,11 +394,18 @@ def walk(block: Block) -> Iterator[Stmt]:
             yield from walk(inner)
 
 
+def calls_in(block: Block) -> Iterator[str]:
+    """The names of the functions called."""
+    return (stmt.function for stmt in walk(block) if isinstance(stmt, Call))
+
+
 def operands_of(stmt: Stmt) -> Iterator[Operand]:
     """What a statement itself reads, not counting nested blocks; phi and carried inputs
     are included."""
     if isinstance(stmt, Assign):
         yield from stmt.op.args
+    elif isinstance(stmt, Call):
+        yield from stmt.args
     elif isinstance(stmt, Save):
         yield stmt.value
     elif isinstance(stmt, If):
@@ -414,6 +450,8 @@ def targets_of(stmt: Stmt) -> Iterator[Var]:
     """The names a statement binds in its own block."""
     if isinstance(stmt, Assign):
         yield stmt.target
+    elif isinstance(stmt, Call):
+        yield from stmt.targets
     elif isinstance(stmt, If):
         for phi in stmt.phis:
             yield phi.target
@@ -442,6 +480,8 @@ def _substitute(stmt: Stmt, f: Callable[[Operand], Operand]) -> Stmt:
     if isinstance(stmt, Assign):
         op = replace(stmt.op, args=tuple(f(a) for a in stmt.op.args))
         return replace(stmt, op=op)
+    if isinstance(stmt, Call):
+        return replace(stmt, targets=list(stmt.targets), args=tuple(f(a) for a in stmt.args))
     if isinstance(stmt, Save):
         return replace(stmt, value=f(stmt.value))
     if isinstance(stmt, If):

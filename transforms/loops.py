@@ -13,6 +13,7 @@ from .build import Builder, NameSupply, const
 from .ir import (
     Assign,
     Block,
+    Call,
     Carried,
     Const,
     For,
@@ -77,6 +78,8 @@ def _rename(stmt: Stmt, inside: dict[str, Operand], names: NameSupply) -> Stmt:
 
     if isinstance(stmt, Assign):
         return replace(stmt, target=new(stmt.target))
+    if isinstance(stmt, Call):
+        return replace(stmt, targets=[new(t) for t in stmt.targets])
     if isinstance(stmt, If):
         phis = [Phi(new(p.target), p.then_value, p.else_value) for p in stmt.phis]
         then = [_rename(s, inside, names) for s in stmt.then]
@@ -99,13 +102,13 @@ def _rename(stmt: Stmt, inside: dict[str, Operand], names: NameSupply) -> Stmt:
 
 
 def detach_tests(
-    function: Function, wrt: Iterable[str], result: Operand
+    function: Function, wrt: Iterable[str], results: Iterable[Operand]
 ) -> tuple[Function, Activity]:
     """The function with no derivatives flowing through nested blocks of a `While`'s test,
     and its activity.  Such a test, which runs once more than the body, is computed again
     at the head of the body, for the body's use."""
-    wrt = tuple(wrt)
-    active = activity(function, wrt, [result])
+    wrt, results = tuple(wrt), tuple(results)
+    active = activity(function, wrt, results)
     names = NameSupply(names_of(function))
 
     def entangled(stmt: While) -> bool:
@@ -128,7 +131,7 @@ def detach_tests(
     if not any(isinstance(s, While) and entangled(s) for s in walk(function.body)):
         return function, active
     function = replace(function, body=visit(function.body))
-    return function, activity(function, wrt, [result])
+    return function, activity(function, wrt, results)
 
 
 def _detach(stmt: While, names: NameSupply) -> While:

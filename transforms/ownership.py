@@ -109,7 +109,10 @@ class _Facts:
 def own(function: Function, names: NameSupply, for_lowering: bool = False) -> _Walk:
     """Inserts copies into `function` (value form, changed in place) until every update may
     be done in place, results are fresh and effects reach their parameters."""
+    rounds = 0
     while True:
+        rounds += 1
+        assert rounds < 200, "copies do not settle"
         walk = _Walk(function)
         cuts = _Cuts(function, walk, names)
         if cuts.settle_conflicts() or cuts.settle_outputs():

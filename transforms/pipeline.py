@@ -65,6 +65,7 @@ class Compiled:
     result_types: list[Type] = field(default_factory=list)
     written: list[int] = field(default_factory=list)  # params the function writes into
     failures: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)  # the files errors may name, by base name
     passes: Callable[[], Iterator[tuple[str, str]]] = field(default=lambda: iter(()))
 
 
@@ -89,6 +90,7 @@ def compile_request(request: Request) -> Compiled:
         result_types=[r.type for r in module.main.results],
         written=spec.written,
         failures=lowered.failures,
+        files=spec.files,
         passes=lambda: _passes(stages, readable, lowered.text),
     )
 
@@ -196,7 +198,7 @@ def _check_value(spec: Specialised, request: Request) -> None:
         out = out.children[0]
     if isinstance(out, (Tree, Fixed)):
         raise TypeError_(
-            "a gradient needs one number, and this function returns "
+            "a gradient needs one scalar, and this function returns "
             + ("a container" if isinstance(out, Tree) else repr(out.value)),
             advice="return the number to differentiate; with has_aux=True, return (value, aux)",
             **place,
@@ -204,7 +206,7 @@ def _check_value(spec: Specialised, request: Request) -> None:
     type_ = main.results[0].type
     if type_.ndim > 0:
         raise TypeError_(
-            f"a gradient needs one number, and this function returns an array of {type_.ndim} "
+            f"a gradient needs one scalar, and this function returns an array of {type_.ndim} "
             "dimension" + ("s" if type_.ndim > 1 else ""),
             advice="return a number, for example result.sum(); or use s2s.vjp or s2s.jacobian",
             **place,

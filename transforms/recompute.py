@@ -50,6 +50,8 @@ def cost(op: Op) -> float:
     if op.name == "index":
         picks = any(item[0] in ("array", "mask") for item in op.attrs["items"])
         return 4.0 if picks else 1.0
+    if op.name in ("list_get", "list_len", "literal"):
+        return 1.0
     if rule.kind != "elementwise":
         return NEVER
     if op.name == "power" and isinstance(op.args[1], Const) and abs(op.args[1].value) in (1, 2, 3):
@@ -146,7 +148,7 @@ class Recomputer:
         if op.name == "shape" or isinstance(x, Const) or isinstance(x.type, Scalar):
             return self.rebuild(x)
         found = self.rebuild(x)
-        # An array that is overwritten later would have to be copied first.
-        if isinstance(found, Var) and isinstance(found.type, Array) and not self.lasting(found):
+        # An array or list that is overwritten later would have to be copied first.
+        if isinstance(found, Var) and not self.lasting(found):
             return None
         return found

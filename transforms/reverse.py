@@ -142,8 +142,10 @@ class _Reverser:
         mirror = self.mirrors[home]
         if x.name not in mirror.restored:
             binder = self.scopes.binder[x.name]
-            hint = f"{x.user or x.name}_L{binder.origin.stmt.line}" if binder.origin else ""
-            slot = Slot(self.names.fresh(hint or f"{x.name}_saved"), x.type)
+            if isinstance(binder, Assign) and binder.op.name == "literal":
+                return binder.op.args[0]
+            line = f"_L{binder.origin.stmt.line}" if binder.origin else "_saved"
+            slot = Slot(self.names.fresh((x.user or x.name).removesuffix(line) + line), x.type)
             self.saves[x.name] = Save(slot, x, binder.origin)
             target = Var(self.names.fresh(x.user or x.name), x.type, x.user)
             mirror.restored[x.name] = target

@@ -23,6 +23,7 @@ from .ir import (
     Array,
     Assign,
     Block,
+    Carried,
     Const,
     For,
     Function,
@@ -206,15 +207,17 @@ class _Saver:
                 return x
             if x.name in indices:
                 return indices[x.name]
-            return self.restored(x, pair)
+            return self.restored(x, pair) or self.counter(x, pair, lookup, maker.block)
 
         def twin(x: Var, axis: int) -> tuple[Var, int] | None:
             return self.twin(dims_of(x)[axis], x.user, pair.restore)
 
         maker = Recomputer(self.definitions, self.names, lookup, self.lasting, twin)
         target = pair.restore.target
-        if pair.value.name in indices:
-            self.renamed[target.name] = indices[pair.value.name]
+        counted = indices.get(pair.value.name)
+        counted = counted or self.counter(pair.value, pair, lookup, maker.block)
+        if counted is not None:
+            self.renamed[target.name] = counted
         elif maker.rebuild(pair.value, target) is None:
             return False
         for stmt in maker.block:
@@ -222,9 +225,43 @@ class _Saver:
             stmt.origin = pair.restore.origin
             self.definitions[stmt.target.name] = stmt.op
             self.scopes.add(stmt.target, pair.restore_scope, stmt)
+            self.order[id(stmt)] = self.order[id(pair.restore)]
         self.instead[id(pair.restore)] = maker.block
         self.instead[id(pair.save)] = []
         return True
+
+    def counter(
+        self, x: Var, pair: _Pair, lookup: Callable[[Var], Operand | None], block: Block
+    ) -> Operand | None:
+        """A number that a loop counts up or down by a constant, from the iteration's number."""
+        for ours, theirs in pair.loops():
+            found = next((c for c in ours.carried if c.phi == x), None)
+            if found is None or x.type.dtype != "int64" or not isinstance(theirs, For):
+                continue
+            step = self.increment(found)
+            forward = isinstance(ours, While) or not ours.reverse
+            init = found.init if isinstance(found.init, Const) else lookup(found.init)
+            if step is None or init is None or not forward:
+                return None
+            b = Builder(self.names, self.facts, block)
+            done = b.sym(_position(b, theirs)) * step if step != 1 else b.sym(_position(b, theirs))
+            # The sum is typed like the original, which may be a Python int.
+            name = self.names.fresh(x.name)
+            block.append(Assign(replace(x, name=name), Op("add", (init, done.operand))))
+            return block[-1].target
+        return None
+
+    def increment(self, c: Carried) -> int | None:
+        """The constant that every iteration adds to a carried value."""
+        op = self.definitions.get(c.next.name) if isinstance(c.next, Var) else None
+        if op is None or op.name not in ("add", "subtract"):
+            return None
+        left, right = op.args
+        if op.name == "add" and right == c.phi:
+            left, right = right, left
+        if left != c.phi or not isinstance(right, Const):
+            return None
+        return right.value if op.name == "add" else -right.value
 
     def restored(self, x: Var, pair: _Pair) -> Var | None:
         """A value that another slot has restored by the time `pair` is."""
@@ -377,7 +414,7 @@ class _Saver:
             return True
         around = any(s.stmt is binder for s in place.chain())
         bound_inside = any(v.name == name for v in inner_targets_of(binder))
-        return bound_inside if around else self.order.get(id(binder), 0) < self.order[id(stmt)]
+        return bound_inside if around else self.order[id(binder)] < self.order[id(stmt)]
 
 
 def symbols(dim: Dim) -> set[str]:

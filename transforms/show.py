@@ -8,11 +8,13 @@ from .ir import (
     Array,
     Assign,
     Block,
+    Call,
     Const,
     For,
     Function,
     If,
     ListOf,
+    Module,
     Op,
     Operand,
     Print,
@@ -30,8 +32,12 @@ from .ir import (
 _SHORT = {"float64": "f8", "float32": "f4", "float16": "f2", "int64": "i8", "int32": "i4"}
 
 
-def show(function: Function, types: bool = True) -> str:
-    """One line per statement; `types` adds the type of each parameter and target."""
+def show(program: Module | Function, types: bool = True) -> str:
+    """One line per statement; `types` adds the type of each parameter and target.  Of a
+    module the functions that are called come first."""
+    if isinstance(program, Module):
+        return "\n\n".join(show(f, types) for f in reversed(program.functions.values()))
+    function = program
     w = _Shower(types)
     params = ", ".join(w.target(p) for p in function.params)
     w.line(0, f"def {function.name}({params}):")
@@ -95,6 +101,10 @@ class _Shower:
     def stmt(self, s: Stmt, depth: int) -> None:
         if isinstance(s, Assign):
             self.line(depth, f"{self.target(s.target)} = {operation(s.op)}")
+        elif isinstance(s, Call):
+            text = f"{s.function}({', '.join(operand(a) for a in s.args)})"
+            names = ", ".join(self.target(t) for t in s.targets)
+            self.line(depth, f"{names} = {text}" if names else text)
         elif isinstance(s, Save):
             self.line(depth, f"save({s.slot.name}, {operand(s.value)})")
         elif isinstance(s, If):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .dims import Dim
+from .errors import UnsupportedError
 from .ir import Array, Record, Scalar, Type
 
 # A path is a root and steps: ("arg", "x"), ("global", "W"), ("closure", "k"), followed by
@@ -109,14 +110,17 @@ def describe(value: Any, static: bool = False) -> Spec:
 def refuse_foreign(value: Any) -> None:
     """Containers of Numba's own, recognised without importing Numba."""
     cls = value if isinstance(value, type) else type(value)
-    module = cls.__module__ or ""
-    if module.startswith("numba.typed"):
+    if (cls.__module__ or "").startswith("numba.typed"):
         plain = "list" if cls.__name__ == "List" else "dict"
-        raise TypeError(f"numba.typed.{cls.__name__} is not supported; use a {plain} or a dataclass")
-    if module.startswith("numba.experimental.jitclass") or hasattr(cls, "_numba_type_class_") or (
-        type(cls).__name__ == "JitClassType" or "jitclass" in type(value).__module__
-    ):
-        raise TypeError(f"{cls.__name__} is a jitclass, which is not supported; use a dataclass")
+        raise UnsupportedError(
+            f"numba.typed.{cls.__name__} is not supported", advice=f"use a {plain} or a dataclass"
+        )
+    if type(cls).__name__ == "JitClassType" or "jitclass" in (cls.__module__ or ""):
+        name = getattr(cls, "class_type", cls)
+        name = getattr(name, "class_name", cls.__name__)
+        raise UnsupportedError(
+            f"{name} is a jitclass, which is not supported", advice="use a dataclass"
+        )
 
 
 def _describe_array(value: np.ndarray[Any, Any]) -> Spec:

@@ -179,10 +179,8 @@ class _Writer:
         return out
 
     def is_check(self, stmt: Raise) -> bool:
-        if self.user is None or stmt.origin is None:
-            return False
-        node = None if stmt.origin.frame else self.user.node(stmt.origin.stmt)
-        return not isinstance(node, (ast.Raise, ast.Assert)) and not stmt.origin.frame
+        """NumPy notices wrong shapes and indices itself, but not a name that is unbound."""
+        return stmt.check and stmt.exception in ("ValueError", "IndexError", "TypeError")
 
     # ---- the function
 

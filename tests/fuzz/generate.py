@@ -96,6 +96,11 @@ class Generator:
         self.rng = rng
         self.count = 0
         self.in_loop: list[str] = []
+        # Where an array is rebound while another name shares its memory, the compiler may
+        # ask for a copy: most programs have either aliases or rebinding.
+        self.aliases, self.rebinding = rng.choices(
+            [(True, False), (False, True), (True, True)], [45, 45, 10]
+        )[0]
 
     def program(self) -> Program:
         scope = Scope({"s": "s", "n": "k"})
@@ -318,7 +323,7 @@ class Generator:
         for m in scope.of("m"):
             forms += [("u", f"{m}[{self.index(scope, 'v')}]"), ("v", f"{m}[:, 1]"), ("m", m)]
             forms += [("u", f"{m}.T[:, 0]")]
-        if not forms:
+        if not forms or not self.aliases:
             return self.assign_scalar(scope)
         kind, text = r.choice(forms)
         name = self.fresh("z")
@@ -330,6 +335,8 @@ class Generator:
         names = scope.of(kind)
         if len(names) < 2:
             return self.assign_scalar(scope)
+        if kind != "s" and not self.rebinding:
+            return self.write_element(scope)
         a, b = self.rng.sample(names, 2)
         if kind == "v" and self.rng.random() < 0.3:
             i, j = self.index(scope, "v"), self.index(scope, "v")
@@ -342,8 +349,9 @@ class Generator:
             return self.assign_scalar(scope)
         a = self.pick(scope, kind)
         e = self.vector(scope, kind, 1)
-        forms = [f"{a} = np.sin({e})", f"{a} += {e}", f"{a} *= np.sin({e})", f"{a} = {a} + {e}",
-                 f"{a} = {a}.copy()"]  # fmt: skip
+        forms = [f"{a} += {e}", f"{a} *= np.sin({e})"]
+        if self.rebinding:
+            forms += [f"{a} = np.sin({e})", f"{a} = {a} + {e}", f"{a} = {a}.copy()"]
         return [Node(self.rng.choice(forms))]
 
     def write_matrix(self, scope: Scope) -> list[Node]:
@@ -355,9 +363,10 @@ class Generator:
         forms = [
             f"{m}[{i}] = np.sin({u})", f"{m}[{i}] += {u}", f"{m}[:, {j}] = {v}",
             f"{m}[:, {j}] *= {self.scalar(scope, 1)}", f"{m}[1:, :2] = {m}[:-1, 1:]",
-            f"{m} = {self.matrix(scope)}", f"{m} *= {u}", f"{m}[{i}, 1:] = {self.scalar(scope, 1)}",
-            f"{m}.T[{j}] += {v}",
+            f"{m} *= {u}", f"{m}[{i}, 1:] = {self.scalar(scope, 1)}", f"{m}.T[{j}] += {v}",
         ]  # fmt: skip
+        if self.rebinding:
+            forms.append(f"{m} = {self.matrix(scope)}")
         return [Node(self.rng.choice(forms))]
 
     def call_in_place(self, scope: Scope) -> list[Node]:

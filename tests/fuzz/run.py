@@ -28,16 +28,18 @@ class Report:
         return "\n".join(parts)
 
 
-def still_fails(reason: str, source: str, folder: Path, backends: tuple[str, ...]) -> bool:
+def still_fails(verdict: Verdict, source: str, folder: Path) -> bool:
     """Whether a smaller program runs in plain Python and fails in the same manner."""
+    assert verdict.where is not None
+    backend, n = verdict.where
     try:
         f = load(source, folder)
-        for n in range(4):
-            float(f(*arguments(n)))
+        for k in range(4):
+            float(f(*arguments(k)))
     except Exception:  # noqa: BLE001
         return False
-    verdict = judge(source, folder, backends)
-    return verdict.kind == "failed" and signature(verdict.reason) == signature(reason)
+    again = judge(source, folder, (backend,), (n,))
+    return again.kind == "failed" and signature(again.reason) == signature(verdict.reason)
 
 
 def signature(reason: str) -> str:
@@ -71,10 +73,9 @@ def run(
                 kind = signature(verdict.reason)
                 seen[kind] += 1
                 if seen[kind] <= 2:
-                    if shrinking:
+                    if shrinking and verdict.where is not None:
                         program = shrink(
-                            program,
-                            lambda s, r=verdict.reason: still_fails(r, s, folder, backends),
+                            program, lambda s, v=verdict: still_fails(v, s, folder)
                         )
                     report.failures.append((number, verdict.reason, program.source))
                 if len(seen) >= most:

@@ -3,6 +3,7 @@ gradients, arguments, repetition."""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import itertools
 import sys
@@ -23,6 +24,7 @@ class Verdict:
 
     kind: str
     reason: str = ""
+    where: tuple[str, int] | None = None  # backend and trip count
 
 
 def load(source: str, folder: Path) -> Callable[..., Any]:
@@ -87,26 +89,27 @@ def judge(
         stable = np.isfinite(fine) and abs(fine - coarse) < 1e-6 * scale
         for backend, g in transformed.items():
             label = f"n={n}, backend {backend}"
+            fail = functools.partial(Verdict, "failed", where=(backend, n))
             given = copied(args)
             try:
                 out, gradients = g(*given)
             except s2s.UnsupportedError as error:
                 return Verdict("refused", error.message)
             except Exception as error:  # noqa: BLE001
-                return Verdict("failed", f"{label}: {type(error).__name__}: {error}")
+                return fail(f"{label}: {type(error).__name__}: {error}")
             if not close(out, value, 1e-9 * scale):
-                return Verdict("failed", f"{label}: value {out!r}, expected {value!r}")
+                return fail(f"{label}: value {out!r}, expected {value!r}")
             for name, a, b in zip(("x", "m"), given, after):
                 if not np.allclose(a, b, rtol=1e-9, atol=1e-12):
-                    return Verdict("failed", f"{label}: {name} is {a}, expected {b}")
+                    return fail(f"{label}: {name} is {a}, expected {b}")
             if stable:
                 compared = True
                 actual = sum(float(np.sum(d * v)) for d, v in zip(gradients, direction))
                 if not close(actual, fine, 1e-5 * scale):
-                    return Verdict("failed", f"{label}: derivative {actual!r}, expected {fine!r}")
+                    return fail(f"{label}: derivative {actual!r}, expected {fine!r}")
             if any(not np.array_equal(a, b, equal_nan=True)
                    for a, b in zip(gradients, g(*copied(args))[1])):  # fmt: skip
-                return Verdict("failed", f"{label}: a second call gives another gradient")
+                return fail(f"{label}: a second call gives another gradient")
     return Verdict("ok" if compared else "skipped")
 
 

@@ -69,6 +69,10 @@ class Context:
         self.names: dict[tuple[str, object], str] = {}
         # IR names keep their spelling; whatever the lowering invents goes around them.
         self.em = Emitter(_names(function))
+        # Indices known to be in range here: (index, size) -> what to index with.
+        self.tested: dict[tuple[L.Expr, L.Expr], L.Expr] = {}
+        # The shape each variable had when it was last read.
+        self.shapes: dict[str, tuple[Dim, ...]] = {}
         self.outs: dict[str, str] = {}
         self.origin: ir.Origin | None = None
         self.at: tuple[ir.Block, int] = (function.body, 0)
@@ -86,19 +90,19 @@ class Context:
             self.names[key] = self.em.fresh(name) if clash or name != var.name else name
         return self.names[key]
 
-    def where(self) -> str:
+    def where(self, quoted: bool = True) -> str:
         """" (model.py:12: x[i + 1])", to end an error message with."""
         if self.origin is None:
             return ""
         span = self.origin.span
-        text = self._text(span)
+        text = self._text(span) if quoted else ""
         return f" ({os.path.basename(span.file)}:{span.line}{': ' + text if text else ''})"
 
     def _text(self, span: ir.Span) -> str:
         source = self.function.source
         if source is None or source.file != span.file:
             return ""
-        return " ".join(source.text(span).split())
+        return " ".join(source.text(span).split("\n")[0].split()).rstrip(":")
 
     def remark(self, origin: ir.Origin | None) -> None:
         """`# L12: s += x[i]`, where a new source line begins."""
@@ -136,6 +140,7 @@ class Context:
                 return scalar_value(L.Name(name, "record"), {operand.name})
             return buffer_value(name, "record", type_.shape, {operand.name}, False)
         if isinstance(type_, ir.Array):
+            self.shapes[operand.name] = type_.shape
             contiguous = operand.name not in self.strided
             return buffer_value(name, type_.dtype, type_.shape, {operand.name}, contiguous)
         raise self.refuse(f"{type(type_).__name__} is no array")
@@ -228,6 +233,10 @@ class Context:
     def store_variable(self, target: ir.Var, v: Value) -> None:
         """Computes `v` into the variable of `target`."""
         python = self.python_name(target)
+        if target.name in v.reads and self._overwrite(target, v):
+            self.env.pop(target.name, None)
+            return
+        self.forget(python)
         if not _owned(v):
             out = self.dest(target, v.reads, v.sizes)
             self.fill(out, v)
@@ -236,6 +245,45 @@ class Context:
         if v.memory.name != python:
             self.em.add(L.Bind(python, v.memory.name))
         self.env.pop(target.name, None)
+
+    def _overwrite(self, target: ir.Var, v: Value) -> bool:
+        """`x = x * 2` in place, if nobody else holds x's buffer and no element is read after
+        it is written."""
+        name, type_ = target.name, target.type
+        assert isinstance(type_, ir.Array)
+        shape = self.shapes.get(name, ())
+        if (
+            name in self.param_names
+            or name in self.strided
+            or len(self.usage.sharing.get(name, {name})) > 1
+            or len(shape) != type_.ndim
+            or not all(map(self.facts.known_equal, shape, type_.shape))
+            or v.dtype != type_.dtype
+        ):
+            return False
+        python = self.python_name(target)
+        dest = buffer_value(python, type_.dtype, type_.shape)
+        with self.em.into([]) as nest, self.em.nest(v.sizes) as index:
+            e = v.at(self.em, index)
+            here = dest.at(self.em, index)
+            if isinstance(e, L.Bin) and e.op == "+" and e.left == here:
+                put(self.em, dest, index, e.right, add=True)
+            else:
+                put(self.em, dest, index, e)
+        for stmt in L.walk(nest):
+            for top in L.exprs_of(stmt):
+                for part in L.walk_expr(top):
+                    if isinstance(part, L.Load) and self.em.root(part.buffer) == python:
+                        if (part.buffer, part.index) != (python, index):
+                            return False
+        self.em.out += nest
+        return True
+
+    def forget(self, python: str) -> None:
+        """A Python variable changes: what was tested with it is open again."""
+        for i, n in list(self.tested):
+            if any(_mentions(e, python) for e in (i, n, self.tested[i, n])):
+                del self.tested[i, n]
 
     def _stays_virtual(self, block: ir.Block, position: int, v: Value) -> bool:
         if _owned(v):
@@ -278,6 +326,7 @@ class Context:
         return None
 
     def set_scalar(self, target: ir.Var, expr: L.Expr) -> None:
+        self.forget(self.python_name(target))
         self.em.add(L.Let(self.python_name(target), cast(expr, target.type.dtype)))
         self.env.pop(target.name, None)
 
@@ -285,6 +334,13 @@ class Context:
 def _owned(v: Value) -> bool:
     """Lies in memory that the variable it is bound to may refer to."""
     return v.memory is not None and v.memory.straight and not v.reads
+
+
+def _mentions(e: L.Expr, name: str) -> bool:
+    return any(
+        getattr(p, "buffer", None) == name or (isinstance(p, L.Name) and p.name == name)
+        for p in L.walk_expr(e)
+    )
 
 
 def _strided(function: ir.Function) -> set[str]:

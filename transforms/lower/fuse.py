@@ -9,9 +9,10 @@ statement writes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import ir
+from ..dims import Facts
 
 
 def writes(stmt: ir.Stmt) -> Iterator[tuple[str, bool]]:
@@ -131,6 +132,58 @@ class Usage:
                 if live == before:
                     return live
         return live | own
+
+
+def as_values(function: ir.Function, facts: Facts) -> ir.Function:
+    """`t += v` on a whole array that nobody else can see is `t = t + v`, so that it fuses with
+    what computes t and what reads it; a product is better added in place."""
+    sharing = _sharing(function)
+    kept = {p.name for p in function.params}
+    for position in function.notes.get("out_like", {}):
+        result = function.results[position]
+        kept |= {result.name} if isinstance(result, ir.Var) else set()
+    names = {n for n, group in sharing.items() if len(group) > 1}
+
+    def block(stmts: ir.Block) -> ir.Block:
+        products: set[str] = set()
+        out: ir.Block = []
+        for stmt in stmts:
+            if isinstance(stmt, ir.Assign):
+                (products.add if stmt.op.name in PRODUCTS else products.discard)(stmt.target.name)
+            if isinstance(stmt, ir.Store) and _is_sum(stmt, facts):
+                array, value = stmt.array, stmt.value
+                product = isinstance(value, ir.Var) and value.name in products
+                if array.name not in kept and array.name not in names and not product:
+                    op = ir.Op("add", (array, value))
+                    stmt = ir.Assign(array, op, stmt.origin)
+            if isinstance(stmt, ir.If):
+                stmt = replace(stmt, then=block(stmt.then), orelse=block(stmt.orelse))
+            elif isinstance(stmt, ir.For):
+                stmt = replace(stmt, body=block(stmt.body))
+            elif isinstance(stmt, ir.While):
+                stmt = replace(stmt, test=block(stmt.test), body=block(stmt.body))
+            out.append(stmt)
+        return out
+
+    return replace(function, body=block(function.body))
+
+
+PRODUCTS = {"matmul", "dot", "einsum"}
+
+
+def _is_sum(stmt: ir.Store, facts: Facts) -> bool:
+    """Adds an array of the same shape and dtype, or a number, to a whole array."""
+    array, value = stmt.array.type, stmt.value.type
+    if not stmt.add or stmt.path or not isinstance(array, ir.Array):
+        return False
+    if isinstance(value, ir.Scalar):
+        return value.dtype == array.dtype
+    return (
+        isinstance(value, ir.Array)
+        and value.dtype == array.dtype
+        and value.ndim == array.ndim
+        and all(map(facts.known_equal, value.shape, array.shape))
+    )
 
 
 def _sharing(function: ir.Function) -> dict[str, set[str]]:

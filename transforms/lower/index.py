@@ -151,10 +151,15 @@ def in_range(
     n: L.Expr,
     dim: Dim,
     axis: int,
-    checked: bool = True,
+    stays: bool = True,
 ) -> L.Expr:
-    """`i` wrapped if negative; raises IndexError where it is not proven to be in range."""
+    """`i` wrapped if negative; raises IndexError where it is not proven to be in range.
+    `stays`: the test holds for the rest of the block, not just in a nest."""
     ranges = cx.ranges
+    tested = cx.tested.get((i, n)) if stays else None
+    if tested is not None:
+        return tested
+    given = i
     low = ranges.nonnegative(value)
     if not low and value is not None and ranges.nonnegative(-value - 1):
         i, value = L.add(n, i), dim + value
@@ -171,6 +176,8 @@ def in_range(
     if not high:
         bad = L.either(bad, L.compare(">=", i, n))
     _out_of_bounds(cx, bad, axis)
+    if stays and not isinstance(given, L.Lit):
+        cx.tested[given, n] = i
     return i
 
 
@@ -188,7 +195,7 @@ def _checked(cx: Context, v: Value, lazy: bool, n: L.Expr, axis: int) -> Value:
     def at(em: Emitter, index: L.Index) -> L.Expr:
         i = em.let(cast(v.at(em, index), "int64"), "at")
         saved, cx.origin = cx.origin, where
-        i = in_range(cx, i, None, n, Dim.of("?"), axis)
+        i = in_range(cx, i, None, n, Dim.of("?"), axis, stays=False)
         cx.origin = saved
         return i
 

@@ -10,6 +10,7 @@ from . import contract, create, index, lists, records, reduce, stacks, views  # 
 from . import loop_ir as L
 from .context import HANDLERS, Context, Failures
 from .elementwise import cast
+from .fuse import as_values
 from .lists import DONE, bind_list, set_item, stacked
 from .stacks import push_statement
 from .maps import elementwise
@@ -56,7 +57,9 @@ def lower_function(
     boundscheck: bool = True,
 ) -> L.Routine:
     """One function as loop-level IR."""
-    cx = Context(function, facts or Facts(), failures or Failures(), boundscheck)
+    facts = facts or Facts()
+    function = as_values(function, facts)
+    cx = Context(function, facts, failures or Failures(), boundscheck)
     params = [cx.python_name(p) for p in function.params]
     outs = _out_buffers(cx)
     params += list(outs.values())
@@ -127,10 +130,10 @@ def _block(cx: Context, block: ir.Block) -> None:
 
 def _nested(cx: Context, block: ir.Block) -> list[L.Stmt]:
     """A block that may run any number of times: its bindings do not outlast it."""
-    env, line = dict(cx.env), cx.line
+    env, line, tested = dict(cx.env), cx.line, dict(cx.tested)
     with cx.em.into([]) as out:
         _block(cx, block)
-    cx.env, cx.line = env, line
+    cx.env, cx.line, cx.tested = env, line, tested
     return out
 
 
@@ -190,6 +193,7 @@ def _forget(cx: Context, stmt: ir.Stmt) -> None:
     for inner in ir.walk([stmt]):
         for target in (*ir.targets_of(inner), *ir.inner_targets_of(inner)):
             cx.env.pop(target.name, None)
+            cx.forget(cx.python_name(target))
 
 
 def _if(cx: Context, stmt: ir.If) -> None:
@@ -275,7 +279,7 @@ def _until(cx: Context, until: ir.Operand | None, body: list[L.Stmt]) -> None:
 
 def _while(cx: Context, stmt: ir.While) -> None:
     _forget(cx, stmt)
-    env = dict(cx.env)
+    env, tested = dict(cx.env), dict(cx.tested)
     with cx.em.into([]) as body:
         _block(cx, stmt.test)
         cond = cast(cx.scalar(stmt.cond), "bool")
@@ -283,17 +287,20 @@ def _while(cx: Context, stmt: ir.While) -> None:
             cx.em.add(L.Branch(_negated(cond), [L.Break()]))
         _block(cx, stmt.body)
         _until(cx, stmt.until, body)
-    cx.env = env
+    cx.env, cx.tested = env, tested
     _forget(cx, stmt)
     cx.em.add(L.Forever(body))
 
 
 def _raise(cx: Context, stmt: ir.Raise) -> None:
-    if all(isinstance(p, str) for p in stmt.message):
-        cx.em.add(L.Fail(stmt.exception, "".join(stmt.message)))
+    # The place goes at the end, where the caller finds it; the user's own message is
+    # given back without it.
+    message = (*stmt.message, cx.where(quoted=stmt.check))
+    if all(isinstance(p, str) for p in message):
+        cx.em.add(L.Fail(stmt.exception, "".join(message)))
         return
     parts, values = [], []
-    for p in stmt.message:
+    for p in message:
         p, spec = p if isinstance(p, tuple) else (p, None)
         if isinstance(p, str):
             parts.append(p)

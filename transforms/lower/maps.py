@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import ir
+from ..dims import max0
 from ..rules.promote import compute_dtype
 from . import loop_ir as L
 from .broadcast import meet, project, same_shape
@@ -31,6 +32,16 @@ def elementwise(cx: Context, stmt: ir.Assign) -> Value:
         args = [v.at(em, project(cx.facts, v, sizes, dims, index)) for v in values]
         return element(em, op.name, args, compute, result, op.attrs)
 
+    if op.name == "maximum" and result == "int64" and isinstance(target.type, ir.Scalar):
+        _learn(cx, target, op.args)
     reads = frozenset().union(*(v.reads for v in values)) if values else frozenset()
     cost = sum(v.cost for v in values) + cost_of(op.name)
     return Value(result, sizes, dims, at, reads, cost)
+
+
+def _learn(cx: Context, target: ir.Var, args: tuple[ir.Operand, ...]) -> None:
+    """`n = max(m, 0)`: what is indexed by range(m) and has size n is indexed safely."""
+    for a, zero in (args, args[::-1]):
+        value = cx.known(a)
+        if isinstance(zero, ir.Const) and zero.value == 0 and value is not None:
+            cx.ranges.learn(cx.known(target), max0(value))

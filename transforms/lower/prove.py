@@ -14,34 +14,40 @@ class Ranges:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.loops: list[tuple[str, Dim, Dim]] = []
+        self.learnt: dict[str, Dim] = {}
+
+    def learn(self, symbol: Dim | None, value: Dim) -> None:
+        """What an integer of the program has been found to be."""
+        name = _symbol(symbol)
+        if name is not None and name not in value.symbols:
+            self.learnt[name] = value
 
     @contextmanager
     def inside(self, symbol: Dim | None, low: Dim | None, high: Dim | None) -> Iterator[None]:
         """Within a loop whose index has these bounds; nothing is learnt if one is unknown."""
-        known = symbol is not None and low is not None and high is not None
-        if known and len(symbol.terms) == 1 and symbol.const == 0:  # type: ignore[union-attr]
-            (monomial, k) = symbol.terms[0]  # type: ignore[union-attr]
-            known = k == 1 and len(monomial) == 1
-        else:
-            known = False
-        if known:
-            self.loops.append((monomial[0], low, high))  # type: ignore[arg-type]
+        name = _symbol(symbol)
+        if name is None or low is None or high is None:
+            yield
+            return
+        self.loops.append((name, low, high))
         try:
             yield
         finally:
-            if known:
-                self.loops.pop()
+            self.loops.pop()
 
     def nonnegative(self, dim: Dim | None) -> bool:
         """Certainly >= 0."""
         if dim is None:
             return False
-        if self._least(dim):
-            return True
+        dim = self.facts.canonical(dim.substitute(self.learnt))
         # A loop that runs at all has its greatest index not below its least.
-        return any(self._least(dim - (high - low)) for _, low, high in self.loops)
+        spans = [Dim.of(0), *(high - low for _, low, high in self.loops)]
+        return any(
+            self._least(bound - span) for bound in (dim, relaxed(dim)) for span in spans
+        )
 
     def _least(self, dim: Dim) -> bool:
+        """Whether the least value over all loops is >= 0."""
         dim = self.facts.canonical(dim)
         for symbol, low, high in reversed(self.loops):
             sign = _slope(dim, symbol)
@@ -54,15 +60,36 @@ class Ranges:
         )
 
 
+def relaxed(dim: Dim) -> Dim:
+    """A lower bound: max(d, 0) is at least d."""
+    out = Dim.of(dim.const)
+    for monomial, k in dim.terms:
+        s = monomial[0]
+        clipped = len(monomial) == 1 and k > 0 and isinstance(s, Atom) and s.op == "max0"
+        least = s.parts[0] if clipped else None  # type: ignore[union-attr]
+        out = out + (Dim(((monomial, 1),)) if least is None else least) * k
+    return out
+
+
 def is_size(symbol: str) -> bool:
     """Sizes of axes are never negative."""
     return symbol_is_size(symbol) or symbol.startswith("?")
+
+
+def _symbol(dim: Dim | None) -> str | None:
+    """The symbol that a dim is, if it is one."""
+    if dim is None or len(dim.terms) != 1 or dim.const:
+        return None
+    (monomial, k) = dim.terms[0]
+    return monomial[0] if k == 1 and len(monomial) == 1 else None
 
 
 def _slope(dim: Dim, symbol: str) -> int | None:
     """The sign of `dim`'s coefficient of `symbol`; None if it is not known."""
     signs = set()
     for monomial, k in dim.terms:
+        if any(isinstance(s, Atom) and symbol in Dim.of(s).symbols for s in monomial):
+            return None
         count = monomial.count(symbol)
         if count > 1:
             return None

@@ -18,6 +18,7 @@ from ..ir import Print
 from ..read import read
 from ..rules import SURFACES
 from ..rules.registry import NeedStatic
+from ..structure import refuse_foreign
 from .indexing import plain_items
 from .values import (
     Bound,
@@ -127,6 +128,8 @@ class Calls(Mixin):
             named = {k: self.lift(v, (*callee.path, (".", "keywords"), ("[]", k))) for k, v in value.keywords.items()}
             inner = self.lift(value.func, (*callee.path, (".", "func")))
             return self.call(inner, parts + args, {**named, **kwargs}, node)
+        if type(getattr(value, "__self__", None)).__module__.startswith("numpy"):
+            return self._no_rule(value, node)
         if isinstance(value, types.MethodType):
             owner = self.lift(value.__self__, callee.path[:-1]) if callee.path else Obj(value.__self__)
             function = Obj(value.__func__, (*callee.path, (".", "__func__")) if callee.path else ())
@@ -154,6 +157,8 @@ class Calls(Mixin):
         text = f"{module}.{name}" if module and module != "builtins" else name
         if isinstance(value, np.ufunc):
             text = f"numpy.{value.__name__}"
+        elif "random" in str(type(getattr(value, "__self__", None))):
+            text = f"numpy.random.{value.__name__}"
         return self.refuse(
             node, f"{text} has no rule, so it cannot be differentiated or compiled",
             "see docs/writing-a-rule.md",
@@ -277,7 +282,7 @@ class Calls(Mixin):
             try:
                 source = self.sources[function] = read(function)
             except S2SError as error:
-                raise self.refusal(node, str(error.message), error.advice) from None
+                raise self.refusal(node, error.message, error.advice, type(error)) from None
         return self.run_function(source, function, callee.path, env, None, node)
 
     def _bound_arguments(self, bound: inspect.BoundArguments, callee: Obj) -> dict[str, Value]:
@@ -504,8 +509,11 @@ class Calls(Mixin):
             return self.new_instance(cls, tuple(f.name for f in fields), tuple(values))
         module = (cls.__module__ or "").split(".")[0]
         if module == "numba" or "jitclass" in str(type(cls)):
-            advice = "use a dataclass" if "jitclass" in str(type(cls)) else "use a list or dict"
-            return self.refuse(node, f"{cls.__module__}.{cls.__name__} is not supported", advice)
+            try:
+                refuse_foreign(cls)
+            except UnsupportedError as error:
+                raise self.refusal(node, error.message, error.advice) from None
+            return self.refuse(node, f"{cls.__module__}.{cls.__name__} is not supported")
         return self.refuse(
             node, f"creating a {cls.__name__} here is not supported", "create it outside, or use a dataclass"
         )

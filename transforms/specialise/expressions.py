@@ -57,11 +57,16 @@ PYTHON: dict[str, Any] = {
 
 
 class NeedUnroll(Exception):
-    """A structure was indexed by a run-time number: its loop must be unrolled."""
+    """A structure depends on a run-time number: the loop around must be unrolled."""
 
-    def __init__(self, node: ast.AST) -> None:
-        self.node = node
-        super().__init__()
+    def __init__(
+        self,
+        node: ast.AST | None,
+        why: str = "the index of this sequence must be known while compiling",
+        advice: str = "use an array, or loop over the sequence itself",
+    ) -> None:
+        self.node, self.why, self.advice = node, why, advice
+        super().__init__(why)
 
 
 class Expressions(Mixin):
@@ -561,7 +566,8 @@ class Expressions(Mixin):
         if index.known is not None:
             position = index.known[0]
             if not -len(content.values) <= position < len(content.values):
-                raise self.located(IndexError("list index out of range"), node)
+                kind = "tuple" if isinstance(owner, TupleVal) else "list"
+                raise self.located(IndexError(f"{kind} index out of range"), node)
             return content.values[position]
         return self._pick(content.values, index, node)
 
@@ -589,9 +595,13 @@ class Expressions(Mixin):
     def eval_DictComp(self, node: ast.DictComp) -> Value:
         pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
         lists = ast.copy_location(ast.ListComp(pair, node.generators), node)
-        items = self.static_items(self.comprehension(lists))
+        why = "a dict needs keys that are known while compiling"
+        try:
+            items = self.static_items(self.comprehension(lists))
+        except NeedUnroll:
+            items = None
         if items is None:
-            return self.refuse(node, "a dict needs keys that are known while compiling")
+            raise NeedUnroll(node, why, "use an array")
         keys = tuple(self.static(i.values[0], node, "a dict key") for i in items)
         return self.new_dict(keys, tuple(i.values[1] for i in items))
 

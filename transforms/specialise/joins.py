@@ -463,7 +463,11 @@ class Joins(Mixin):
                         plan.changed = True
                     plan.leaf(key, x.operand.type)
                 return
-            raise NeedUnroll(self.stmt)
+            raise NeedUnroll(
+                self.stmt,
+                "a list that grows in a loop may hold numbers or arrays of one rank only",
+                "keep one list per field",
+            )
         if type(x) is type(y) and isinstance(x, (ListVal, DictVal, InstanceVal)) and x.cell is y.cell:
             return
         try:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, const
+from ..errors import UnsupportedError
 from ..ir import Var
 from ..pipeline_types import ObjectGuard, Param
 from ..structure import (
@@ -68,6 +69,7 @@ class Objects(Mixin):
     baked: frozenset[Path]
     runtime_ints: frozenset[Path]
     frame: Any
+    reading: ast.AST | None  # the name being looked up
 
     # ---- arguments
 
@@ -150,8 +152,12 @@ class Objects(Mixin):
             refuse_foreign(value)
             if isinstance(value, np.ndarray):
                 return self.parameter(describe(value), path, value)
+        except UnsupportedError as error:
+            message = f"{path_text(path)}: {error.message}"
+            raise self.refusal(self.reading, message, error.advice) from None
         except TypeError as error:
-            raise self.refusal(None, f"{path_text(path)}: {error}") from None
+            message, _, advice = f"{path_text(path)}: {error}".partition("; ")
+            raise self.refusal(self.reading, message, advice) from None
         if isinstance(value, (tuple, list, dict)) or (
             dataclasses.is_dataclass(value) and not isinstance(value, type)
         ):
@@ -194,6 +200,7 @@ class Objects(Mixin):
     # ---- look-up
 
     def lookup(self, name: str, node: ast.AST) -> Value:
+        self.reading = node
         value = self.find(name)
         if isinstance(value, Undefined):
             self.b.check(False, "UnboundLocalError", _unbound(name))

@@ -75,7 +75,7 @@ class Specialised:
     facts: Facts
     object_guards: list[ObjectGuard]
     written: list[int]
-    result_names: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
 
 
 def specialise(
@@ -115,6 +115,7 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
         self.bindings: dict[Any, tuple[list[Any], list[Any]]] = {}
         self.desugared: dict[Any, list[ast.stmt]] = {}
         self.stmt: ast.stmt | None = None
+        self.reading: ast.AST | None = None
 
     # ---- the whole function
 
@@ -130,10 +131,11 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
             self.state.env[name] = self.argument(spec, (("arg", name),), value)
         try:
             result = self._body(frame)
+        except Ended:
+            result = Num(self.b.emit("undef", type=Scalar("float64")).operand)
         except NeedUnroll as error:
             self.refuse(
-                error.node, "the index of this sequence must be known while compiling",
-                "use an array, or loop over the sequence itself",
+                error.node, error.why, error.advice,
             )
         results: list[Operand] = []
         with self.b.at(self.origin(last_return(node))):
@@ -152,24 +154,22 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
         main.notes["facts"] = self.b.facts
         written = [i for i, p in enumerate(params) if any(e[0] == p for e in effects)]
         return Specialised(
-            Module({name: main}, name), self.params, out, self.b.facts, self.object_guards, written
-        )
+            Module({name: main}, name), self.params, out, self.b.facts, self.object_guards, written,
+            {os.path.basename(s.file): s.file for s in self.sources.values()},
+        )  # fmt: skip
 
     def _body(self, frame: Frame) -> Value:
         node = frame.node
         if isinstance(node, ast.Lambda):
             self.stmt = None
-            try:
-                frame.result = self.eval(node.body)
-            except Ended:
-                frame.result = None
+            frame.result = self.eval(node.body)
         else:
             key = node
             if key not in self.desugared:
                 self.desugared[key] = desugar(node, {*frame.locals, *self.state.env})
             self.run(self.desugared[key])
         if frame.result is None:
-            frame.result = Obj(None)  # every path raises
+            raise Ended  # every path raises
         return frame.result
 
     def _out_tree(self, value: Value, results: list[Operand], node: ast.AST) -> OutTree:
@@ -242,10 +242,12 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
         saved_stmt, saved_hint = self.stmt, self.b.hint
         self.stack.append(frame)
         self.state.envs.append(env)
-        result = self._body(frame)
-        frame.final = self.state.envs.pop()
-        self.stack.pop()
-        self.stmt, self.b.hint = saved_stmt, saved_hint
+        try:
+            result = self._body(frame)
+        finally:
+            frame.final = self.state.envs.pop()
+            self.stack.pop()
+            self.stmt, self.b.hint = saved_stmt, saved_hint
         return self.usable(result, node)
 
     def fresh_name(self, name: str) -> str:

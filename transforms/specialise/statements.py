@@ -523,7 +523,7 @@ class Statements(Mixin):
             values = tuple(items)
             return Stream(self.constant(len(values)), lambda k: self._pick(values, k, node))
         raise self.refusal(
-            getattr(node, "iter", node), f"iterating over {self.kind_of(iterable)} is not possible", "", TypeError_
+            getattr(node, "iter", node), f"{self.kind_of(iterable)} is not iterable", "", TypeError_
         )
 
     def _same_size(self, x: Num, y: Num) -> bool:
