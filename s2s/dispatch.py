@@ -100,6 +100,7 @@ class Specialiser:
             if name in options.static:
                 raise TypeError_(f"{name} of {self.name} is static: it has no gradient")
         self.static = tuple(n in options.static for n in self.binder.names)
+        self.any_static = any(self.static)
         self.entries: dict[Any, list[Entry]] = {}
         self.latest: Entry | None = None
         self.compilations = 0
@@ -118,6 +119,8 @@ class Specialiser:
         return self._specialise(key, args, backend)
 
     def _key(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not self.any_static:
+            return tuple(map(fingerprint, args))
         return tuple([fingerprint(a, s) for a, s in zip(args, self.static)])
 
     # ---- specialisation

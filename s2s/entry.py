@@ -60,7 +60,8 @@ class Entry:
             try:
                 return self.direct(params)
             except Exception as error:
-                if all(p.flags.aligned for p in params if isinstance(p, np.ndarray)):
+                odd = not all(p.flags.aligned for p in params if isinstance(p, np.ndarray))
+                if not (odd and isinstance(error, TypeError)):
                     raise translate(error, self.compiled) from None
         buffers = [np.empty(params[p].shape, dtype) for _, p, dtype in self.buffers]
         if given:

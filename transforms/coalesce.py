@@ -25,6 +25,7 @@ from .ir import (
     Var,
     While,
     blocks_of,
+    calls_in,
     inner_targets_of,
     targets_of,
 )
@@ -157,6 +158,7 @@ class Coalescer:
 
     def _names(self) -> dict[str, str]:
         taken = set(RESERVED) | set(HELPERS) | {self.function.name}
+        taken |= set(calls_in(self.function.body))
         unique = sorted({id(g): g for g in self.groups.values()}.values(), key=lambda g: g.order)
         results = self.function.results[: primal_results(self.function)]
         for group in unique:

@@ -20,6 +20,7 @@ from .ir import (
     Array,
     Assign,
     Block,
+    Call,
     For,
     Function,
     If,
@@ -32,6 +33,7 @@ from .ir import (
     Type,
     Var,
     While,
+    targets_of,
 )
 from .liveness import UPDATES, Liveness, rewrite_reads
 from .rules.registry import RULES
@@ -230,6 +232,11 @@ class _Walk:
                 self.bind(stmt.target, stmt)
                 if buffered(stmt.target.type):
                     self.assign(stmt, block)
+            elif isinstance(stmt, Call):
+                for v in stmt.targets:
+                    self.bind(v, stmt)
+                    if buffered(v.type):
+                        self.settle(v.name, v.name, True)
             elif isinstance(stmt, If):
                 self.branch(stmt, block)
             elif isinstance(stmt, (For, While)):
@@ -380,6 +387,8 @@ class _Cuts:
         function, walk = self.function, self.walk
         changed = False
         seen: set[str] = set()
+        if function.notes.get("callee"):
+            changed = self.settle_twice()
         for result in list(function.results):
             if not isinstance(result, Var) or not buffered(result.type) or result.name in seen:
                 continue
@@ -397,6 +406,17 @@ class _Cuts:
                 op = Op("update", (param, value), {"path": ()})
                 function.body.append(Assign(final, op, None))
                 function.effects[i] = (param, final)
+                changed = True
+        return changed
+
+    def settle_twice(self) -> bool:
+        """A caller may write into each of the results it is given: no two are one array."""
+        results = self.function.results
+        changed = False
+        for i, result in enumerate(results):
+            if isinstance(result, Var) and buffered(result.type) and result in results[:i]:
+                results[i] = self.fresh(result, _stem(result))
+                self.function.body.append(Assign(results[i], Op("copy", (result,)), None))
                 changed = True
         return changed
 
@@ -537,7 +557,7 @@ def group_start(block: Block, at: int, after: Var) -> int:
         other = getattr(before, "origin", None)
         if other is None or other.stmt != origin.stmt or other.frame != origin.frame:
             break
-        if isinstance(before, Assign) and before.target.name == after.name:
+        if after in list(targets_of(before)):
             break
         at -= 1
     return at

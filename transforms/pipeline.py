@@ -134,7 +134,7 @@ def _passes(
     stages: list[tuple[str, Module]], readable: str, lowered: str
 ) -> Iterator[tuple[str, str]]:
     for name, module in stages:
-        yield name, show(module.main)
+        yield name, show(module)
     yield "write", readable
     yield "lower", lowered
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from .build import NameSupply
 from .ir import (
-    Array,
     Assign,
     Block,
     Carried,

@@ -9,6 +9,9 @@ be differentiated like any other function:
   `Save` it belongs to becomes a `restore` of that;
 - the mirror of a mirrored loop runs forward again.
 
+A call becomes a call of the callee's own vector-Jacobian product (`products.py`), which computes
+the callee's forward values again.
+
 A slot has one `Save` and one `restore`; the two stand in loop nests of the same trip counts
 that run in opposite directions.
 
@@ -32,6 +35,7 @@ from .ir import (
     Array,
     Assign,
     Block,
+    Call,
     Carried,
     Const,
     For,
@@ -56,6 +60,7 @@ from .ir import (
     walk,
 )
 from .loops import detach_tests, int_const, trip_count
+from .products import Products, quiet
 from .rules.registry import RULES
 from .scopes import Scope, Scopes, dims_of, names_of
 
@@ -70,9 +75,37 @@ def reverse(
     for name in wrt:
         if not is_float(params[name].type):
             raise TypeError_(f"{name} is {params[name].type.dtype}; a gradient needs floats")
-    main, active = detach_tests(main, wrt, main.results[result])
-    vjp = _Reverser(main, active, facts or Facts()).run(wrt, result)
-    return module.with_main(vjp)
+    products = Products(module)
+    vjp = reverse_function(main, wrt, (result,), facts, products)
+    vjp = replace(vjp, name=f"{main.name}_vjp", results=[*main.results, *vjp.results])
+    functions = {vjp.name: vjp, **module.functions}
+    while products.todo:
+        product = products.todo.pop(0)
+        f = module.functions[product.function]
+        names = tuple(f.params[i].name for i in product.wanted)
+        made = reverse_function(
+            quiet(f), names, product.seeded, f.notes.get("facts"), products
+        )
+        functions[product.name] = replace(
+            made,
+            name=product.name,
+            notes={**made.notes, "product": product, "primal_results": 0},
+        )
+    return Module(functions, vjp.name)
+
+
+def reverse_function(
+    function: Function,
+    wrt: tuple[str, ...],
+    seeded: tuple[int, ...],
+    facts: Facts | None,
+    products: Products,
+) -> Function:
+    """The adjoints of the parameters `wrt`, given those of the results `seeded`, which are
+    the last parameters."""
+    outs = [function.results[i] for i in seeded]
+    function, active = detach_tests(function, wrt, outs)
+    return _Reverser(function, active, facts or Facts(), products).run(wrt, outs)
 
 
 @dataclass
@@ -84,9 +117,12 @@ class _Mirror:
 
 
 class _Reverser:
-    def __init__(self, function: Function, active: Activity, facts: Facts) -> None:
+    def __init__(
+        self, function: Function, active: Activity, facts: Facts, products: Products
+    ) -> None:
         self.function = function
         self.active = active
+        self.products = products
         self.scopes = Scopes(function)
         self.names = NameSupply(names_of(function))
         self.sweep = function.notes.get("sweeps", 0) + 1
@@ -104,14 +140,18 @@ class _Reverser:
         self.labels: dict[int, str] = {}
         self.bar_slots: dict[str, Slot] = {}
 
-    def run(self, wrt: tuple[str, ...], result: int) -> Function:
+    def run(self, wrt: tuple[str, ...], outs: list[Operand]) -> Function:
         f = self.function
-        out = f.results[result]
-        seed = Var(self.names.fresh("out_bar"), bar_type(out.type), "out_bar")
         bars = Bars()
-        if out in self.active:
-            assert isinstance(out, Var)
-            bars.values[out.name] = seed
+        seeds = []
+        for out in outs:
+            name = self.names.fresh("out_bar")
+            seeds.append(Var(name, bar_type(out.type), name))
+            if isinstance(out, Var) and out in self.active:
+                if out.name in bars.values:
+                    self.adjoints.add(bars, out, seeds[-1])
+                else:
+                    bars.values[out.name] = seeds[-1]
         self.walk(f.body, bars)
         grads = []
         for p in (p for n in wrt for p in f.params if p.name == n):
@@ -120,14 +160,8 @@ class _Reverser:
         used = _used(self.b.block, grads)
         sweep = self.prune(self.b.block, used, {s.slot.name: v for v, s in self.saves.items()})
         body = [*self.forward(f.body), *sweep]
-        return replace(
-            f,
-            name=f"{f.name}_vjp",
-            params=[*f.params, seed],
-            body=body,
-            results=[*f.results, *grads],
-            notes={**f.notes, "sweeps": self.sweep},
-        )
+        notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds)}
+        return replace(f, params=[*f.params, *seeds], body=body, results=grads, notes=notes)
 
     # ---- forward values in the sweep
 
@@ -175,6 +209,8 @@ class _Reverser:
             with self.b.at(self.origin(stmt)):
                 if isinstance(stmt, Assign):
                     self.assign(stmt, bars)
+                elif isinstance(stmt, Call):
+                    self.call(stmt, bars)
                 elif isinstance(stmt, Save):
                     self.save(stmt, bars)
                 elif isinstance(stmt, If):
@@ -216,6 +252,20 @@ class _Reverser:
         for x, share in shares.items():
             for part in self.adjoints.joined(x, share):
                 self.adjoints.add(bars, x, part, mark)
+
+    def call(self, stmt: Call, bars: Bars) -> None:
+        seeds = [(i, bars.pop(v)) for i, v in enumerate(stmt.targets)]
+        given = [(i, g) for i, g in seeds if g is not None]
+        wanted = tuple(i for i, x in enumerate(stmt.args) if x in self.active)
+        if not given or not wanted:
+            return
+        name = self.products.name(stmt.function, wanted, tuple(i for i, _ in given))
+        args = [self.need(x) for x in stmt.args] + [g for _, g in given]
+        of = [x for x in (stmt.args[i] for i in wanted) if isinstance(x, Var)]
+        parts = [self.adjoints.bar_var(x) for x in of]
+        self.b.block.append(Call(parts, name, tuple(args), origin=self.b.origin))
+        for x, part in zip(of, parts):
+            self.adjoints.add(bars, x, part)
 
     def save(self, stmt: Save, bars: Bars) -> None:
         if stmt.slot.name in self.active.slots:

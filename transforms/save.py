@@ -80,7 +80,10 @@ class SlotPlan:
 
 
 def save(module: Module, facts: Facts | None = None) -> Module:
-    return module.with_main(_Saver(_sorted_heads(module.main), facts or Facts()).run())
+    def plan(function: Function, known: Facts | None) -> Function:
+        return _Saver(_sorted_heads(function), known or Facts()).run()
+
+    return module.map(plan, facts)
 
 
 @dataclass
@@ -246,9 +249,9 @@ class _Saver:
             b = Builder(self.names, self.facts, block)
             done = b.sym(_position(b, theirs)) * step if step != 1 else b.sym(_position(b, theirs))
             # The sum is typed like the original, which may be a Python int.
-            name = self.names.fresh(x.name)
-            block.append(Assign(replace(x, name=name), Op("add", (init, done.operand))))
-            return block[-1].target
+            new = replace(x, name=self.names.fresh(x.name))
+            block.append(Assign(new, Op("add", (init, done.operand))))
+            return new
         return None
 
     def increment(self, c: Carried) -> int | None:

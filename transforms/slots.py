@@ -30,6 +30,7 @@ from .ir import (
     While,
     blocks_of,
     operands_of,
+    targets_of,
 )
 from .ownership import group_start, stem
 from .save import SlotPlan
@@ -83,7 +84,7 @@ def _insert(path: Path, level: int, new: Assign) -> None:
     block, stmt = path[level]
     at = next(i for i, s in enumerate(block) if s is stmt)
     first = group_start(block, at, new.target)
-    bound = {s.target for s in block[first:at] if isinstance(s, Assign)}
+    bound = {v for s in block[first:at] for v in targets_of(s)}
     block.insert(at if bound.intersection(operands_of(new)) else first, new)
 
 

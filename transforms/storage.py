@@ -23,6 +23,7 @@ from .ir import (
     Array,
     Assign,
     Block,
+    Call,
     Carried,
     Const,
     For,
@@ -190,87 +191,119 @@ def _keep_versions(function: Function, names: NameSupply) -> None:
     """A version that is read after the user's variable is bound anew gets a second name
     before that happens, so that the user's statements can stay as they are."""
     live = Liveness(function)
+    places = _Places(function, live)
     versions: dict[object, list[tuple[Var, Stmt | None]]] = {}
     for v, stmt in bindings(function):
         origin = getattr(stmt, "origin", None)
         if key_of(v, stmt) is not None and (origin is None or origin.sweep == 0):
             versions.setdefault(key_of(v, stmt), []).append((v, stmt))
+    kept: dict[str, tuple[Var, list[int]]] = {}
     for group in versions.values():
         for i, (v, stmt) in enumerate(group):
             alive = live.ranges.get(v.name, [])
             later = [w for w, _ in group[i + 1 :] if overlap(alive, live.ranges.get(w.name, []))]
             if later:
-                _keep_version(function, live, names, v, stmt, later)
+                bound = [places.bound(w, v) for w in later]
+                copy = _keep_version(places, names, v, stmt, min(bound), later)
+                if copy is not None:
+                    kept[v.name] = copy, bound
+    if not kept:
+        return
+
+    def swap(operand: Operand, point: int) -> Operand:
+        if isinstance(operand, Var) and operand.name in kept:
+            copy, bound = kept[operand.name]
+            if any(p <= point and not places.apart(p, point) for p in bound):
+                return copy
+        return operand
+
+    rewrite_reads(function.body, live, swap)
+    end = {name: copy for name, (copy, _) in kept.items()}
+
+    def at_end(operand: Operand) -> Operand:
+        return end.get(operand.name, operand) if isinstance(operand, Var) else operand
+
+    function.results = [at_end(r) for r in function.results]
+    function.effects = [(p, at_end(e)) for p, e in function.effects]
+    function.notes["kept"] = tuple(copy.name for copy, _ in kept.values())
 
 
 def _keep_version(
-    function: Function,
-    live: Liveness,
+    places: _Places,
     names: NameSupply,
     v: Var,
     stmt: Stmt | None,
+    first: int,
     later: list[Var],
-) -> None:
-    block = _home(function, v)
-    at = next((i for i, s in enumerate(block) if any(_binds(s, w) for w in later)), None)
-    if at is None or v in list(targets_of(block[at])):
-        return
-    gone = _Gone(block[at:], live, later)
+) -> Var | None:
+    """Inserts the second name before the statement in which a later version is bound."""
+    block = places.home.get(v.name, places.function.body)
+    at = places.holder(block, first)
+    if at is None or v in list(targets_of(block[at])) or not _binds(block[at], later):
+        return None
     kept = Var(names.fresh(saved_name(v, getattr(stmt, "origin", None))), v.type)
-    function.notes["kept"] = (*function.notes.get("kept", ()), kept.name)
-
-    def swap(operand: Operand, point: int) -> Operand:
-        return kept if operand == v and gone(point) else operand
-
-    rewrite_reads(block[at:], live, swap)
-    function.results = [kept if r == v else r for r in function.results]
-    function.effects = [(p, kept if e == v else e) for p, e in function.effects]
     block.insert(group_start(block, at, v), Assign(kept, Op("alias", (v,)), None))
+    return kept
 
 
-class _Gone:
-    """Whether a point can be reached after one of `values` has been bound in `block`."""
+def _binds(stmt: Stmt, values: list[Var]) -> bool:
+    names = {v.name for v in values}
+    return any(
+        v.name in names for s in walk([stmt]) for v in (*targets_of(s), *inner_targets_of(s))
+    )
 
-    def __init__(self, block: Block, live: Liveness, values: list[Var]) -> None:
-        self.points: list[int] = []
+
+class _Places:
+    """Where values are bound: their blocks, the loops around them, and branches."""
+
+    def __init__(self, function: Function, live: Liveness) -> None:
+        self.function = function
+        self.live = live
+        self.home: dict[str, Block] = {}
+        self.loops: dict[str, tuple[Stmt, ...]] = {}
         self.branches: list[tuple[int, int, int]] = []
-        for stmt in walk(block):
+        self._visit(function.body, ())
+
+    def _visit(self, block: Block, loops: tuple[Stmt, ...]) -> None:
+        for stmt in block:
+            place = self.live.place(stmt)
+            for v in targets_of(stmt):
+                self.home[v.name], self.loops[v.name] = block, loops
+                if isinstance(stmt, (For, While)):
+                    self.loops[v.name] = (*loops, stmt)
+            inner = (*loops, stmt) if isinstance(stmt, (For, While)) else loops
+            for v in inner_targets_of(stmt):
+                assert isinstance(stmt, (For, While))
+                self.home[v.name], self.loops[v.name] = stmt.body, inner
             if isinstance(stmt, If):
-                place = live.place(stmt)
-                self.branches.append((place.begin * 2, place.tail * 2 + 1, place.else_tail * 2 + 1))
-        for value in values:
-            bound = live.ranges[value.name][0][0]
-            loops = [
-                live.place(s).begin * 2 + 1
-                for s in walk(block)
-                if isinstance(s, (For, While)) and _binds(s, value)
-            ]
-            # A loop comes round again: what it binds is bound from its beginning.
-            self.points.append(min([bound, *loops]))
+                ends = place.tail * 2 + 1, place.else_tail * 2 + 1
+                self.branches.append((place.begin * 2, *ends))
+            for nested in blocks_of(stmt):
+                self._visit(nested, inner)
 
-    def __call__(self, point: int) -> bool:
-        return any(bound <= point and not self._apart(bound, point) for bound in self.points)
+    def bound(self, w: Var, v: Var) -> int:
+        """The first point at which `w` may be bound while `v` is visible.  A loop comes round
+        again: what it binds is bound from its beginning."""
+        point = self.live.ranges[w.name][0][0]
+        outside = {id(loop) for loop in self.loops.get(v.name, ())}
+        loops = [loop for loop in self.loops.get(w.name, ()) if id(loop) not in outside]
+        return min([point, *(self.live.place(loop).begin * 2 + 1 for loop in loops)])
 
-    def _apart(self, bound: int, point: int) -> bool:
+    def holder(self, block: Block, point: int) -> int | None:
+        """The position of the statement of `block` in which `point` lies."""
+        found = None
+        for i, stmt in enumerate(block):
+            place = self.live.places.get(id(stmt))
+            if place is None:
+                continue
+            if place.begin * 2 > point:
+                break
+            found = i
+        return found
+
+    def apart(self, bound: int, point: int) -> bool:
         """Whether the two points are in different branches."""
         return any(lo < bound < mid < point <= hi for lo, mid, hi in self.branches)
-
-
-def _home(function: Function, v: Var) -> Block:
-    """The block in which a value is visible first."""
-    for block in _blocks(function.body):
-        for stmt in block:
-            if v in list(targets_of(stmt)):
-                return block
-            if isinstance(stmt, For) and (v == stmt.index or v in [c.phi for c in stmt.carried]):
-                return stmt.body
-            if isinstance(stmt, While) and v in [c.phi for c in stmt.carried]:
-                return stmt.body
-    return function.body
-
-
-def _binds(stmt: Stmt, w: Var) -> bool:
-    return any(w in [*targets_of(s), *inner_targets_of(s)] for s in walk([stmt]))
 
 
 # ---------------------------------------------------------------- out of SSA
@@ -371,6 +404,10 @@ class _Emitter:
             self.loop(stmt, out)
         else:
             (new,) = substitute([stmt], self.read)
+            if isinstance(new, Call):
+                for v in new.targets:
+                    self.bound(v, stmt)
+                new.targets = [self.target(v) for v in new.targets]
             out.append(new)
 
     def assign(self, stmt: Assign, out: Block) -> None:

@@ -42,6 +42,8 @@ def op_text(op: Op, args: Sequence[Text]) -> Text:
     types = [a.type for a in op.args]
     if op.name == "alias":
         return args[0]
+    if op.name == "call":
+        return f"{op.attrs['function']}({', '.join(wrap(a, TERNARY) for a in args)})", ATOM
     if op.name == "pop":
         return f"{wrap(args[0], ATOM)}.pop()", ATOM
     if op.name == "copy" and isinstance(types[0], ListOf):

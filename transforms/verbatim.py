@@ -14,7 +14,7 @@ import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .ir import Assign, For, Push, Span, Stmt, Store, Type, Var, operands_of, walk
+from .ir import For, Push, Span, Stmt, Store, Type, Var, operands_of, targets_of, walk
 from .ownership import buffered
 from .read import Source
 
@@ -137,9 +137,9 @@ class Unit:
                     unit.read_counts[o.name] = unit.read_counts.get(o.name, 0) + 1
                     if o.user == o.name:
                         unit.reads.add(o.name)
-            if isinstance(stmt, Assign):
-                unit.bind(stmt.target)
-            elif isinstance(stmt, For):
+            for target in targets_of(stmt):
+                unit.bind(target)
+            if isinstance(stmt, For):
                 unit.bind(stmt.index)
             elif isinstance(stmt, Store):
                 unit.written.add(stmt.array.name)

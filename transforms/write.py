@@ -19,6 +19,7 @@ from .ir import (
     Array,
     Assign,
     Block,
+    Call,
     Const,
     For,
     Function,
@@ -37,6 +38,7 @@ from .ir import (
     While,
     blocks_of,
     operands_of,
+    targets_of,
     walk,
 )
 from .precedence import ADD, ATOM, MUL, NOT, TERNARY, Text, wrap
@@ -52,8 +54,8 @@ _AUGMENTED = {
 
 
 def write(module: Module) -> str:
-    """The module's text: imports, then its functions, the entry first."""
-    texts = [write_function(f) for f in module.functions.values()]
+    """The module's text: imports, then its functions, the entry last."""
+    texts = [write_function(f) for f in reversed(module.functions.values())]
     body = "\n\n".join(texts)
     helpers = [h for h in HELPERS if f"{h}(" in body]
     lines = ["import numpy as np"]
@@ -90,7 +92,7 @@ class _Reads:
 class _Writer:
     def __init__(self, function: Function) -> None:
         self.user = None if function.source is None else UserText(function.source)
-        self.function = replace(function, body=self.without_checks(function.body))
+        self.function = replace(function, body=self.prepared(function.body))
         self.buffers: dict[str, int] = function.notes.get("buffers", {})
         self.slots: frozenset[str] = function.notes.get("slot_variables", frozenset())
         self.primal = function.results[: primal_results(function)]
@@ -130,8 +132,8 @@ class _Writer:
             elif isinstance(stmt, For):
                 late = [(stmt.until, stmt.body)]
                 self.binds[stmt.index.name] += 1
-            elif isinstance(stmt, Assign):
-                self.binds[stmt.target.name] += 1
+            elif isinstance(stmt, (Assign, Call)):
+                self.binds.update(v.name for v in targets_of(stmt))
             for operand, home in late:
                 if operand is not None:
                     self.use(operand, home)
@@ -159,18 +161,22 @@ class _Writer:
             inner = [self.without_dead(b) for b in blocks_of(stmt)]
             if any(b is not None for b in inner):
                 changed = True
-                stmt = _with_blocks(stmt, [n or o for n, o in zip(inner, blocks_of(stmt))])
+                stmt = _with_blocks(stmt, [o if n is None else n for n, o in zip(inner, blocks_of(stmt))])
             out.append(stmt)
         return out if changed else None
 
     def is_users(self, v: Var) -> bool:
         return bool(v.user) and self.user is not None and v.name in self.user.locals
 
-    def without_checks(self, block: Block) -> Block:
-        """Leaves checks that NumPy makes itself to NumPy."""
+    def prepared(self, block: Block) -> Block:
+        """Leaves checks that NumPy makes itself to NumPy.  A call that may move and has one
+        result is an operation like any other."""
         out: Block = []
         for stmt in block:
-            inner = [self.without_checks(b) for b in blocks_of(stmt)]
+            inner = [self.prepared(b) for b in blocks_of(stmt)]
+            if isinstance(stmt, Call) and len(stmt.targets) == 1 and not stmt.keep:
+                op = Op("call", stmt.args, {"function": stmt.function})
+                stmt = Assign(stmt.targets[0], op, stmt.origin)
             if isinstance(stmt, If) and not any(inner) and (stmt.then or stmt.orelse):
                 continue
             if isinstance(stmt, Raise) and block is not None and self.is_check(stmt):
@@ -186,7 +192,7 @@ class _Writer:
 
     def run(self) -> str:
         f = self.function
-        seed = f.params[-1].name if f.notes.get("sweeps") else ""
+        seed = f.params[-1].name if f.notes.get("sweeps") and not f.notes.get("callee") else ""
         params = [f"{p.name}=1.0" if p.name == seed else p.name for p in f.params]
         signature = lay_out(f"def {f.name}({', '.join(params)}):", 0)
         self.block(f.body)
@@ -200,7 +206,8 @@ class _Writer:
             return []
         file = os.path.basename(source.file)
         sweeps = f.notes.get("sweeps", 0)
-        names = f.notes.get("user_params") or [p.name for p in f.params][: -1 if sweeps else None]
+        seeds = f.notes.get("seeds", 1 if sweeps else 0)
+        names = f.notes.get("user_params") or [p.name for p in f.params][: len(f.params) - seeds]
         wrt = f.notes.get("wrt")
         what = f"{getattr(source.node, 'name', '<lambda>')}({', '.join(names)})"
         what += f", wrt ({', '.join(wrt)})" if wrt else ""
@@ -214,7 +221,9 @@ class _Writer:
     def write_return(self) -> None:
         primal = [self.text(r)[0] for r in self.primal]
         bars = [self.text(r)[0] for r in self.function.results[len(primal) :]]
-        if self.function.notes.get("sweeps"):
+        if self.function.notes.get("callee"):
+            self.line(f"return {', '.join([*primal, *bars]) or 'None'}")
+        elif self.function.notes.get("sweeps"):
             out = primal[0] if len(primal) == 1 else f"({', '.join(primal)})"
             bar = f"({bars[0]},)" if len(bars) == 1 else f"({', '.join(bars)})"
             self.line(f"return {out}, {bar}")
@@ -282,12 +291,19 @@ class _Writer:
         return operand.name, ATOM
 
     def texts(self, op: Op) -> list[Text]:
+        if op.name == "call":
+            return [self.argument(a) for a in op.args]
         strong = op.name in RULES and RULES[op.name].kind == "elementwise"
         out = []
         for i, a in enumerate(op.args):
             others = [o.type for j, o in enumerate(op.args) if j != i] if strong else []
             out.append(self.text(a, others))
         return out
+
+    def argument(self, operand: Operand) -> Text:
+        """An argument of a call, which keeps its dtype there."""
+        other = Scalar("bool")
+        return self.text(operand, [other] if isinstance(operand, Const) else None)
 
     def flush(self, stmts: list[Stmt]) -> None:
         """Writes the pending temporaries whose operands the statements overwrite."""
@@ -491,6 +507,8 @@ class _Writer:
         self.mention(stmt.origin, stmt)
         if isinstance(stmt, Assign):
             self.assign(stmt, block)
+        elif isinstance(stmt, Call):
+            self.call(stmt)
         elif isinstance(stmt, Store):
             self.store(stmt)
         elif isinstance(stmt, Push):
@@ -557,7 +575,8 @@ class _Writer:
         if self.uses[name] != 1 or self.homes.get(name) != {id(block)}:
             return False
         if any(isinstance(r, Var) and r.name == name for r in self.function.results):
-            return not self.function.notes.get("sweeps") and len(self.function.results) == 1
+            plain = not self.function.notes.get("sweeps") or self.function.notes.get("callee")
+            return bool(plain) and len(self.function.results) == 1
         return True
 
     def assign(self, stmt: Assign, block: Block) -> None:
@@ -580,6 +599,13 @@ class _Writer:
             text = f"{target.name} = {wrap(op_text(op, self.texts(op)), TERNARY)}"
         self.flush([stmt])
         self.line(text)
+
+    def call(self, stmt: Call) -> None:
+        args = ", ".join(wrap(self.argument(a), TERNARY) for a in stmt.args)
+        names = ", ".join(v.name for v in stmt.targets)
+        self.flush([stmt])
+        text = f"{stmt.function}({args})"
+        self.line(f"{names} = {text}" if names else text)
 
     def store(self, stmt: Store) -> None:
         base: Text = (stmt.array.name, ATOM)
@@ -722,8 +748,8 @@ def _writes(stmts: list[Stmt], buffers: dict[str, int]) -> tuple[set[str], set[i
     memory: set[int] = set()
     for stmt in walk(stmts):
         written = None
+        names |= {v.name for v in targets_of(stmt)}
         if isinstance(stmt, Assign):
-            names.add(stmt.target.name)
             if stmt.op.name == "pop" and isinstance(stmt.op.args[0], Var):
                 written = stmt.op.args[0].name
         elif isinstance(stmt, For):

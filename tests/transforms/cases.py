@@ -349,6 +349,35 @@ def grows(p: Program, x: Any) -> Any:
     return p.sum(a * a)
 
 
+@case({"x": vector("x", 3)}, [np.arange(n * 4.0).reshape(n, 2, 2) / 7 for n in range(3)])
+def rows_of_rows(p: Program, x: Any) -> Any:
+    """Sizes of the inner loops are asked of views inside."""
+
+    def planes(i: Any, s: Any) -> Any:
+        plane = p.get(x, i)
+
+        def rows_(j: Any, s: Any) -> Any:
+            row = p.get(plane, j)
+            (t,) = p.loop(row.shape[0], [1.0], lambda k, t: [t * p.get(row, k) + 0.5])
+            return [s + t * t]
+
+        return p.loop(plane.shape[0], [s], rows_)
+
+    return p.loop(x.shape[0], [0.0], planes)[0]
+
+
+@case(VECTOR, XS)
+def two_pointers(p: Program, x: Any) -> Any:
+    """Counters of a while loop serve as indices."""
+    zero = p.sym(np.int64(0))
+    s, _, _ = p.repeat(
+        [0.0, zero, x.shape[0] - 1],
+        lambda s, i, j: [i < j],
+        lambda s, i, j: [s + np.sin(p.get(x, i)) * p.get(x, j), i + 2, j - 1],
+    )
+    return s * s
+
+
 @case({"x": Array("float64", ())}, [np.array(0.7)])
 def zero_dim(p: Program, x: Any) -> Any:
     (s,) = p.loop(3, [x * 1.0], lambda i, s: [s * x + np.sin(x)])

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from s2s.transforms.dims import Dim, Facts
-from s2s.transforms.ir import Array, Assign, Module, Save, Type, walk
+from s2s.transforms.ir import (
+    Array,
+    Assign,
+    Module,
+    Save,
+    Type,
+    Var,
+    operands_of,
+    targets_of,
+    walk,
+)
 from s2s.transforms.reverse import reverse
 from s2s.transforms.save import save
 from s2s.transforms.simplify import simplify
@@ -109,6 +119,14 @@ def test_indices_are_the_mirrored_loops_own() -> None:
     assert kinds(build({"x": vector("x")}, f, "x")) == []
 
 
+def test_counters_of_a_while_loop_are_known() -> None:
+    case = next(c for c in CASES if c.name == "two_pointers")
+    main = planned(case.module, *case.wrt).main
+    assert all(p.kind == "stack" for p in main.notes["slots"].values())
+    saved = [s.value.type.dtype for s in walk(main.body) if isinstance(s, Save)]
+    assert "int64" not in saved
+
+
 def test_element_of_an_overwritten_array_is_saved() -> None:
     """Not the array: reading the element again would need a copy of it per iteration."""
     module = planned(program({"x": vector("x")}, recurrence), "x")
@@ -142,6 +160,38 @@ def test_branch_outside_of_loops_needs_no_slot() -> None:
     assert kinds(module) == []
     assert any(isinstance(s, Assign) and s.op.name == "undef" for s in walk(module.main.body))
     assert not any(isinstance(s, Save) for s in walk(module.main.body))
+
+
+# ---------------------------------------------------------------- the user's text
+
+
+def test_temporaries_are_spelled_out_again() -> None:
+    """The sweep reads x > y and x[0]: as expressions, not as temporaries of the primal."""
+
+    def f(p: Program, x: Any, y: Any) -> Any:
+        first = p.get(x, 0)
+        return p.branch(first > y, lambda: [first * y], lambda: [y * y])[0]
+
+    main = build({"x": vector("x"), "y": F8}, f, "x", "y").main
+    cut = next(i for i, s in enumerate(main.body) if s.origin and s.origin.sweep)
+    before = {v.name for s in walk(main.body[:cut]) for v in targets_of(s)}
+    read = {x.name for s in walk(main.body[cut:]) for x in operands_of(s) if isinstance(x, Var)}
+    assert not before & read
+
+
+def test_a_name_given_away_is_not_spelled() -> None:
+    """`x` means another value by the time of the sweep."""
+
+    def f(p: Program, x: Any) -> Any:
+        y = p.emit("multiply", x, 2.0)
+        p.line()
+        z = p.emit("add", y, 1.0, hint="x", user="x")
+        p.line()
+        return z * y
+
+    main = build({"x": F8}, f, "x").main
+    cut = next(i for i, s in enumerate(main.body) if s.origin and s.origin.sweep)
+    assert not any(x == main.params[0] for s in main.body[cut:] for x in operands_of(s))
 
 
 # ---------------------------------------------------------------- dense and stack

@@ -289,7 +289,7 @@ class Context:
         if _owned(v):
             return False
         uses = self.usage.uses(block, position)
-        if uses is None or uses.written & v.reads:
+        if uses is None or uses.disturbed_by(v.reads):
             return False
         return v.cost <= CHEAP or (uses.direct == 1 and not uses.nested)
 
@@ -301,7 +301,7 @@ class Context:
         uses = self.usage.uses(block, position)
         inline = (
             uses is not None
-            and not uses.written & v.reads
+            and not uses.disturbed_by(v.reads)
             and not uses.nested
             and uses.direct == 1
             and not target.user
@@ -321,7 +321,7 @@ class Context:
         for later in block[position + 1 :]:
             if isinstance(later, ir.Store) and later.value == stmt.target:
                 reads = frozenset().union(*(self.value(a).reads for a in stmt.op.args))
-                if later.add and not later.path and not uses.written & reads:
+                if later.add and not later.path and not uses.disturbed_by(reads):
                     return later.array
         return None
 
@@ -378,4 +378,4 @@ def _names(function: ir.Function) -> set[str]:
         for var in (*ir.targets_of(stmt), *ir.inner_targets_of(stmt), *ir.operands_of(stmt)):
             if isinstance(var, ir.Var):
                 names.add(var.name)
-    return names | {function.name}
+    return names | {function.name, *ir.calls_in(function.body)}

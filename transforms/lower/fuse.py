@@ -8,8 +8,10 @@ statement writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from sys import maxsize
 
 from .. import ir
 from ..dims import Facts
@@ -43,13 +45,35 @@ def reads(stmt: ir.Stmt) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Uses:
-    """The reads of one definition: how many directly in its own block, how many deeper;
-    `written` are the variables changed between the definition and its last reader, by
-    statements that run before a reader does."""
+    """The reads of one definition: how many directly in its own block, how many deeper, and
+    where in the block they end.  `compound` are the readers that may write before they read."""
 
     direct: int
     nested: int
-    written: frozenset[str]
+    first: int
+    last: int
+    compound: tuple[int, ...]
+    changes: dict[str, list[int]]
+
+    def disturbed_by(self, names: Iterable[str]) -> bool:
+        """Whether one of these variables changes between the definition and a reader."""
+        for name in names:
+            places = self.changes.get(name, ())
+            i = bisect_right(places, self.first)
+            if i < len(places) and (
+                places[i] < self.last or any(c in self.compound for c in places[i:])
+            ):
+                return True
+        return False
+
+
+@dataclass
+class _Index:
+    """Where a block's statements read, bind and change each variable, in order."""
+
+    readers: dict[str, list[tuple[int, int, int]]]  # position, reads of its own, reads inside
+    binds: dict[str, list[int]]
+    changes: dict[str, list[int]]
 
 
 class Usage:
@@ -59,6 +83,8 @@ class Usage:
         results |= {v.name for _, v in function.effects if isinstance(v, ir.Var)}
         self.sharing = _sharing(function)
         self.live_after: dict[int, frozenset[str]] = {}
+        self.indices: dict[int, tuple[ir.Block, _Index]] = {}
+        self.alive: dict[int, list[frozenset[str]]] = {}
         self._block(function.body, frozenset(results))
 
     def uses(self, block: ir.Block, position: int) -> Uses | None:
@@ -66,31 +92,49 @@ class Usage:
         stmt = block[position]
         assert isinstance(stmt, ir.Assign)
         name = stmt.target.name
-        direct = nested = 0
-        written: set[str] = set()
-        pending: set[str] = set()
-        for later in block[position + 1 :]:
-            own = sum(isinstance(o, ir.Var) and o.name == name for o in ir.operands_of(later))
-            inside = sum(n == name for n in reads(later)) - own
-            bound = {n for n, memory in writes(later)}
-            changes = self.changed(later)
-            if own or inside:
-                written |= pending
-                # A compound statement may write before its nested readers read.
-                if inside or isinstance(later, (ir.For, ir.While)):
-                    written |= changes
-            direct += own
-            nested += inside
-            if isinstance(later, ir.Store) and later.array.name == name:
+        index = self._index(block)
+        end = _after(index.binds.get(name, []), position)
+        if end is not None:
+            binder = block[end]
+            if not (isinstance(binder, ir.Assign) and binder.target.name == name):
                 return None
-            if name in bound:
-                if isinstance(later, ir.Assign) and later.target.name == name:
-                    return Uses(direct, nested, frozenset(written))
-                return None
-            pending |= changes
-        if name in self.live_after[id(block)]:
+        elif name in self.live_after[id(block)]:
             return None
-        return Uses(direct, nested, frozenset(written))
+        readers = index.readers.get(name, [])
+        start = bisect_right(readers, (position, maxsize, 0))
+        own = inside = 0
+        last = position
+        compound: list[int] = []
+        for at, direct, nested in readers[start:]:
+            if end is not None and at > end:
+                break
+            own, inside, last = own + direct, inside + nested, at
+            if nested or isinstance(block[at], (ir.For, ir.While)):
+                compound.append(at)
+        return Uses(own, inside, position, last, tuple(compound), index.changes)
+
+    def _index(self, block: ir.Block) -> _Index:
+        known = self.indices.get(id(block))
+        if known is not None and known[0] is block:
+            return known[1]
+        index = _Index({}, {}, {})
+        for position, stmt in enumerate(block):
+            own: dict[str, int] = {}
+            for operand in ir.operands_of(stmt):
+                if isinstance(operand, ir.Var):
+                    own[operand.name] = own.get(operand.name, 0) + 1
+            total: dict[str, int] = {}
+            for name in reads(stmt):
+                total[name] = total.get(name, 0) + 1
+            for name, count in total.items():
+                direct = own.get(name, 0)
+                index.readers.setdefault(name, []).append((position, direct, count - direct))
+            for name in dict.fromkeys(n for n, _ in writes(stmt)):
+                index.binds.setdefault(name, []).append(position)
+            for name in self.changed(stmt):
+                index.changes.setdefault(name, []).append(position)
+        self.indices[id(block)] = block, index
+        return index
 
     def changed(self, stmt: ir.Stmt) -> set[str]:
         """The variables that may have another value after `stmt`."""
@@ -100,10 +144,16 @@ class Usage:
         return out
 
     def alive_after(self, block: ir.Block, position: int) -> frozenset[str]:
-        live = self.live_after[id(block)]
-        for stmt in reversed(block[position + 1 :]):
-            live = self._stmt(stmt, live)
-        return live
+        known = self.alive.get(id(block))
+        if known is None:
+            live = self.live_after[id(block)]
+            known = [live]
+            for stmt in reversed(block):
+                live = self._stmt(stmt, live)
+                known.append(live)
+            known.reverse()
+            self.alive[id(block)] = known
+        return known[position + 1]
 
     # ---- liveness, backwards
 
@@ -116,8 +166,8 @@ class Usage:
 
     def _stmt(self, stmt: ir.Stmt, live: frozenset[str]) -> frozenset[str]:
         own = {o.name for o in ir.operands_of(stmt) if isinstance(o, ir.Var)}
-        if isinstance(stmt, ir.Assign):
-            return (live - {stmt.target.name}) | own
+        if isinstance(stmt, (ir.Assign, ir.Call)):
+            return (live - {v.name for v in ir.targets_of(stmt)}) | own
         if isinstance(stmt, ir.If):
             return self._block(stmt.then, live) | self._block(stmt.orelse, live) | own
         if isinstance(stmt, (ir.For, ir.While)):
@@ -132,6 +182,12 @@ class Usage:
                 if live == before:
                     return live
         return live | own
+
+
+def _after(places: list[int], position: int) -> int | None:
+    """The first of some sorted places behind `position`."""
+    i = bisect_right(places, position)
+    return places[i] if i < len(places) else None
 
 
 def as_values(function: ir.Function, facts: Facts) -> ir.Function:

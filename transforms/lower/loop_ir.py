@@ -14,6 +14,7 @@
              | Fail(exception, message, site, values)
              | Do(function, args)                   a runtime routine, for its effect
              | BindCall(names, function, args)      a runtime routine that returns buffers
+             | Invoke(names, function, args)        another routine of the program: its results
              | Show(template, values)               print, with a template as of str.format
              | Remark(text)                         a comment
              | Return(results)
@@ -28,7 +29,7 @@
              | Select(cond, x, y, dtype)
              | Field(x, name, dtype)                of a record
     Part     = Whole(buffer, index)                 a buffer, or its sub-buffer at a leading
-                                                    index, as an argument of Do and BindCall
+                                                    index, as an argument of a call
 
 All expressions are free of side effects and typed.  Every buffer variable has one dtype and
 rank.  There are no array expressions: the same IR is to become CUDA kernels and object files.
@@ -207,6 +208,13 @@ class BindCall:
 
 
 @dataclass
+class Invoke:
+    names: tuple[str, ...]
+    function: str
+    args: tuple[Expr | Whole, ...]
+
+
+@dataclass
 class Show:
     template: str
     values: tuple[Expr | Whole, ...]
@@ -223,8 +231,8 @@ class Return:
 
 
 Stmt = Union[
-    Let, Alloc, Alias, Bind, Put, Loop, Forever, Break, Branch, Fail, Do, BindCall, Show,
-    Remark, Return,
+    Let, Alloc, Alias, Bind, Put, Loop, Forever, Break, Branch, Fail, Do, BindCall, Invoke,
+    Show, Remark, Return,
 ]  # fmt: skip
 
 
@@ -300,7 +308,7 @@ def exprs_of(stmt: Stmt) -> tuple[Any, ...]:
         return (stmt.cond,)
     if isinstance(stmt, Fail):
         return stmt.values
-    if isinstance(stmt, (Do, BindCall)):
+    if isinstance(stmt, (Do, BindCall, Invoke)):
         return stmt.args
     if isinstance(stmt, Show):
         return stmt.values

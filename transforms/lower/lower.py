@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
 from .. import ir
 from ..dims import Dim, Facts
 from ..rules.registry import RULES
@@ -12,8 +13,8 @@ from .context import HANDLERS, Context, Failures
 from .elementwise import cast
 from .fuse import as_values
 from .lists import DONE, bind_list, set_item, stacked
-from .stacks import push_statement
 from .maps import elementwise
+from .stacks import push_statement
 from .store import store
 from .values import buffer_value
 from .write import write
@@ -43,8 +44,9 @@ def lower(
         facts = module.main.notes.get("facts") or Facts()
     failures = Failures()
     routines = []
-    for function in module.functions.values():
-        routines.append(lower_function(function, facts, failures, boundscheck))
+    for function in reversed(module.functions.values()):
+        known = facts if function is module.main else function.notes.get("facts")
+        routines.append(lower_function(function, known, failures, boundscheck))
     out_params = sorted(module.main.notes.get("out_like", {}))
     text = write(routines, header)
     return LoweredModule(text, module.entry, failures.sites, out_params, routines)
@@ -153,6 +155,8 @@ def _stmt(cx: Context, block: ir.Block, position: int, stmt: ir.Stmt) -> None:
         _for(cx, stmt)
     elif isinstance(stmt, ir.While):
         _while(cx, stmt)
+    elif isinstance(stmt, ir.Call):
+        _call(cx, stmt)
     elif isinstance(stmt, ir.Raise):
         _raise(cx, stmt)
     elif isinstance(stmt, ir.Print):
@@ -183,7 +187,7 @@ def _assign(cx: Context, block: ir.Block, position: int, stmt: ir.Assign) -> Non
 def _assign_record(cx: Context, stmt: ir.Assign) -> None:
     v = HANDLERS[stmt.op.name](cx, stmt)
     uses = cx.usage.uses(*cx.at)
-    if uses is None or uses.written & v.reads:
+    if uses is None or uses.disturbed_by(v.reads):
         raise cx.refuse("a record kept in a variable that changes", "read its fields instead")
     cx.env[stmt.target.name] = v
 
@@ -290,6 +294,21 @@ def _while(cx: Context, stmt: ir.While) -> None:
     cx.env, cx.tested = env, tested
     _forget(cx, stmt)
     cx.em.add(L.Forever(body))
+
+
+def _call(cx: Context, stmt: ir.Call) -> None:
+    """Arrays go in and come out contiguous, so that a function has one compiled form."""
+    args: list[L.Expr | L.Whole] = []
+    for a in stmt.args:
+        if isinstance(a.type, ir.Scalar):
+            args.append(cast(cx.scalar(a), a.type.dtype))
+        else:
+            args.append(cx.materialise(cx.value(a)).whole())
+    names = tuple(cx.python_name(t) for t in stmt.targets)
+    cx.em.add(L.Invoke(names, stmt.function, tuple(args)))
+    for t in stmt.targets:
+        cx.env.pop(t.name, None)
+        cx.forget(cx.python_name(t))
 
 
 def _raise(cx: Context, stmt: ir.Raise) -> None:

@@ -79,6 +79,10 @@ def _stmt(s: L.Stmt, pad: str, depth: int, lines: list[str]) -> None:
         lines.append(f"{pad}{s.function}({_args(s.args)})")
     elif isinstance(s, L.BindCall):
         lines.append(f"{pad}{', '.join(s.names)} = {s.function}({_args(s.args)})")
+    elif isinstance(s, L.Invoke):
+        call = f"{s.function}({_args(s.args)})"
+        names = f"({', '.join(s.names)}{',' if len(s.names) == 1 else ''})"
+        lines.append(f"{pad}{names} = {call}" if s.names else pad + call)
     elif isinstance(s, L.Show):
         codes = " ".join("array" if isinstance(v, L.Whole) else v.dtype for v in s.values)
         args = [_string(s.template), _string(codes), *(_arg(v) for v in s.values)]

@@ -28,6 +28,7 @@ from ..ir import (
     Var,
     While,
     substitute,
+    targets_of,
 )
 from ..loops import int_const
 from ..rules.registry import RULES
@@ -42,7 +43,7 @@ _ROUNDS = 20
 
 
 def simplify(module: Module, facts: Facts | None = None) -> Module:
-    return module.with_main(simplify_function(module.main, facts or Facts()))
+    return module.map(lambda f, known: simplify_function(f, known or Facts()), facts)
 
 
 def simplify_function(function: Function, facts: Facts) -> Function:
@@ -98,6 +99,7 @@ class _Rewriter:
             self.loop(stmt, out)
         else:
             out += substitute([stmt], self.read)
+            self.bound |= {v.name for v in targets_of(stmt)}
 
     # ---- assignments
 

@@ -13,6 +13,7 @@ from typing import Any
 from ..ir import (
     Assign,
     Block,
+    Call,
     Carried,
     For,
     Function,
@@ -28,6 +29,7 @@ from ..ir import (
     While,
     blocks_of,
     operands_of,
+    targets_of,
     walk,
 )
 
@@ -50,8 +52,8 @@ class _Liveness:
         self.holder: dict[int, Stmt | None] = {}
         self.loop_of: dict[int, Stmt] = {}
         self.saves: dict[str, list[Save]] = {}
-        # All assignments of the user's statement to which one belongs.
-        self.groups: dict[int, list[Assign]] = {}
+        # All assignments and calls of the user's statement to which one belongs.
+        self.groups: dict[int, list[Assign | Call]] = {}
         self.names: set[str] = set()
         self.stmts: set[int] = set()
         # How slots are stored, once `save` has decided it.
@@ -69,11 +71,13 @@ class _Liveness:
                 self.mark_value(x)
 
     def collect(self, block: Block, parent: Stmt | None, roots: list[Stmt]) -> None:
-        whole: dict[object, list[Assign]] = {}
+        whole: dict[object, list[Assign | Call]] = {}
         for stmt in block:
             self.holder[id(stmt)] = parent
-            if isinstance(stmt, Assign):
-                self.binder[stmt.target.name] = stmt
+            if isinstance(stmt, (Assign, Call)):
+                self.binder.update((v.name, stmt) for v in targets_of(stmt))
+                if isinstance(stmt, Call) and stmt.keep:
+                    roots.append(stmt)
                 if is_users(stmt):
                     assert stmt.origin is not None
                     key = (stmt.origin.stmt, stmt.origin.frame)
@@ -108,11 +112,12 @@ class _Liveness:
         elif isinstance(binder, Carried):
             self.todo += (binder.init, binder.next)
             self.mark_stmt(self.loop_of[id(binder)])
-        elif isinstance(binder, Assign):
-            self.todo += binder.op.args
-            group = self.groups.get(id(binder), ())
-            self.todo += (s.target for s in group if s.op.name != "undef")
-            if binder.op.name == "restore":
+        elif isinstance(binder, (Assign, Call)):
+            self.todo += operands_of(binder)
+            for s in self.groups.get(id(binder), ()):
+                if isinstance(s, Call) or s.op.name != "undef":
+                    self.todo += targets_of(s)
+            if isinstance(binder, Assign) and binder.op.name == "restore":
                 for save in self.saves.get(binder.op.attrs["slot"].name, ()):
                     self.todo.append(save.value)
                     if save.slot.name in self.plans:

@@ -1,0 +1,155 @@
+"""Guards are checked as written, and fingerprints tell apart what specs tell apart."""
+
+from __future__ import annotations
+
+import types
+from collections import namedtuple
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from s2s.fingerprint import fingerprint
+from s2s.guards import Reach, broken, write_enter
+from s2s.transforms.dims import Dim, Guard, floordiv, max0, remainder, slice_length
+from s2s.transforms.pipeline_types import ObjectGuard, Param
+from s2s.transforms.structure import describe, leaf_type, spec_leaves
+
+number = 3
+weights = np.ones(2)
+
+
+def function(x, y, o=None):
+    return number, weights
+
+
+def made(args, guards=(), object_guards=(), lifted=()):
+    """A hand-made specialisation for `function`: its parameters and guards."""
+    specs = {n: describe(a) for n, a in zip("xyo", args)}
+    params = [
+        Param(path[0][1], path, leaf, leaf_type(leaf, path[0][1]))
+        for n, s in specs.items()
+        for path, leaf in spec_leaves(s, (("arg", n),))
+    ]
+    reach = Reach(function, ("x", "y", "o"))
+    for path in lifted:
+        spec = describe(reach.value(args, path))
+        params.append(Param("lifted", path, spec, leaf_type(spec, "lifted")))
+    compiled = types.SimpleNamespace(
+        params=params, guards=list(guards), object_guards=list(object_guards)
+    )
+    return compiled, reach, write_enter(compiled, reach, specs, args)
+
+
+x0, x1, y0 = (Dim.of(s) for s in ("x.0", "x.1", "y.0"))
+
+
+@pytest.mark.parametrize(
+    "guard, fits, unfit",
+    [
+        (Guard("equal", x0, y0), (3, 4, 3), (2, 4, 3)),
+        (Guard("one", x1), (3, 1, 3), (3, 2, 3)),
+        (Guard("equal", x0 * x1, y0 + 1), (2, 3, 5), (2, 3, 6)),
+        (Guard("equal", max0(x0 - 5), y0), (2, 1, 0), (6, 1, 0)),
+        (Guard("equal", floordiv(x0, x1), y0), (7, 2, 3), (8, 2, 3)),
+        (Guard("equal", remainder(x0, x1), y0), (7, 2, 1), (8, 2, 1)),
+        (Guard("equal", slice_length(x0, x1, None, Dim.of(3)), y0), (8, 2, 2), (9, 2, 2)),
+    ],
+)
+def test_sizes(guard, fits, unfit):
+    def arguments(sizes):
+        return (np.ones(sizes[:2]), np.ones(sizes[2]), None)
+
+    compiled, reach, enter = made(arguments(fits), [guard])
+    assert len(enter(arguments(fits))) == 2
+    assert enter(arguments(unfit)) is None
+    assert "sizes" in broken(compiled, reach, arguments(unfit))
+
+
+def test_integer_values_in_guards():
+    compiled, _, enter = made((3, np.ones(3), None), [Guard("equal", Dim.of("x"), y0)])
+    assert enter((3, np.ones(3), None)) is not None
+    assert enter((4, np.ones(3), None)) is None
+
+
+class Thing:
+    pass
+
+
+@pytest.mark.parametrize(
+    "kind, expected, other",
+    [
+        ("equals", 3, 4),
+        ("equals", 1, True),
+        ("equals", "a", "b"),
+        ("is", function, len),
+        ("is", 7, 8),
+        ("type", list, ()),
+        ("length", 2, [1]),
+        ("keys", ("a", "b"), {"b": 1, "a": 2}),
+    ],
+)
+def test_objects(kind, expected, other):
+    good = {"type": [], "length": [1, 2], "keys": {"a": 1, "b": 2}}.get(kind, expected)
+    thing = Thing()
+    thing.v = good
+    path = (("arg", "o"), (".", "v"))
+    compiled, reach, enter = made(
+        (1.0, 2.0, thing), object_guards=[ObjectGuard(path, kind, expected)]
+    )
+    assert enter((1.0, 2.0, thing)) == (1.0, 2.0)
+    thing.v = other
+    assert enter((1.0, 2.0, thing)) is None
+    assert "o.v" in broken(compiled, reach, (1.0, 2.0, thing))
+    del thing.v
+    assert enter((1.0, 2.0, thing)) is None
+
+
+def test_lifted_values_are_read_anew_and_keep_their_type(monkeypatch):
+    _, _, enter = made((1.0, 2.0, None), lifted=[(("global", "weights"),)])
+    assert enter((1.0, 2.0, None))[2] is weights
+    other = np.zeros(5)
+    monkeypatch.setitem(globals(), "weights", other)
+    assert enter((1.0, 2.0, None))[2] is other
+    monkeypatch.setitem(globals(), "weights", other.astype(np.float32))
+    assert enter((1.0, 2.0, None)) is None
+    monkeypatch.delitem(globals(), "weights")
+    assert enter((1.0, 2.0, None)) is None
+
+
+Pair = namedtuple("Pair", "a b")
+Other = namedtuple("Other", "a b")
+
+
+@dataclass
+class Data:
+    a: float
+
+
+frozen = np.ones(2)
+frozen.flags.writeable = False
+DISTINCT = [
+    1, 1.0, True, np.float32(1), np.float64(1), np.int32(1), None, "a", "b",
+    np.ones(2), np.ones(2, np.float32), np.ones((2, 2)), np.ones(4)[::2], frozen, np.array(1.0),
+    (1.0,), [1.0], (1.0, 2.0), (1, 2.0), {"a": 1.0}, {"b": 1.0}, {"a": 1.0, "b": 1.0},
+    {"b": 1.0, "a": 1.0}, Pair(1.0, 2.0), Other(1.0, 2.0), Data(1.0), Data(1), Thing(), Thing(),
+]  # fmt: skip
+
+
+def test_fingerprints_are_distinct():
+    keys = [fingerprint(v) for v in DISTINCT]
+    assert len(set(keys)) == len(keys)
+    assert keys == [fingerprint(v) for v in DISTINCT]
+
+
+def test_sizes_and_values_do_not_matter():
+    assert fingerprint(np.ones((2, 3))) == fingerprint(np.zeros((7, 1)))
+    assert fingerprint({"a": (1.0, np.ones(2))}) == fingerprint({"a": (3.0, np.ones(0))})
+
+
+def test_static_values():
+    values = [1, 1.0, True, 0.0, -0.0, "1", (1,), (1.0,), [1], {"a": 1}, None, float]
+    keys = [fingerprint(v, static=True) for v in values]
+    assert len(set(keys)) == len(keys)
+    assert fingerprint([1, (2, 3)], True) == fingerprint([1, (2, 3)], True)
+    assert fingerprint(float("nan"), True) == fingerprint(float("nan"), True)
