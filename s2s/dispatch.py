@@ -33,7 +33,6 @@ from .transforms.structure import (
     Fixed,
     ScalarSpec,
     Spec,
-    TreeSpec,
     describe,
     path_text,
     spec_leaves,
@@ -248,7 +247,7 @@ class Specialiser:
         """Gradients are taken of floats: an integer is nearly always a slip."""
         if isinstance(spec, Fixed):
             raise TypeError_(
-                f"{name} of {self.name} is a {type(value).__name__}: it has no gradient",
+                f"{name} of {self.name} is a {type(value).__name__}, which holds no numbers",
                 advice="pass numbers, arrays, or tuples, lists, dicts or dataclasses of them",
             )
         leaves = list(spec_leaves(spec, (("arg", name),)))
@@ -256,10 +255,6 @@ class Specialiser:
             dtype = getattr(leaf, "dtype", "record")
             if dtype.startswith("float"):
                 continue
-            if isinstance(spec, TreeSpec) and any(
-                getattr(s, "dtype", "").startswith("float") for _, s in leaves
-            ):
-                continue  # counts beside weights: they simply have no gradient
             text = path_text(path)
             if isinstance(leaf, ScalarSpec):
                 kind = "int" if leaf.weak else dtype

@@ -116,8 +116,6 @@ class Entry:
         """Code that writes into one of two overlapping arrays is not what was compiled."""
         arrays = [(i, p) for i, p in enumerate(params) if isinstance(p, np.ndarray)]
         for w in self.compiled.written:
-            if not params[w].flags.writeable:
-                raise ValueError("assignment destination is read-only")
             for i, other in arrays:
                 if i != w and overlap(params[w], other):
                     a, b = (path_text(self.compiled.params[k].path) for k in (w, i))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,8 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def run(name: str, *options: str) -> str:
-    path = ROOT / "examples" / name
-    done = subprocess.run([sys.executable, path, *options], text=True, capture_output=True)
+    command = [sys.executable, str(ROOT / "examples" / name), *options]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=env, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -61,10 +61,14 @@ class _Desugar:
                 stmt.body = self.block(stmt.body, c) or [_pass(stmt)]
                 stmt.orelse = self.block(stmt.orelse, c)
             if isinstance(stmt, (ast.For, ast.While)):
-                loop, after = self.loop(stmt, c)
+                loop, clause, returns = self.loop(stmt, c)
                 out += loop
-                if after is None:
+                if not returns and not clause:
                     continue
+                # An `else` clause may jump: it and what follows are taken together.
+                rest = [*clause, *rest]
+                if not returns:
+                    return out + self.block(rest, c)
                 # The loop may have returned: what follows runs only if it has not.
                 tail = self.block(rest, c)
                 flags = [*c.left, *([c.broke] if c.broke else [])]
@@ -112,31 +116,42 @@ class _Desugar:
         start = _assign(flag, ast.Constant(False), stmt)
         return [start, both, *self.block([_if(stays, rest, [], rest[0])], c)]
 
-    def loop(self, stmt: Any, c: _Context) -> tuple[list[ast.stmt], bool | None]:
-        """The loop's statements, and whether it may return (None if not)."""
+    def loop(self, stmt: Any, c: _Context) -> tuple[list[ast.stmt], list[ast.stmt], bool]:
+        """The loop's statements, its `else` clause as a statement yet to be desugared, and
+        whether it may return."""
         returns = _has(stmt.body, (ast.Return,), loops=True)
         breaks = _has(stmt.body, (ast.Break,), loops=False)
+        failed = None
         if isinstance(stmt, ast.While) and any(isinstance(n, ast.NamedExpr) for n in ast.walk(stmt.test)):
             # A name bound in the test is bound again before the test fails.
-            leave = _if(_at(ast.UnaryOp(ast.Not(), stmt.test), stmt.test), [_at(ast.Break(), stmt)], [], stmt)
-            stmt.body = [leave, *stmt.body]
+            leave: list[ast.stmt] = [_at(ast.Break(), stmt)]
+            if stmt.orelse:
+                # This break, unlike the user's, is followed by the `else` clause.
+                failed = _fresh(f"failed_L{stmt.lineno}", self.taken)
+                leave.insert(0, _assign(failed, ast.Constant(True), stmt))
+            fails = _at(ast.UnaryOp(ast.Not(), stmt.test), stmt.test)
+            stmt.body = [_if(fails, leave, [], stmt), *stmt.body]
             stmt.test = _at(ast.Constant(True), stmt)
             breaks = True
         orelse, stmt.orelse = stmt.orelse, []
         if not (returns or breaks):
             stmt.until = None
             stmt.body = self.block(stmt.body, _Context(None, c.out, c.returned)) or [_pass(stmt)]
-            return [stmt, *self.block(orelse, c)], None
+            return [stmt], orelse, False
         flag = _fresh(f"broke_L{stmt.lineno}", self.taken)
         inner = _Context(flag, c.out, c.returned)
         start = _assign(flag, ast.Constant(False), stmt)
         stmt.body = [start, *self.block(stmt.body, inner)]
         stmt.until = flag
         out: list[ast.stmt] = [copy.deepcopy(start), stmt]
-        if orelse:
-            unbroken = _at(ast.UnaryOp(ast.Not(), _at(ast.Name(flag, ast.Load()), stmt)), stmt)
-            out += self.block([_if(unbroken, orelse, [], orelse[0])], c)
-        return out, True if returns else None
+        if not orelse:
+            return out, [], returns
+        if failed is None:
+            ended = _at(ast.UnaryOp(ast.Not(), _at(ast.Name(flag, ast.Load()), stmt)), stmt)
+        else:
+            out.insert(0, _assign(failed, ast.Constant(False), stmt))
+            ended = _at(ast.Name(failed, ast.Load()), stmt)
+        return out, [_if(ended, orelse, [], orelse[0])], returns
 
 
 def _has(stmts: list[ast.stmt], kinds: tuple[type, ...], loops: bool) -> bool:

@@ -60,8 +60,8 @@ def _evaluate(
 class _Run:
     """One call: values by name; saved values by slot, the last one restored first."""
 
-    def __init__(self, functions: dict[str, Function]) -> None:
-        self.functions = functions
+    def __init__(self, functions: dict[str, Function] | None = None) -> None:
+        self.functions = functions or {}
         self.values: dict[str, Any] = {}
         self.saved: dict[str, list[Any]] = {}
 

@@ -284,11 +284,12 @@ class While:
 @dataclass
 class Raise:
     """`message` is texts and operands, as an f-string has them; a pair is an operand and its
-    format."""
+    format.  `check` marks an error that NumPy or Python would raise by itself."""
 
     exception: str
     message: tuple[Any, ...] = ()
     origin: Origin | None = None
+    check: bool = False
 
 
 @dataclass

@@ -79,9 +79,15 @@ def merged(a: Range, b: Range) -> Range:
 
 
 class Liveness:
-    """Ranges of all values of `function`; those named in `always` live until the end."""
+    """Ranges of all values of `function`; those named in `always` live until the end.
 
-    def __init__(self, function: Function, always: Iterable[str] = ()) -> None:
+    A `final` update overwrites its base, a parameter, as a whole: it needs the parameter's
+    variable (`variables`), but not what is in it."""
+
+    def __init__(
+        self, function: Function, always: Iterable[str] = (), variables: bool = True
+    ) -> None:
+        self._variables = variables
         self.places: dict[int, Place] = {}
         self._free: dict[int, dict[str, None]] = {}
         self._pieces: dict[str, Range] = {}
@@ -182,8 +188,9 @@ class Liveness:
                 for target in targets_of(stmt):
                     self._bind(target.name, 2 * place.begin + 1)
                 late = isinstance(stmt, Assign) and stmt.op.name in UPDATES
+                final = late and not self._variables and stmt.op.attrs.get("final")
                 for i, operand in enumerate(operands_of(stmt)):
-                    if isinstance(operand, Var):
+                    if isinstance(operand, Var) and not (final and i == 0):
                         point = 2 * place.begin + (1 if late and i > 0 else 0)
                         if late and i == 0 and operand in stmt.op.args[1:]:
                             point += 1

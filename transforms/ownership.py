@@ -131,7 +131,8 @@ class _Walk:
         written = {p.name for p, _ in function.effects}
         self.params = {p.name for p in function.params if buffered(p.type)}
         self.kept = self.params - written
-        self.live = Liveness(function, [p.name for p in function.params if p.name in self.kept])
+        kept = [p.name for p in function.params if p.name in self.kept]
+        self.live = Liveness(function, kept, variables=False)
         self.slots: frozenset[str] = function.notes.get("slot_variables", frozenset())
         self.facts = _Facts()
         self.changes = 0
@@ -403,7 +404,7 @@ class _Cuts:
             name = value.name if isinstance(value, Var) else ""
             if self.facts.root.get(name) != param.name:
                 final = Var(self.names.fresh(param.name), param.type, param.user)
-                op = Op("update", (param, value), {"path": ()})
+                op = Op("update", (param, value), {"path": (), "final": True})
                 function.body.append(Assign(final, op, None))
                 function.effects[i] = (param, final)
                 changed = True

@@ -225,7 +225,8 @@ def _keep_versions(function: Function, names: NameSupply) -> None:
 
     function.results = [at_end(r) for r in function.results]
     function.effects = [(p, at_end(e)) for p, e in function.effects]
-    function.notes["kept"] = tuple(copy.name for copy, _ in kept.values())
+    before = function.notes.get("kept", ())
+    function.notes["kept"] = (*before, *(copy.name for copy, _ in kept.values()))
 
 
 def _keep_version(

@@ -45,6 +45,9 @@ def names_in(nodes: Iterable[ast.AST]) -> Names:
         for node in ast.walk(root):
             if isinstance(node, _REFUSED):
                 found.refused = True
+            elif isinstance(node, (ast.For, ast.While)) and node.orelse:
+                # The `else` clause has become statements after the loop, which print themselves.
+                found.refused = True
             elif isinstance(node, ast.comprehension):
                 bound |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
             elif isinstance(node, ast.Name):
@@ -123,6 +126,7 @@ class Unit:
     """IR statements, with everything nested in them, that came from one piece of text."""
 
     reads: set[str] = field(default_factory=set)  # variables that stand for their user's name
+    asked: set[str] = field(default_factory=set)  # the names of all that is read
     read_counts: dict[str, int] = field(default_factory=dict)
     targets: dict[str, Type] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)  # targets that bear their user's name
@@ -135,6 +139,8 @@ class Unit:
             for o in operands_of(stmt):
                 if isinstance(o, Var):
                     unit.read_counts[o.name] = unit.read_counts.get(o.name, 0) + 1
+                    if o.user:
+                        unit.asked.add(o.user)
                     if o.user == o.name:
                         unit.reads.add(o.name)
             for target in targets_of(stmt):
@@ -159,6 +165,9 @@ def says_the_same(
     """Whether text with these names may stand for the unit.  `used_elsewhere` are the
     unit's targets that are read outside it."""
     if names.refused:
+        return False
+    # A flag of `desugar` is read by the IR and not by the text.
+    if unit.asked - names.loads - names.stores:
         return False
     for name in names.loads:
         if name in text.locals:

@@ -134,6 +134,9 @@ class _Writer:
                 self.binds[stmt.index.name] += 1
             elif isinstance(stmt, (Assign, Call)):
                 self.binds.update(v.name for v in targets_of(stmt))
+            elif isinstance(stmt, (Store, Push)):
+                # What is written in place has a name.
+                self.binds[(stmt.array if isinstance(stmt, Store) else stmt.stack).name] += 1
             for operand, home in late:
                 if operand is not None:
                     self.use(operand, home)
@@ -161,7 +164,8 @@ class _Writer:
             inner = [self.without_dead(b) for b in blocks_of(stmt)]
             if any(b is not None for b in inner):
                 changed = True
-                stmt = _with_blocks(stmt, [o if n is None else n for n, o in zip(inner, blocks_of(stmt))])
+                blocks = zip(inner, blocks_of(stmt))
+                stmt = _with_blocks(stmt, [old if new is None else new for new, old in blocks])
             out.append(stmt)
         return out if changed else None
 

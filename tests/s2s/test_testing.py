@@ -19,7 +19,7 @@ def on_loops(monkeypatch):
 @dataclass
 class Pair:
     a: np.ndarray
-    n: int
+    b: float
 
 
 def test_scalar_functions():
@@ -36,8 +36,8 @@ def test_arrays_containers_and_integers():
     report = s2s.check_grads(f, params, rng.normal(size=(4, 3)), 3)
     assert report.checked == 6 + 2 + 12
 
-    report = s2s.check_grads(lambda p: (p.a**3).sum() * p.n, Pair(np.ones(3), 2))
-    assert report.checked == 3
+    report = s2s.check_grads(lambda p: (p.a**3).sum() * p.b, Pair(np.ones(3), 2.0))
+    assert report.checked == 4
 
 
 def test_s2s_objects_keep_their_wrt():

@@ -12,7 +12,7 @@ from s2s.transforms.ir import Array, Assign, For, Function, Save, While
 
 class _PlannedRun(_Run):
     def __init__(self, function: Function) -> None:
-        super().__init__()
+        super().__init__({})
         self.plans = function.notes.get("slots", {})
         self.arrays: dict[str, Any] = {}
         self.filled: dict[str, Any] = {}

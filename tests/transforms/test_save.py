@@ -170,7 +170,7 @@ def test_temporaries_are_spelled_out_again() -> None:
 
     def f(p: Program, x: Any, y: Any) -> Any:
         first = p.get(x, 0)
-        return p.branch(first > y, lambda: [first * y], lambda: [y * y])[0]
+        return p.branch(first > y, lambda: [first * y], lambda: [y * y], "z")[0]
 
     main = build({"x": vector("x"), "y": F8}, f, "x", "y").main
     cut = next(i for i, s in enumerate(main.body) if s.origin and s.origin.sweep)

@@ -15,7 +15,7 @@ from ..dims import Dim, Facts
 from ..errors import UnsupportedError
 from . import loop_ir as L
 from .elementwise import cast
-from .fuse import Usage
+from .fuse import Usage, writes
 from .prove import Ranges
 from .values import Emitter, Value, buffer_value, put, scalar_value
 
@@ -74,6 +74,7 @@ class Context:
         # The shape each variable had when it was last read.
         self.shapes: dict[str, tuple[Dim, ...]] = {}
         self.outs: dict[str, str] = {}
+        self.known_sizes = self._known_sizes()
         self.origin: ir.Origin | None = None
         self.at: tuple[ir.Block, int] = (function.body, 0)
         self.line = 0
@@ -142,8 +143,32 @@ class Context:
         if isinstance(type_, ir.Array):
             self.shapes[operand.name] = type_.shape
             contiguous = operand.name not in self.strided
-            return buffer_value(name, type_.dtype, type_.shape, {operand.name}, contiguous)
+            v = buffer_value(name, type_.dtype, type_.shape, {operand.name}, contiguous)
+            return replace(v, sizes=self.sizes(v))
         raise self.refuse(f"{type(type_).__name__} is no array")
+
+    def sizes(self, v: Value) -> tuple[L.Expr, ...]:
+        """The sizes of a buffer, each by the name that all arrays of that size share."""
+        return tuple(
+            self.known_sizes.get(self.facts.canonical(dim), size)
+            for dim, size in zip(v.dims, v.sizes, strict=True)
+        )
+
+    def _known_sizes(self) -> dict[Dim, L.Expr]:
+        """Sizes that can be read off parameters at any time."""
+        bound = {n for s in self.function.body for n, memory in writes(s) if not memory}
+        found: dict[Dim, L.Expr] = {}
+        for p in self.function.params:
+            if p.name in bound:
+                continue
+            name = self.python_name(p)
+            if isinstance(p.type, (ir.Array, ir.Record)):
+                for k, dim in enumerate(p.type.shape):
+                    found.setdefault(self.facts.canonical(dim), L.Size(name, k))
+            elif isinstance(p.type, ir.Scalar) and p.type.value is not None:
+                # An array can have this size only if the number is not negative.
+                found.setdefault(self.facts.canonical(p.type.value), L.Name(name))
+        return {d: e for d, e in found.items() if not d.is_const}
 
     def ready(self, operand: ir.Operand) -> Value:
         """As `value`, but a scalar is computed now, so that a loop can use it cheaply."""

@@ -1,0 +1,133 @@
+"""Jumps and loop `else` clauses mean what they mean in Python, on every path."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import s2s
+
+
+def while_else(x):
+    s, i = 0.0, 0
+    while x[i] > 0.0:
+        s += x[i]
+        i += 1
+    else:
+        s *= 2.0
+    return s
+
+
+def while_else_break(x):
+    s, i = 0.0, 0
+    while x[i] > 0.0:
+        s += x[i]
+        i += 1
+        if s > 3.0:
+            break
+    else:
+        s *= 2.0
+    return s
+
+
+def walrus_while_else(x):
+    s, i = 0.0, 0
+    while (v := x[i]) > 0.0:
+        s += v
+        i += 1
+    else:
+        s *= 2.0
+    return s + v
+
+
+def walrus_while_else_break(x):
+    s, i = 0.0, 0
+    while (v := x[i]) > 0.0:
+        s += v
+        i += 1
+        if s > 3.0:
+            break
+    else:
+        s *= 2.0
+    return s + v
+
+
+def walrus_while_else_return(x):
+    s, i = 0.0, 0
+    while (v := x[i]) > 0.0:
+        s += v
+        i += 1
+        if s > 3.0:
+            return -s
+    else:
+        s *= 2.0
+    return s + v
+
+
+def else_leaves_the_outer_loop(x):
+    s = 0.0
+    for k in range(3):
+        i = 0
+        while (v := x[i]) > 0.0:
+            s += v * k
+            i += 1
+        else:
+            break
+        s += 100.0
+    return s
+
+
+def for_else(x):
+    s = 0.0
+    for v in x:
+        if v < -2.0:
+            break
+        if v > 2.5:
+            continue
+        s += v
+    else:
+        s *= 2.0
+    return s
+
+
+def both_branches_may_jump(x):
+    s = 0.0
+    for v in x:
+        if v > 0.0:
+            if v > 2.5:
+                continue
+            s += 1.0
+        else:
+            if v < -2.0:
+                break
+            s -= 1.0
+        s += v
+    return s
+
+
+def early_returns(x):
+    s = 0.0
+    for v in x:
+        for w in x:
+            if v * w > 5.0:
+                return s + v
+            if w < 0.0:
+                break
+            s += v * w
+        else:
+            return -s
+        s *= 1.5
+    return s
+
+
+FUNCTIONS = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__]
+INPUTS = {"stops": [1.0, 2.0, -1.0], "breaks": [2.0, 3.0, -1.0, -3.0], "never": [-1.0]}
+
+
+@pytest.mark.parametrize("backend", ["loops", "python"])
+@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_as_in_python(f, name: str, backend: str) -> None:
+    x = np.array(INPUTS[name])
+    assert s2s.function(f, backend=backend)(x) == f(x)
+    s2s.check_grads(s2s.grad(f, backend=backend), x)
