@@ -101,7 +101,8 @@ def write_enter(
         for axis in range(param.type.ndim):
             symbols[f"{param.name}.{axis}"] = f"p{i}.shape[{axis}]"
     lines += [
-        f"if {_dim_text(g.left, symbols)} != {_dim_text(g.right, symbols)}: return None"
+        f"if {_dim_text(g.left, symbols)} {'==' if g.kind == 'differ' else '!='} "
+        f"{_dim_text(g.right, symbols)}: return None"
         for g in compiled.guards
     ]
     lines.append("return (" + "".join(f"p{i}, " for i in range(len(compiled.params))) + ")")

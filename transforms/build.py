@@ -19,6 +19,7 @@ class NameSupply:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
+        self.kept: set[str] = set()
         self.counts: dict[str, int] = {}
 
     def fresh(self, hint: str) -> str:
@@ -33,7 +34,11 @@ class NameSupply:
         return set(self.taken), dict(self.counts)
 
     def restore(self, snapshot: tuple[set[str], dict[str, int]]) -> None:
-        self.taken, self.counts = set(snapshot[0]), dict(snapshot[1])
+        self.taken, self.counts = set(snapshot[0]) | self.kept, dict(snapshot[1])
+
+    def keep(self, name: str) -> None:
+        """A name that stays taken even if what was made since a snapshot is forgotten."""
+        self.kept.add(name)
 
 
 class Builder:

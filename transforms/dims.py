@@ -255,17 +255,18 @@ def mask_count(mask: Dim) -> Dim:
 @dataclass(frozen=True)
 class Guard:
     """A fact read off the arguments that the compiled code relies on:
-    `left == right` ("equal") or `left == 1` ("one")."""
+    `left == right` ("equal"), `left == 1` ("one") or `left != right` ("differ")."""
 
     kind: str
     left: Dim
     right: Dim = Dim((), 1)
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        return self.left.substitute(sizes) == self.right.substitute(sizes)
+        equal = self.left.substitute(sizes) == self.right.substitute(sizes)
+        return equal != (self.kind == "differ")
 
     def __str__(self) -> str:
-        return f"{self.left} == {self.right}"
+        return f"{self.left} {'!=' if self.kind == 'differ' else '=='} {self.right}"
 
 
 @dataclass
@@ -322,6 +323,17 @@ class Facts:
             self._guard(Guard("one", right))
             return "right1"
         return "mismatch"
+
+    def is_one(self, dim: Dim) -> bool | None:
+        """Whether a size is 1, for code whose rank depends on it; None if it cannot be asked."""
+        dim = self.canonical(dim)
+        size = self._size(dim)
+        if dim.is_const or size is None:
+            return None if size is None else size == 1
+        self._guard(Guard("one", dim)) if size == 1 else self.guards.append(
+            Guard("differ", dim)
+        )
+        return size == 1
 
     def _size(self, dim: Dim) -> int | None:
         if self.sizes is None:

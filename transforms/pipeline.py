@@ -8,7 +8,7 @@ from typing import Any
 
 from .dims import Guard
 from .errors import TypeError_
-from .ir import Array, Module, Type, is_float
+from .ir import Array, Assign, Module, Op, Scalar, Type, Var, is_float
 from .lower import lower
 from .pipeline_types import ObjectGuard, Param
 from .reverse import reverse
@@ -115,8 +115,9 @@ def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]
     if request.mode == "vjp":
         wrt = _wrt_leaves(spec, request)
         _check_value(spec, request)
+        _unpack_value(spec)
         module = reverse(module, tuple(p.name for _, p in wrt), 0, facts)
-        first = len(spec.module.main.results)
+        first = module.main.notes["primal_results"] = len(spec.module.main.results)
         module.main.notes["out_like"] = {
             first + k: position
             for k, (position, p) in enumerate(wrt)
@@ -128,6 +129,16 @@ def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]
     module = save(module, facts)
     module = simplify(module, facts)
     yield "save", module
+
+
+def _unpack_value(spec: Specialised) -> None:
+    """A value in a 0-d array is differentiated as the number it holds."""
+    main = spec.module.main
+    value = main.results[0]
+    if isinstance(value.type, Array):
+        number = Var(f"{value.name}_item", Scalar(value.type.dtype))  # type: ignore[union-attr]
+        main.body.append(Assign(number, Op("index", (value,), {"items": ()})))
+        main.results[0] = number
 
 
 def _passes(

@@ -410,7 +410,8 @@ class _Writer:
             if not isinstance(stmt, Assign):
                 break
             inputs = {a.name for a in stmt.op.args if isinstance(a, Var)}
-            if stmt.target.name in escaping and self.repeatable(stmt) and not inputs & own:
+            once = self.binds[stmt.target.name] == 1
+            if stmt.target.name in escaping and once and self.repeatable(stmt) and not inputs & own:
                 found.append(stmt)
             own.add(stmt.target.name)
         return found

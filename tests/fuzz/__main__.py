@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-
 from .generate import generate
 from .run import run
 
@@ -24,9 +22,9 @@ def main() -> int:
         return 0
     report = run(
         options.n, options.seed, options.first, tuple(options.backends.split(",")),
-        progress=sys.stderr.isatty(), most=options.most, shrinking=not options.no_shrink,
+        progress=True, most=options.most, shrinking=not options.no_shrink,
     )  # fmt: skip
-    print(report.text())
+    print(report.summary())
     return 1 if report.failures else 0
 
 

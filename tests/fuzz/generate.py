@@ -40,7 +40,7 @@ class Node:
         return out
 
 
-HEAD = '''\
+HELPERS = '''\
 import numpy as np
 
 
@@ -62,7 +62,6 @@ def damp(v, c):
     v[0] = v[-1] * c
 
 
-def f(x, m, s, n, idx):
 '''
 
 
@@ -75,7 +74,7 @@ class Program:
         lines: list[str] = []
         for node in self.body:
             lines += node.lines(1)
-        return HEAD + "\n".join(lines) + "\n"
+        return HELPERS + "\n".join(["def f(x, m, s, n, idx):", *lines]) + "\n"
 
 
 @dataclass

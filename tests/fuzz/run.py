@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .generate import generate
+from .generate import HELPERS, generate
 from .shrink import shrink
 from .trial import Verdict, arguments, judge, load
 
@@ -20,12 +20,18 @@ class Report:
     refusals: Counter[str] = field(default_factory=Counter)
     failures: list[tuple[int, str, str]] = field(default_factory=list)  # number, reason, source
 
-    def text(self) -> str:
+    def summary(self) -> str:
         parts = [", ".join(f"{k}: {v}" for k, v in sorted(self.counts.items()))]
         parts += [f"refused {n} times: {why}" for why, n in self.refusals.most_common(20)]
-        for number, reason, source in self.failures:
-            parts.append(f"---- program {number}: {reason}\n{source}")
         return "\n".join(parts)
+
+    def text(self) -> str:
+        return "\n".join([self.summary(), *map(describe, self.failures)])
+
+
+def describe(failure: tuple[int, str, str]) -> str:
+    number, reason, source = failure
+    return f"---- program {number}: {reason}\n{source.removeprefix(HELPERS)}"
 
 
 def still_fails(verdict: Verdict, source: str, folder: Path) -> bool:
@@ -54,7 +60,7 @@ def run(
     seed: int = 0,
     first: int = 0,
     backends: tuple[str, ...] = ("loops", "python"),
-    progress: bool = False,
+    progress: bool = False,  # a bar, and failures as they are found
     most: int = 20,
     shrinking: bool = True,
 ) -> Report:
@@ -78,6 +84,8 @@ def run(
                             program, lambda s, v=verdict: still_fails(v, s, folder)
                         )
                     report.failures.append((number, verdict.reason, program.source))
+                    if progress:
+                        print("\n" + describe(report.failures[-1]), flush=True)
                 if len(seen) >= most:
                     break
             if progress:

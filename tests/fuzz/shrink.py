@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import time
 from collections.abc import Callable, Iterator
 
 from .generate import Node, Program
@@ -83,19 +84,19 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-def shrink(program: Program, fails: Callable[[str], bool], budget: int = 400) -> Program:
+def shrink(program: Program, fails: Callable[[str], bool], seconds: float = 30.0) -> Program:
     """`fails` says whether a source still fails in the same way (and is valid)."""
     tried = {program.source}
+    deadline = time.monotonic() + seconds
     progress = True
-    while progress and budget > 0:
+    while progress:
         progress = False
         for smaller in candidates(program):
             if smaller.source in tried:
                 continue
             tried.add(smaller.source)
-            budget -= 1
-            if budget <= 0:
-                break
+            if time.monotonic() > deadline:
+                return program
             if fails(smaller.source):
                 program, progress = smaller, True
                 break

@@ -14,6 +14,8 @@ from .elementwise import cast
 from .fuse import as_values
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
+from .scalarise import scalarise
+from .siblings import Merger
 from .stacks import push_statement
 from .store import store
 from .values import buffer_value
@@ -77,7 +79,24 @@ def lower_function(
             value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
             cx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
     cx.em.add(L.Return(tuple(results)))
-    return L.Routine(function.name, params, cx.em.out)
+    return L.Routine(function.name, params, merged(cx, params))
+
+
+def merged(cx: Context, params: list[str]) -> list[L.Stmt]:
+    """The function's body with loops merged and buffers of a single iteration gone."""
+    groups: dict[str, frozenset[str]] = {}
+    for group in cx.usage.sharing.values():
+        names = frozenset(p for (name, _), p in cx.names.items() if name in group)
+        groups.update(dict.fromkeys(names, names))
+
+    def shares(a: str, b: str) -> bool:
+        a, b = cx.em.root(a), cx.em.root(b)
+        return a == b or b in groups.get(a, ())
+
+    visible = {cx.python_name(p) for p, _ in cx.function.effects}
+    body = Merger(shares, visible).block(cx.em.out)
+    scalarise(body, params)
+    return body
 
 
 def _out_buffers(cx: Context) -> dict[int, str]:

@@ -191,14 +191,14 @@ def expand_dims(b: Builder, a: Any, axis: Any) -> Sym:
 def squeeze(b: Builder, a: Any, axis: Any = None) -> Sym:
     x = b.sym(a)
     if axis is None:
-        shape = [b.facts.canonical(d) for d in x.type.shape]
-        if not all(d.is_const for d in shape):
+        ones = [b.facts.is_one(d) for d in x.type.shape]
+        if None in ones:
             raise refuse(
                 b,
                 "squeeze() removes the axes that happen to be 1: its rank depends on sizes",
                 "name the axis: x.squeeze(axis=0)",
             )
-        axes = tuple(k for k, d in enumerate(shape) if d.const == 1)
+        axes = tuple(k for k, one in enumerate(ones) if one)
     else:
         axes = tuple(sorted(axes_of(b, axis, x.ndim)))
     return b.emit("squeeze", x, axes=axes) if axes else x

@@ -406,7 +406,8 @@ class Expressions(Mixin):
         before = self.state.copy()
         names = self.b.names.snapshot()
         block: Block = []
-        with self.b.into(block):
+        value: Value = None
+        with self.b.into(block), self.at_run_time(), suppress(Ended):
             value = right()
         is_bool = isinstance(value, Num) and value.operand.type.dtype == "bool"
         if is_bool and left is cond and all(_harmless(s) for s in block):
@@ -442,10 +443,12 @@ class Expressions(Mixin):
             return body
 
         with self.b.at(self.origin(node)):
-            self.if_(cond, side(then), side(orelse))
-        value = self.state.env.pop(slot)
+            ended = self.if_(cond, side(then), side(orelse))
+        value = self.state.env.pop(slot, None)
         if saved is not None:
             self.state.env[slot] = saved
+        if ended:
+            raise Ended
         return self.usable(value, node)
 
     # ---- attributes and subscripts

@@ -8,7 +8,8 @@ describes every iteration.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -77,6 +78,7 @@ class Joins(Mixin):
     b: Builder
     state: State
     voids: set[Cell]  # stand-ins for arrays of names that are not bound yet
+    runtime_depth: int
 
     # ---------------------------------------------------------------- branches
 
@@ -85,13 +87,22 @@ class Joins(Mixin):
         before = self.state
         self.state = before.copy()
         block: Block = []
-        with self.b.into(block):
+        with self.b.into(block), self.at_run_time():
             try:
                 ended = run()
             except Ended:
                 ended = True
         after, self.state = self.state, before
         return Branch(block, after, ended)
+
+    @contextmanager
+    def at_run_time(self) -> Iterator[None]:
+        """Around what may run or not, as it turns out at run time."""
+        self.runtime_depth += 1
+        try:
+            yield
+        finally:
+            self.runtime_depth -= 1
 
     def if_(self, cond: Num, then: Callable[[], bool], orelse: Callable[[], bool]) -> bool:
         """Both sides of a run-time condition; True if neither comes out."""
@@ -116,8 +127,8 @@ class Joins(Mixin):
 
     def _merge(self, one: Branch, two: Branch) -> list[Phi]:
         phis: list[Phi] = []
-        merged = State([dict(e) for e in self.state.envs], {}, dict(self.state.views))
-        merged.pairs = one.state.pairs | two.state.pairs
+        merged = self.state.copy()
+        merged.heap, merged.pairs = {}, one.state.pairs | two.state.pairs
         memo: dict[Any, Cell] = {}
 
         def leaf(x: Operand, y: Operand, user: str) -> Operand:
@@ -358,7 +369,7 @@ class Joins(Mixin):
             head = self.state.copy()
             block: Block = []
             plan.changed = False
-            with self.b.into(block):
+            with self.b.into(block), self.at_run_time():
                 try:
                     ended, outcome = run()
                 except Ended:

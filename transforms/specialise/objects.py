@@ -104,6 +104,7 @@ class Objects(Mixin):
     def parameter(self, spec: Spec, path: Path, value: Any) -> Value:
         name = self.b.names.fresh(path_name(path))
         var = Var(name, leaf_type(spec, name), name)
+        self.b.names.keep(name)
         self.params.append(Param(name, path, spec, var.type))
         # Sizes are read off the arguments at hand, where there are any.
         if isinstance(value, np.ndarray) and self.b.facts.sizes is not None:
@@ -117,7 +118,7 @@ class Objects(Mixin):
         cell = Cell(path_text(path), var, path)
         cell.readonly = not spec.writeable
         cell.contiguous = spec.layout == "C"
-        self.state.heap[cell] = var
+        self.state.adopt(cell, var)
         return Ref(cell)
 
     def bake(self, value: Any, path: Path) -> Value:
@@ -187,6 +188,7 @@ class Objects(Mixin):
         else:
             out = self.new_instance(type(value), keys, children)
         out.cell.path = path
+        self.state.adopt(out.cell, self.state.heap[out.cell])
         return out
 
     def constant(self, value: Any) -> Value:

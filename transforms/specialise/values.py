@@ -8,6 +8,7 @@ the identity of an array, list, dict or instance, and the heap says what it hold
 from __future__ import annotations
 
 import ast
+import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -207,18 +208,29 @@ class Ended(Exception):
 Value = Any
 
 
-@dataclass
+@dataclass(eq=False)
 class State:
     """Names of every active frame (innermost last), the heap, the views already read, and
-    pairs of cells that may share memory although they are distinct here."""
+    pairs of cells that may share memory although they are distinct here.  `family` are all
+    states of one specialiser."""
 
     envs: list[dict[str, Value]] = field(default_factory=list)
     heap: dict[Cell, Value] = field(default_factory=dict)
     views: dict[Any, tuple[str, Var]] = field(default_factory=dict)
     pairs: set[frozenset[Cell]] = field(default_factory=set)
+    family: weakref.WeakSet[State] = field(default_factory=weakref.WeakSet, repr=False)
+
+    def __post_init__(self) -> None:
+        self.family.add(self)
 
     def copy(self) -> State:
-        return State([dict(e) for e in self.envs], dict(self.heap), dict(self.views), set(self.pairs))
+        envs = [dict(e) for e in self.envs]
+        return State(envs, dict(self.heap), dict(self.views), set(self.pairs), self.family)
+
+    def adopt(self, cell: Cell, content: Value) -> None:
+        """What is reached from outside was there from the start, on every path."""
+        for state in self.family:
+            state.heap.setdefault(cell, content)
 
     @property
     def env(self) -> dict[str, Value]:

@@ -1,0 +1,242 @@
+"""Merges neighbouring loops over the same range, on loop-level IR.
+
+Two loops become one if what either writes the other touches only in the same iteration: every
+access to such a buffer has the loop's own variable at one and the same axis.  What stands
+between them must not care; allocations, numbers and checks that the second loop needs are
+moved before the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from . import loop_ir as L
+
+# A merged body beyond this many statements no longer compiles quickly.
+LARGE = 60
+
+Shares = Callable[[str, str], bool]
+
+
+@dataclass
+class Footprint:
+    """What a statement touches.  Variables are scalars and the buffers' bindings; accesses are
+    (buffer, index) of elements, None for all of it."""
+
+    reads: set[str] = field(default_factory=set)
+    writes: set[str] = field(default_factory=set)
+    loops: set[str] = field(default_factory=set)
+    loads: list[tuple[str, L.Index | None]] = field(default_factory=list)
+    stores: list[tuple[str, L.Index | None]] = field(default_factory=list)
+    fails: bool = False
+    fixed: bool = False  # may not be moved, nor anything across it
+    size: int = 0
+
+
+def footprint(stmt: L.Stmt) -> Footprint:
+    f = Footprint()
+    _collect(stmt, f)
+    return f
+
+
+def _collect(stmt: L.Stmt, f: Footprint) -> None:
+    f.size += 1
+    for e in L.exprs_of(stmt):
+        _read(e, f)
+    if isinstance(stmt, L.Let):
+        f.writes.add(stmt.name)
+    elif isinstance(stmt, L.Alloc):
+        f.writes.add(stmt.name)
+        f.stores.append((stmt.name, None))
+    elif isinstance(stmt, L.Put):
+        f.reads.add(stmt.buffer)
+        f.stores.append((stmt.buffer, stmt.index))
+        if stmt.add:
+            f.loads.append((stmt.buffer, stmt.index))
+    elif isinstance(stmt, L.Loop):
+        f.writes.add(stmt.var)
+        f.loops.add(stmt.var)
+    elif isinstance(stmt, L.Do) and stmt.function == "rt.gemm":
+        c = stmt.args[-1]
+        assert isinstance(c, L.Whole)
+        f.stores.append((c.buffer, None))
+    elif isinstance(stmt, L.Fail):
+        f.fails = True
+    elif not isinstance(stmt, (L.Branch, L.Remark)):
+        f.fixed = True
+    for block in L.blocks_of(stmt):
+        for inner in block:
+            _collect(inner, f)
+
+
+def _read(e: L.Expr | L.Whole, f: Footprint) -> None:
+    if isinstance(e, L.Whole):
+        f.reads.add(e.buffer)
+        f.loads.append((e.buffer, None))
+        for i in e.index:
+            _read(i, f)
+        return
+    for part in L.walk_expr(e):
+        if isinstance(part, L.Name):
+            f.reads.add(part.name)
+        elif isinstance(part, L.Size):
+            f.reads.add(part.buffer)
+        elif isinstance(part, L.Load):
+            f.reads.add(part.buffer)
+            f.loads.append((part.buffer, part.index))
+
+
+class Merger:
+    """`shares(a, b)`: two buffer variables may share memory.  `visible` are the variables
+    whose contents the caller sees even if the call fails."""
+
+    def __init__(self, shares: Shares, visible: set[str]) -> None:
+        self.shares = shares
+        self.visible = visible
+
+    def block(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
+        out: list[L.Stmt] = []
+        for stmt in stmts:
+            self._inside(stmt)
+            if not (isinstance(stmt, L.Loop) and self._merge(out, stmt)):
+                out.append(stmt)
+        return out
+
+    def _inside(self, stmt: L.Stmt) -> None:
+        if isinstance(stmt, (L.Loop, L.Forever)):
+            stmt.body = self.block(stmt.body)
+        elif isinstance(stmt, L.Branch):
+            stmt.then, stmt.orelse = self.block(stmt.then), self.block(stmt.orelse)
+
+    def _merge(self, out: list[L.Stmt], loop: L.Loop) -> bool:
+        """Merges `loop`, which is to follow `out`, into the nearest loop it can join."""
+        foot = footprint(loop)
+        if foot.fixed or foot.fails:
+            return False
+        prints = {}
+        needed: list[int] = []  # what must move before the earlier loop, latest first
+        wanted = foot
+        for position in range(len(out) - 1, -1, -1):
+            stmt = out[position]
+            if isinstance(stmt, L.Remark):
+                continue
+            here = prints[position] = footprint(stmt)
+            if isinstance(stmt, L.Loop) and self._joins(stmt, here, loop, foot):
+                if all(self._apart(prints[n], here) for n in needed) and all(
+                    not prints[n].fails or self._private(here) for n in needed
+                ):
+                    self._join(out, position, needed, loop)
+                    return True
+            if here.fixed:
+                return False
+            if _is_preparation(stmt) and not self._apart(here, wanted):
+                needed.append(position)
+                wanted = _union(wanted, here)
+            elif here.fails or not self._apart(here, wanted):
+                return False
+        return False
+
+    def _join(self, out: list[L.Stmt], position: int, needed: list[int], loop: L.Loop) -> None:
+        first = out[position]
+        assert isinstance(first, L.Loop)
+        remark = [out.pop()] if isinstance(out[-1], L.Remark) else []
+        moved = [out[n] for n in reversed(needed)]
+        for n in needed:
+            del out[n]
+        out[position:position] = moved
+        if loop.var != first.var:
+            _rename(loop, first.var)
+        first.body = self.block([*first.body, *remark, *loop.body])
+
+    # ---- independence
+
+    def _apart(self, a: Footprint, b: Footprint) -> bool:
+        """Whether two statements may change places."""
+        names_a, names_b = a.writes - a.loops, b.writes - b.loops
+        if names_a & (b.reads | b.writes) or names_b & (a.reads | a.writes):
+            return False
+        if a.loops & (b.reads - b.loops) or b.loops & (a.reads - a.loops):
+            return False
+        return not any(True for _ in self._clashes(a, b))
+
+    def _clashes(self, a: Footprint, b: Footprint) -> Iterator[tuple[str, str]]:
+        """Pairs of buffers, one of which is written, that may be the same memory."""
+        writes_a, writes_b = {n for n, _ in a.stores}, {n for n, _ in b.stores}
+        all_a = writes_a | {n for n, _ in a.loads}
+        all_b = writes_b | {n for n, _ in b.loads}
+        for p in sorted(all_a):
+            for q in sorted(all_b):
+                if (p in writes_a or q in writes_b) and (p == q or self.shares(p, q)):
+                    yield p, q
+
+    def _joins(self, first: L.Loop, a: Footprint, second: L.Loop, b: Footprint) -> bool:
+        if (first.start, first.stop, first.step) != (second.start, second.stop, second.step):
+            return False
+        if a.fixed or a.fails or a.size + b.size > LARGE:
+            return False
+        if any(isinstance(s, L.Do) for loop in (first, second) for s in L.walk(loop.body)):
+            return False
+        if first.var != second.var and (first.var in b.reads | b.writes or second.var in b.loops - {second.var}):
+            return False
+        names_a, names_b = a.writes - a.loops, b.writes - b.loops
+        if names_a & (b.reads | b.writes) or names_b & (a.reads | a.writes):
+            return False
+        if a.loops & names_b or b.loops & names_a:
+            return False
+        for p, q in self._clashes(a, b):
+            if p != q or not _in_step(p, first.var, a, second.var, b):
+                return False
+        return True
+
+    def _private(self, f: Footprint) -> bool:
+        """Whether nobody would notice that the statement did not run before an error."""
+        return not any(name in self.visible for name, _ in f.stores)
+
+
+def _in_step(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) -> bool:
+    """Whether iteration i touches only elements whose index is i at some fixed axis."""
+    axes: set[int] | None = None
+    for var, f in ((var_a, a), (var_b, b)):
+        for name, index in (*f.loads, *f.stores):
+            if name != buffer:
+                continue
+            if index is None:
+                return False
+            at = {k for k, i in enumerate(index) if i == L.Name(var)}
+            axes = at if axes is None else axes & at
+    return bool(axes)
+
+
+def _is_preparation(stmt: L.Stmt) -> bool:
+    """An allocation, a number, or a check."""
+    if isinstance(stmt, (L.Let, L.Alloc)):
+        return True
+    return (
+        isinstance(stmt, L.Branch)
+        and not stmt.orelse
+        and all(isinstance(s, L.Fail) for s in stmt.then)
+    )
+
+
+def _union(a: Footprint, b: Footprint) -> Footprint:
+    return Footprint(
+        a.reads | b.reads,
+        a.writes | b.writes,
+        a.loops | b.loops,
+        a.loads + b.loads,
+        a.stores + b.stores,
+        a.fails or b.fails,
+        a.fixed or b.fixed,
+        a.size + b.size,
+    )
+
+
+def _rename(loop: L.Loop, var: str) -> None:
+    old = L.Name(loop.var)
+
+    def new(e: L.Expr) -> L.Expr | None:
+        return L.Name(var) if e == old else None
+
+    L.map_stmts(loop.body, new)
+    loop.var = var

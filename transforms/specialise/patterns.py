@@ -1,0 +1,212 @@
+"""The structure of values, apart from their numbers and arrays.
+
+A *pattern* can be compared and hashed: two values with equal patterns can be passed to, or
+returned by, the same specialised function.  `Packer` takes a value apart into its pattern and
+its leaves; `unpack` makes a value of the same structure, perhaps in another specialiser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Union
+
+from ..build import OPEN
+from ..ir import Array, ListOf, Record, Scalar, Type
+from ..structure import Path, identify
+from .values import (
+    Bound,
+    Cell,
+    Closure,
+    Conflict,
+    DictVal,
+    EnumerateVal,
+    Fields,
+    Growing,
+    InstanceVal,
+    Items,
+    ListVal,
+    Maybe,
+    Num,
+    Obj,
+    Partial,
+    RangeVal,
+    Rec,
+    Ref,
+    SliceVal,
+    TupleVal,
+    Undefined,
+    Value,
+    ZipVal,
+)
+
+_PLAIN = (Partial, Bound, RangeVal, SliceVal, EnumerateVal, ZipVal)
+_CONTAINERS = (ListVal, DictVal, InstanceVal)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A number or array, by its position."""
+
+    index: int
+    type: Type
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value with parts.  `what` is its class and whatever else is static about it;
+    `number` tells the containers of one pattern apart, whose identity matters."""
+
+    what: tuple[Any, ...]
+    parts: tuple[Pattern, ...]
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Again:
+    """The container `number`, which occurs earlier in the pattern, once more."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Still:
+    """A static value, compared by `identity`."""
+
+    identity: Any
+    value: Any = field(compare=False)
+
+
+Pattern = Union[Leaf, Node, Again, Still]
+
+
+def leaves_of(pattern: Pattern) -> Iterator[Leaf]:
+    """The leaves in order, each once."""
+    seen: set[int] = set()
+    todo: list[Pattern] = [pattern]
+    while todo:
+        part = todo.pop(0)
+        if isinstance(part, Node):
+            todo[:0] = part.parts
+        elif isinstance(part, Leaf) and part.index not in seen:
+            seen.add(part.index)
+            yield part
+
+
+def open_type(type_: Type) -> Type:
+    """A type with nothing known about sizes and values; arrays are contiguous."""
+    if isinstance(type_, Scalar):
+        return Scalar(type_.dtype, type_.weak)
+    assert not isinstance(type_, ListOf)
+    shape = (OPEN,) * type_.ndim
+    if isinstance(type_, Array):
+        return Array(type_.dtype, shape)
+    return Record(type_.fields, shape)
+
+
+class Packer:
+    """Takes values of one specialiser apart; `leaves` are their numbers and arrays.
+
+    `known(index, number)` tells which numbers are static.  With `once`, an array that occurs
+    twice is one leaf.  `refuse(why)` says what has no pattern."""
+
+    def __init__(
+        self,
+        owner: Any,
+        known: Callable[[int, Num], bool],
+        refuse: Callable[[str], Any],
+        once: bool = False,
+    ) -> None:
+        self.owner, self.known, self.refuse, self.once = owner, known, refuse, once
+        self.leaves: list[Num | Ref | Rec] = []
+        self.numbers: dict[Cell, int] = {}
+
+    def pack(self, value: Value) -> Pattern:
+        if isinstance(value, (Num, Ref, Rec)):
+            return self.leaf(value)
+        if type(value) is tuple:
+            return Node((tuple,), tuple(self.pack(v) for v in value))
+        if isinstance(value, TupleVal):
+            return Node((TupleVal, value.cls), tuple(self.pack(v) for v in value.values))
+        if isinstance(value, _PLAIN):
+            parts = (self.pack(getattr(value, f.name)) for f in fields(value))
+            return Node((type(value),), tuple(parts))
+        if isinstance(value, _CONTAINERS):
+            return self.container(value)
+        if isinstance(value, (Maybe, Undefined)):
+            return self.refuse("a name that is bound on some paths only")
+        if isinstance(value, Conflict):
+            return self.refuse("a name that means different things on different paths")
+        if isinstance(value, Obj):
+            return Still(("object", *identify(value.value)), value)
+        return Still(value if isinstance(value, Closure) else identify(value), value)
+
+    def leaf(self, value: Num | Ref | Rec) -> Pattern:
+        if self.once and value in self.leaves:
+            index = self.leaves.index(value)
+        else:
+            index = len(self.leaves)
+            self.leaves.append(value)
+        if isinstance(value, Num) and self.known(index, value):
+            assert value.known is not None
+            number = value.known[0]
+            return Still((type(number), repr(number)), value)
+        type_ = self.owner.ref_type(value) if isinstance(value, Ref) else value.operand.type
+        return Leaf(index, open_type(type_))
+
+    def container(self, value: Any) -> Pattern:
+        if value.cell in self.numbers:
+            return Again(self.numbers[value.cell])
+        number = self.numbers[value.cell] = len(self.numbers)
+        content = self.owner.state.heap[value.cell]
+        if isinstance(content, Growing):
+            return self.refuse("a list whose length is known only at run time")
+        if isinstance(content, Conflict):
+            return self.refuse("a container that differs between paths")
+        what = (type(value), getattr(value, "cls", None), getattr(content, "keys", None))
+        return Node(what, tuple(self.pack(v) for v in content.values), number)
+
+
+def unpack(
+    pattern: Pattern, owner: Any, leaf: Callable[[Leaf, str], Value], name: str, path: Path = ()
+) -> Value:
+    """The value of a pattern in the specialiser `owner`; `leaf(leaf, name)` gives its numbers
+    and arrays.  `path` marks containers that belong to somebody else and exist on every path
+    of the program."""
+    made: dict[int, Value] = {}
+
+    def visit(part: Pattern, name: str) -> Any:
+        if isinstance(part, Leaf):
+            return leaf(part, name)
+        if isinstance(part, Still):
+            return part.value
+        if isinstance(part, Again):
+            return made[part.number]
+        values = tuple(visit(p, f"{name}_{i}") for i, p in enumerate(part.parts))
+        cls = part.what[0]
+        if cls is tuple:
+            return values
+        if cls is TupleVal:
+            return TupleVal(values, part.what[1])
+        if cls in _PLAIN:
+            return cls(*values)
+        _, user_class, keys = part.what
+        cell = Cell(name, path=path)
+        content = Items(values) if keys is None else Fields(keys, values)
+        if path:
+            owner.state.adopt(cell, content)
+        else:
+            owner.state.heap[cell] = content
+        made[part.number] = InstanceVal(cell, user_class) if cls is InstanceVal else cls(cell)
+        return made[part.number]
+
+    return visit(pattern, name)
+
+
+def retyped(pattern: Pattern, type_of: Callable[[int], Type]) -> Pattern:
+    """The pattern with other types for its leaves."""
+    if isinstance(pattern, Leaf):
+        return Leaf(pattern.index, type_of(pattern.index))
+    if isinstance(pattern, Node):
+        return replace(pattern, parts=tuple(retyped(p, type_of) for p in pattern.parts))
+    return pattern
