@@ -31,6 +31,7 @@ from .locks import lock
 from .progress import Progress
 from .transforms.structure import (
     Fixed,
+    Path,
     ScalarSpec,
     Spec,
     describe,
@@ -103,6 +104,7 @@ class Specialiser:
         self.entries: dict[Any, list[Entry]] = {}
         self.latest: Entry | None = None
         self.compilations = 0
+        self.lifted_ints: frozenset[Path] = frozenset()
         self.warned = False
 
     # ---- the call
@@ -133,6 +135,7 @@ class Specialiser:
                 params = entry.enter(args)
                 if params is not None:
                     return entry, params
+            self._lift_changed_ints(known, args)
             entry = self._recall(args, backend, sizes) or self._compile(args, backend, sizes)
             params = entry.enter(args)
             if params is None:
@@ -149,6 +152,18 @@ class Specialiser:
             if known:
                 self._count(known[0], args)
             return entry, params
+
+    def _lift_changed_ints(self, known: list[Entry], args: tuple[Any, ...]) -> None:
+        """An integer that has changed once is a parameter from then on, not a constant."""
+        for entry in known:
+            for guard in entry.compiled.object_guards:
+                if guard.kind == "equals" and type(guard.expected) is int:
+                    try:
+                        value = entry.reach.value(args, guard.path)
+                    except Exception:  # it is gone: another guard will say so
+                        continue
+                    if type(value) is int and value != guard.expected:
+                        self.lifted_ints |= {guard.path}
 
     def prepare(self, args: tuple[Any, ...], backend: str, sizes: bool) -> None:
         """Compiles for bound arguments, down to machine code, without running anything."""
@@ -200,6 +215,7 @@ class Specialiser:
                 wrt=self.wrt,
                 has_aux=self.options.has_aux,
                 static=tuple((("arg", n),) for n in self.options.static),
+                lifted_ints=self.lifted_ints,
                 boundscheck=self.options.boundscheck,
                 decorated=self.decorated(),
             )

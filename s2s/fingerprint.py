@@ -7,9 +7,12 @@ call, so it makes no objects but tuples.
 from __future__ import annotations
 
 import dataclasses
+import types
 from typing import Any
 
 import numpy as np
+
+from .transforms.structure import same_function
 
 _ndarray = np.ndarray
 _SCALARS = frozenset(
@@ -76,4 +79,6 @@ def _static(value: Any) -> Any:
 def _object(value: Any) -> Any:
     if value is None or isinstance(value, (str, bytes)):
         return (type(value), value)
+    if type(value) is types.FunctionType:
+        return same_function(value)
     return Same(value)

@@ -87,7 +87,7 @@ def _record(compiled: Any) -> tuple[dict[str, Any], list[tuple[Path, Any]]]:
     guards = []
     functions: list[tuple[Path, Any]] = []
     for guard in compiled.object_guards:
-        if guard.kind == "is":
+        if guard.kind in ("is", "function"):
             functions.append((guard.path, identity(guard.expected)))
         else:
             _check_plain(guard.expected)

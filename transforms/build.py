@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .dims import Dim, Facts
-from .ir import Array, Assign, Block, Const, Op, Operand, Origin, Raise, If, Scalar, Type, Var
+from .ir import Array, Assign, Block, Const, If, Op, Operand, Origin, Raise, Scalar, Type, Var
 
 
 class NameSupply:

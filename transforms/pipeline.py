@@ -36,6 +36,8 @@ class Request:
     wrt: tuple[str, ...] = ()
     has_aux: bool = False
     static: tuple[Path, ...] = ()
+    # integers reached through objects that have changed before: parameters, not constants
+    lifted_ints: frozenset[Path] = frozenset()
     boundscheck: bool = True
     # whether the function is its own gradient's name, as under a decorator
     decorated: bool = False
@@ -100,7 +102,9 @@ def _specialise(request: Request) -> Specialised:
     static = set(request.static)
     while True:
         try:
-            return specialise(request.function, request.args, request.values, frozenset(static))
+            return specialise(
+                request.function, request.args, request.values, frozenset(static), request.lifted_ints
+            )
         except NeedStaticArgument as need:
             if need.path in static:
                 raise

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import types
 from dataclasses import dataclass
 from typing import Any
 
 from .ir import Type
-from .structure import Path, Spec
+from .structure import Path, Spec, same_function
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Param:
 @dataclass(frozen=True)
 class ObjectGuard:
     """What the specialisation assumed of something reached by `path`: `kind` is "is"
-    (identity), "equals" (a plain value), "type", "length" or "keys"."""
+    (identity), "function" (made by the same lines), "equals" (a plain value), "type",
+    "length" or "keys"."""
 
     path: Path
     kind: str
@@ -31,6 +33,11 @@ class ObjectGuard:
     def holds(self, value: Any) -> bool:
         if self.kind == "is":
             return value is self.expected
+        if self.kind == "function":
+            return value is self.expected or (
+                type(value) is types.FunctionType
+                and same_function(value) == same_function(self.expected)
+            )
         if self.kind == "type":
             return type(value) is self.expected
         if self.kind == "length":

@@ -3,6 +3,10 @@
 A product of `f` is a function of its own: it takes f's arguments and the adjoints of some of
 its results, and yields the adjoints of some of its parameters.  It is asked for by name
 before it exists, so that a function that calls itself has a product that calls itself.
+
+By the time a product runs, the function itself has printed what it prints and has not failed.
+So a product holds the function without its prints and errors, and where it calls others that
+print, it calls silent copies of them.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .build import NameSupply
-from .ir import Block, Call, For, Function, If, Module, Print, Raise, While
+from .ir import Block, Call, For, Function, If, Module, Print, Raise, While, calls_in, walk
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,15 @@ class Products:
     """The products of a module's functions; `todo` are those still to be made."""
 
     def __init__(self, module: Module) -> None:
-        functions = module.functions.values()
-        self.names = NameSupply([*module.functions, *(p.name for f in functions for p in f.params)])
+        self.functions = dict(module.functions)
+        params = (p.name for f in module.functions.values() for p in f.params)
+        self.names = NameSupply([*module.functions, *params])
         self.known: dict[tuple[str, tuple[int, ...], tuple[int, ...]], Product] = {}
         self.todo: list[Product] = []
+        self.copies: dict[str, str] = {}
+        self.printing = _printing(module)
         # Those that an earlier differentiation has made serve again.
-        for f in functions:
+        for f in module.functions.values():
             product = f.notes.get("product")
             if product is not None and product.name == f.name:
                 self.known[product.function, product.wanted, product.seeded] = product
@@ -44,25 +51,43 @@ class Products:
             self.todo.append(self.known[key])
         return self.known[key].name
 
+    def quiet(self, function: Function) -> Function:
+        """The function without its prints and errors."""
+        return replace(function, body=self._quiet(function.body))
 
-def quiet(function: Function) -> Function:
-    """The function without its prints and errors: by the time its product runs, the function
-    itself has printed, and has not failed."""
-
-    def visit(block: Block) -> Block:
+    def _quiet(self, block: Block) -> Block:
         out: Block = []
         for stmt in block:
             if isinstance(stmt, (Print, Raise)):
                 continue
             if isinstance(stmt, If):
-                stmt = replace(stmt, then=visit(stmt.then), orelse=visit(stmt.orelse))
+                then, orelse = self._quiet(stmt.then), self._quiet(stmt.orelse)
+                stmt = replace(stmt, then=then, orelse=orelse)
             elif isinstance(stmt, For):
-                stmt = replace(stmt, body=visit(stmt.body))
+                stmt = replace(stmt, body=self._quiet(stmt.body))
             elif isinstance(stmt, While):
-                stmt = replace(stmt, test=visit(stmt.test), body=visit(stmt.body))
+                stmt = replace(stmt, test=self._quiet(stmt.test), body=self._quiet(stmt.body))
             elif isinstance(stmt, Call):
-                stmt = replace(stmt, keep=False)
+                stmt = replace(stmt, function=self._silent(stmt.function), keep=False)
             out.append(stmt)
         return out
 
-    return replace(function, body=visit(function.body))
+    def _silent(self, name: str) -> str:
+        """The name of a function that computes what `name` computes, and prints nothing."""
+        if name not in self.printing:
+            return name
+        if name not in self.copies:
+            self.copies[name] = copy = self.names.fresh(f"{name}_again")
+            self.functions[copy] = replace(self.quiet(self.functions[name]), name=copy)
+        return self.copies[name]
+
+
+def _printing(module: Module) -> set[str]:
+    """The functions that print, or call such."""
+    functions = module.functions
+    found = {n for n, f in functions.items() if any(isinstance(s, Print) for s in walk(f.body))}
+    while True:
+        more = {n for n, f in functions.items() if found & set(calls_in(f.body))} | found
+        if more == found:
+            return found
+        found = more

@@ -60,7 +60,7 @@ from .ir import (
     walk,
 )
 from .loops import detach_tests, int_const, trip_count
-from .products import Products, quiet
+from .products import Products
 from .rules.registry import RULES
 from .scopes import Scope, Scopes, dims_of, names_of
 
@@ -78,20 +78,14 @@ def reverse(
     products = Products(module)
     vjp = reverse_function(main, wrt, (result,), facts, products)
     vjp = replace(vjp, name=f"{main.name}_vjp", results=[*main.results, *vjp.results])
-    functions = {vjp.name: vjp, **module.functions}
     while products.todo:
         product = products.todo.pop(0)
-        f = module.functions[product.function]
+        f = products.quiet(products.functions[product.function])
         names = tuple(f.params[i].name for i in product.wanted)
-        made = reverse_function(
-            quiet(f), names, product.seeded, f.notes.get("facts"), products
-        )
-        functions[product.name] = replace(
-            made,
-            name=product.name,
-            notes={**made.notes, "product": product, "primal_results": 0},
-        )
-    return Module(functions, vjp.name)
+        made = reverse_function(f, names, product.seeded, f.notes.get("facts"), products)
+        notes = {**made.notes, "product": product, "primal_results": 0}
+        products.functions[product.name] = replace(made, name=product.name, notes=notes)
+    return Module({vjp.name: vjp, **products.functions}, vjp.name)
 
 
 def reverse_function(

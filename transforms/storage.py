@@ -2,8 +2,8 @@
 
 The steps, each of which leaves a correct program: slots get their storage (`slots`);
 copies are inserted until every update is safe in place (`ownership`); versions of a user's
-variable that are needed after it is rebound are kept under a name of their own; values are
-mapped to variables (`coalesce`); finally phis and carried values become assignments.
+variable that are needed after it is rebound are kept under a name of their own (`versions`);
+values are mapped to variables (`coalesce`); finally phis and carried values become assignments.
 
 In memory form an operand keeps its value's type, `Var.name` is a Python identifier, and
 `Var.user` is the user's name where the variable, at this point of the program, is what
@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from .build import NameSupply, const
-from .coalesce import Coalescer, Memory, all_names, bindings, key_of
+from .coalesce import Coalescer, Memory, all_names, bindings
 from .ir import (
     Array,
     Assign,
@@ -39,15 +39,14 @@ from .ir import (
     Var,
     While,
     blocks_of,
-    inner_targets_of,
     operands_of,
     substitute,
-    targets_of,
     walk,
 )
-from .liveness import UPDATES, Liveness, overlap, rewrite_reads
-from .ownership import buffered, group_start, own, saved_name, shared_args, stem
+from .liveness import UPDATES
+from .ownership import buffered, own, shared_args, stem
 from .slots import expand_slots
+from .versions import keep_versions
 
 Move = tuple[Var, Operand]
 
@@ -69,7 +68,7 @@ def store_function(function: Function, for_lowering: bool = False) -> Function:
     _accumulate(function.body)
     walk_ = own(function, names, for_lowering)
     if not for_lowering:
-        _keep_versions(function, names)
+        keep_versions(function, names)
     _own_pushes(function, names)
     memory = Memory(walk_.facts.root, walk_.facts.fresh)
     variables = Coalescer(function, memory, for_lowering).run()
@@ -182,129 +181,6 @@ def _sharing(stmt: Stmt) -> list[Move]:
         pairs = [(c.phi, v) for c in stmt.carried for v in (c.init, c.next)]
         return pairs + [(c.result, c.phi) for c in stmt.carried]
     return []
-
-
-# ---------------------------------------------------------------- the user's versions
-
-
-def _keep_versions(function: Function, names: NameSupply) -> None:
-    """A version that is read after the user's variable is bound anew gets a second name
-    before that happens, so that the user's statements can stay as they are."""
-    live = Liveness(function)
-    places = _Places(function, live)
-    versions: dict[object, list[tuple[Var, Stmt | None]]] = {}
-    for v, stmt in bindings(function):
-        origin = getattr(stmt, "origin", None)
-        if key_of(v, stmt) is not None and (origin is None or origin.sweep == 0):
-            versions.setdefault(key_of(v, stmt), []).append((v, stmt))
-    kept: dict[str, tuple[Var, list[int]]] = {}
-    for group in versions.values():
-        for i, (v, stmt) in enumerate(group):
-            alive = live.ranges.get(v.name, [])
-            later = [w for w, _ in group[i + 1 :] if overlap(alive, live.ranges.get(w.name, []))]
-            if later:
-                bound = [places.bound(w, v) for w in later]
-                copy = _keep_version(places, names, v, stmt, min(bound), later)
-                if copy is not None:
-                    kept[v.name] = copy, bound
-    if not kept:
-        return
-
-    def swap(operand: Operand, point: int) -> Operand:
-        if isinstance(operand, Var) and operand.name in kept:
-            copy, bound = kept[operand.name]
-            if any(p <= point and not places.apart(p, point) for p in bound):
-                return copy
-        return operand
-
-    rewrite_reads(function.body, live, swap)
-    end = {name: copy for name, (copy, _) in kept.items()}
-
-    def at_end(operand: Operand) -> Operand:
-        return end.get(operand.name, operand) if isinstance(operand, Var) else operand
-
-    function.results = [at_end(r) for r in function.results]
-    function.effects = [(p, at_end(e)) for p, e in function.effects]
-    before = function.notes.get("kept", ())
-    function.notes["kept"] = (*before, *(copy.name for copy, _ in kept.values()))
-
-
-def _keep_version(
-    places: _Places,
-    names: NameSupply,
-    v: Var,
-    stmt: Stmt | None,
-    first: int,
-    later: list[Var],
-) -> Var | None:
-    """Inserts the second name before the statement in which a later version is bound."""
-    block = places.home.get(v.name, places.function.body)
-    at = places.holder(block, first)
-    if at is None or v in list(targets_of(block[at])) or not _binds(block[at], later):
-        return None
-    kept = Var(names.fresh(saved_name(v, getattr(stmt, "origin", None))), v.type)
-    block.insert(group_start(block, at, v), Assign(kept, Op("alias", (v,)), None))
-    return kept
-
-
-def _binds(stmt: Stmt, values: list[Var]) -> bool:
-    names = {v.name for v in values}
-    return any(
-        v.name in names for s in walk([stmt]) for v in (*targets_of(s), *inner_targets_of(s))
-    )
-
-
-class _Places:
-    """Where values are bound: their blocks, the loops around them, and branches."""
-
-    def __init__(self, function: Function, live: Liveness) -> None:
-        self.function = function
-        self.live = live
-        self.home: dict[str, Block] = {}
-        self.loops: dict[str, tuple[Stmt, ...]] = {}
-        self.branches: list[tuple[int, int, int]] = []
-        self._visit(function.body, ())
-
-    def _visit(self, block: Block, loops: tuple[Stmt, ...]) -> None:
-        for stmt in block:
-            place = self.live.place(stmt)
-            for v in targets_of(stmt):
-                self.home[v.name], self.loops[v.name] = block, loops
-                if isinstance(stmt, (For, While)):
-                    self.loops[v.name] = (*loops, stmt)
-            inner = (*loops, stmt) if isinstance(stmt, (For, While)) else loops
-            for v in inner_targets_of(stmt):
-                assert isinstance(stmt, (For, While))
-                self.home[v.name], self.loops[v.name] = stmt.body, inner
-            if isinstance(stmt, If):
-                ends = place.tail * 2 + 1, place.else_tail * 2 + 1
-                self.branches.append((place.begin * 2, *ends))
-            for nested in blocks_of(stmt):
-                self._visit(nested, inner)
-
-    def bound(self, w: Var, v: Var) -> int:
-        """The first point at which `w` may be bound while `v` is visible.  A loop comes round
-        again: what it binds is bound from its beginning."""
-        point = self.live.ranges[w.name][0][0]
-        outside = {id(loop) for loop in self.loops.get(v.name, ())}
-        loops = [loop for loop in self.loops.get(w.name, ()) if id(loop) not in outside]
-        return min([point, *(self.live.place(loop).begin * 2 + 1 for loop in loops)])
-
-    def holder(self, block: Block, point: int) -> int | None:
-        """The position of the statement of `block` in which `point` lies."""
-        found = None
-        for i, stmt in enumerate(block):
-            place = self.live.places.get(id(stmt))
-            if place is None:
-                continue
-            if place.begin * 2 > point:
-                break
-            found = i
-        return found
-
-    def apart(self, bound: int, point: int) -> bool:
-        """Whether the two points are in different branches."""
-        return any(lo < bound < mid < point <= hi for lo, mid, hi in self.branches)
 
 
 # ---------------------------------------------------------------- out of SSA

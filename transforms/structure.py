@@ -9,6 +9,7 @@ the program may look inside it while it is specialised, by paths that are guarde
 from __future__ import annotations
 
 import dataclasses
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -80,7 +81,17 @@ def identify(value: Any) -> Any:
         return ("dtype", value.str)
     if isinstance(value, slice):
         return ("slice", value.start, value.stop, value.step)
+    if isinstance(value, types.FunctionType):
+        return same_function(value)
     return ("id", id(value))
+
+
+def same_function(function: types.FunctionType) -> Any:
+    """Functions made anew by the same lines are the same to the compiler: what they close
+    over is looked up anew in every call, or guarded for itself."""
+    defaults = tuple(map(identify, function.__defaults__ or ()))
+    named = tuple((k, identify(v)) for k, v in (function.__kwdefaults__ or {}).items())
+    return ("function", function.__code__, id(function.__globals__), defaults, named)
 
 
 def describe(value: Any, static: bool = False) -> Spec:

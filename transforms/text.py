@@ -141,12 +141,21 @@ def _pieces(body: str, indent: int) -> list[str]:
         return [pad + body]
     parts = _split(body, (", ",))
     if len(parts) > 1:
-        return [line for part in parts for line in lay_out(part.rstrip(" ,") + ",", indent)]
+        return [line for part in parts for line in _item(part.rstrip(" ,") + ",", indent)]
     for operators in _BREAKS:
         parts = _split(body, operators)
         if len(parts) > 1:
             return [line for part in parts for line in lay_out(part, indent)]
     return lay_out(body, indent)
+
+
+def _item(text: str, indent: int) -> list[str]:
+    """One of several things between commas."""
+    lines = lay_out(text, indent)
+    if all(len(line) <= WIDTH for line in lines):
+        return lines
+    pad = " " * indent
+    return [f"{pad}(", *_pieces(text.rstrip(","), indent + 4), f"{pad}),"]
 
 
 def _split(text: str, marks: Sequence[str]) -> list[str]:

@@ -166,8 +166,8 @@ def says_the_same(
     unit's targets that are read outside it."""
     if names.refused:
         return False
-    # A flag of `desugar` is read by the IR and not by the text.
-    if unit.asked - names.loads - names.stores:
+    # A flag of `desugar` that comes from outside is read by the IR and not by the text.
+    if unit.asked - names.loads - names.stores - unit.targets.keys():
         return False
     for name in names.loads:
         if name in text.locals:

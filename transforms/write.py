@@ -253,7 +253,7 @@ class _Writer:
         """Prepares the comments that stand above a statement."""
         if origin is None:
             return
-        key = (origin.stmt, origin.frame, origin.sweep)
+        key = (None if origin.frame else origin.stmt, origin.frame, origin.sweep)
         if origin.sweep > self.sweep and self.indent == 4:
             self.sweep = origin.sweep
             number = "" if origin.sweep == 1 else f" {origin.sweep}"
@@ -356,8 +356,13 @@ class _Writer:
         origin = block[i].origin
         if self.user is None or origin is None or origin.frame or origin.sweep:
             return i
-        if self.user.node(origin.stmt) is None:
+        node, first = self.user.node(origin.stmt), block[i]
+        if node is None:
             return i
+        if isinstance(node, (ast.For, ast.While)) and isinstance(first, Assign):
+            # A loop's text does not say what its variables are at first.
+            if first.op.name == "alias" and self.is_users(first.target):
+                return i
         j = i
         while j < len(block):
             other = block[j].origin

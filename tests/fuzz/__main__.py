@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+
 from .generate import generate
 from .run import run
 

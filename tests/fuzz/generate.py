@@ -20,7 +20,7 @@ class Node:
     text: str
     body: list[Node] | None = None
     orelse: list[Node] | None = None
-    fixed: bool = False  # the shrinker must not drop it on its own
+    fixed: bool = False  # without it a loop would not end
 
     def lines(self, depth: int) -> list[str]:
         pad = INDENT * depth
@@ -109,11 +109,11 @@ class Generator:
         else:
             for name, kind in (("a", "v"), ("p", "m")):
                 scope.names[name] = kind
-                body.append(Node(f"{name} = {'x' if kind == 'v' else 'm'}.copy()", fixed=True))
-        body.append(Node(f"t = {self.scalar(scope, 1)}", fixed=True))
+                body.append(Node(f"{name} = {'x' if kind == 'v' else 'm'}.copy()"))
+        body.append(Node(f"t = {self.scalar(scope, 1)}"))
         scope.names["t"] = "s"
         body += self.block(scope, self.rng.randint(3, 8))
-        body.append(Node(f"return {self.result(scope)}", fixed=True))
+        body.append(Node(f"return {self.result(scope)}"))
         return Program(body)
 
     # ---- names
@@ -436,7 +436,7 @@ class Generator:
         test = f"{k} < n"
         if r.random() < 0.4:
             test += f" and ({self.condition(scope)})"
-        return [Node(f"{k} = 0", fixed=True), Node(f"while {test}:", body)]
+        return [Node(f"{k} = 0"), Node(f"while {test}:", body)]
 
     def append_loop(self, scope: Scope) -> list[Node]:
         """A list filled in a loop, then read."""

@@ -37,6 +37,8 @@ def _block(program: Program, path: tuple[int | str, ...]) -> tuple[list[Node], i
 def _without(program: Program, path: tuple[int | str, ...]) -> Iterator[Program]:
     block, i = _block(program, path)
     node = block[i]
+    if node.fixed:
+        return
     if not node.text.startswith("return"):
         smaller = copy.deepcopy(program)
         where, i = _block(smaller, path)

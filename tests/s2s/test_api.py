@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import warnings
+
 import pytest
 
 import s2s
@@ -425,20 +427,45 @@ def test_compiling_ahead(backend):
 
 
 def test_recompilation_is_warned_of():
-    @s2s.function
-    def f(x, words):
-        return x * len(words)
+    class Holder:
+        mode = ""
 
+    holder = Holder()
+
+    @s2s.function(backend="loops")
+    def g(x):
+        return x * 2.0 if holder.mode == "mmm" else x
+
+    with pytest.warns(s2s.RecompilationWarning, match="holder.mode"):
+        for n in range(12):
+            holder.mode = "m" * n
+            assert g(2.0) == (4.0 if n == 3 else 2.0)
+
+
+def test_an_int_that_changes_is_lifted():
     class Holder:
         n = 0
 
     holder = Holder()
 
-    @s2s.function
+    @s2s.function(backend="loops")
     def g(x):
         return x * holder.n
 
-    with pytest.warns(s2s.RecompilationWarning, match="holder.n"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         for n in range(12):
             holder.n = n
             assert g(2.0) == 2.0 * n
+
+
+def test_a_function_made_anew_is_not_compiled_anew():
+    @s2s.function(backend="loops")
+    def g(x, f):
+        return f(x) + 1.0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in range(12):
+            scale = float(n)
+            assert g(2.0, lambda t: t * scale) == 2.0 * n + 1.0

@@ -15,6 +15,7 @@ from sys import maxsize
 
 from .. import ir
 from ..dims import Facts
+from ..rules.promote import join_dtypes
 
 
 def writes(stmt: ir.Stmt) -> Iterator[tuple[str, bool]]:
@@ -228,15 +229,14 @@ PRODUCTS = {"matmul", "dot", "einsum"}
 
 
 def _is_sum(stmt: ir.Store, facts: Facts) -> bool:
-    """Adds an array of the same shape and dtype, or a number, to a whole array."""
+    """Adds an array of the same shape, or a number, to a whole array of its dtype."""
     array, value = stmt.array.type, stmt.value.type
     if not stmt.add or stmt.path or not isinstance(array, ir.Array):
         return False
-    if isinstance(value, ir.Scalar):
-        return value.dtype == array.dtype
-    return (
+    if join_dtypes((array, value)) != array.dtype:
+        return False
+    return isinstance(value, ir.Scalar) or (
         isinstance(value, ir.Array)
-        and value.dtype == array.dtype
         and value.ndim == array.ndim
         and all(map(facts.known_equal, value.shape, array.shape))
     )

@@ -34,7 +34,8 @@ def scalarise(body: list[L.Stmt], params: list[str]) -> None:
         if home is not None:
             block, alloc = use.allocs[0]
             _replace(home, name, alloc.dtype)
-            block[:] = [s for s in block if s is not alloc]
+            # Positions must stay as they were surveyed.
+            block[:] = [L.Remark("") if s is alloc else s for s in block]
 
 
 def _survey(

@@ -44,8 +44,10 @@ def _collect(stmt: L.Stmt, f: Footprint) -> None:
     f.size += 1
     for e in L.exprs_of(stmt):
         _read(e, f)
-    if isinstance(stmt, L.Let):
+    if isinstance(stmt, (L.Let, L.Alias)):
         f.writes.add(stmt.name)
+        if isinstance(stmt, L.Alias):
+            f.reads.add(stmt.buffer)
     elif isinstance(stmt, L.Alloc):
         f.writes.add(stmt.name)
         f.stores.append((stmt.name, None))
@@ -101,7 +103,12 @@ class Merger:
             self._inside(stmt)
             if not (isinstance(stmt, L.Loop) and self._merge(out, stmt)):
                 out.append(stmt)
-        return out
+        follow = [*out, L.Remark("")][1:]
+        return [
+            s
+            for s, after in zip(out, follow, strict=True)
+            if not (isinstance(s, L.Remark) and isinstance(after, L.Remark))
+        ]
 
     def _inside(self, stmt: L.Stmt) -> None:
         if isinstance(stmt, (L.Loop, L.Forever)):
@@ -114,7 +121,7 @@ class Merger:
         foot = footprint(loop)
         if foot.fixed or foot.fails:
             return False
-        prints = {}
+        prints: dict[int, Footprint] = {}
         needed: list[int] = []  # what must move before the earlier loop, latest first
         wanted = foot
         for position in range(len(out) - 1, -1, -1):
@@ -128,23 +135,23 @@ class Merger:
                 ):
                     self._join(out, position, needed, loop)
                     return True
-            if here.fixed:
+            if here.fixed or (here.fails and not _is_preparation(stmt)):
                 return False
-            if _is_preparation(stmt) and not self._apart(here, wanted):
+            if _is_preparation(stmt) and (here.fails or not self._apart(here, wanted)):
                 needed.append(position)
                 wanted = _union(wanted, here)
-            elif here.fails or not self._apart(here, wanted):
+            elif not self._apart(here, wanted):
                 return False
         return False
 
     def _join(self, out: list[L.Stmt], position: int, needed: list[int], loop: L.Loop) -> None:
         first = out[position]
         assert isinstance(first, L.Loop)
-        remark = [out.pop()] if isinstance(out[-1], L.Remark) else []
         moved = [out[n] for n in reversed(needed)]
-        for n in needed:
-            del out[n]
-        out[position:position] = moved
+        rest = [s for n, s in enumerate(out) if n > position and n not in needed]
+        # The comment goes with the loop it speaks of, unless something else stays with it.
+        remark = [rest.pop()] if rest and isinstance(rest[-1], L.Remark) else []
+        out[position:] = [*moved, first, *rest]
         if loop.var != first.var:
             _rename(loop, first.var)
         first.body = self.block([*first.body, *remark, *loop.body])
@@ -177,7 +184,7 @@ class Merger:
             return False
         if any(isinstance(s, L.Do) for loop in (first, second) for s in L.walk(loop.body)):
             return False
-        if first.var != second.var and (first.var in b.reads | b.writes or second.var in b.loops - {second.var}):
+        if first.var != second.var and first.var in b.reads | b.writes:
             return False
         names_a, names_b = a.writes - a.loops, b.writes - b.loops
         if names_a & (b.reads | b.writes) or names_b & (a.reads | a.writes):
@@ -210,7 +217,7 @@ def _in_step(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) ->
 
 def _is_preparation(stmt: L.Stmt) -> bool:
     """An allocation, a number, or a check."""
-    if isinstance(stmt, (L.Let, L.Alloc)):
+    if isinstance(stmt, (L.Let, L.Alloc, L.Alias)):
         return True
     return (
         isinstance(stmt, L.Branch)

@@ -189,7 +189,7 @@ class Arrays(Mixin):
         # NumPy may or may not share memory here: reading is fine, writing is refused.
         fresh = self.new_array(operand)
         fresh.cell.readonly = readonly
-        self.state.pairs.add(frozenset((fresh.cell, found.cell)))
+        self.state.entangle(fresh.cell, found.cell)
         return fresh
 
     def _step_of(self, op: Any) -> ViewStep:
@@ -227,6 +227,14 @@ class Arrays(Mixin):
     ) -> None:
         """`ref[steps] = value` (or `+=`, counting repeated indices): a new version of the cell."""
         cell = ref.cell
+        if cell.choice is not None:
+            self._write_choice(ref, steps, value, node, add)
+            return
+        if cell.param is not None and self.outer is not None:
+            self.refuse(
+                node, f"{cell.label} belongs to the caller, and a function whose recursion ends "
+                "at run time may not write into it", "copy the array, and return the copy",
+            )  # fmt: skip
         self.refuse_shared(cell, node)
         if cell.readonly:
             self.b.check(False, "ValueError", "assignment destination is read-only")
@@ -240,6 +248,33 @@ class Arrays(Mixin):
         )
         assert isinstance(new.operand, Var)
         self.state.heap[cell] = new.operand
+        self._refresh_choices(cell)
+
+    def _write_choice(self, ref: Ref, steps: Any, value: Any, node: ast.AST, add: bool) -> None:
+        """A name that is one of two arrays: the write goes to the one it is."""
+        cond, x, y = ref.cell.choice
+
+        def into(target: Ref) -> Any:
+            def run() -> bool:
+                self.write(Ref(target.cell, target.path + ref.path), steps, value, node, add)
+                return False
+
+            return run
+
+        self.if_(Num(cond), into(x), into(y))
+
+    def _refresh_choices(self, written: Cell) -> None:
+        """What may be the written array is read again from the array it is."""
+        for cell in list(self.state.heap):
+            if cell.choice is not None and written in (cell.choice[1].cell, cell.choice[2].cell):
+                cond, x, y = cell.choice
+                value = self.choose(Num(cond), lambda x=x: self._fresh_read(x),
+                                    lambda y=y: self._fresh_read(y), self.stmt)  # fmt: skip
+                self.state.heap[cell] = self.state.heap[value.cell]
+
+    def _fresh_read(self, ref: Ref) -> Ref:
+        value = self.read(ref)
+        return self.new_array(value)
 
     def refuse_shared(self, cell: Cell, node: ast.AST) -> None:
         """A write is resolved here and now; where another name may share the memory without
@@ -253,6 +288,7 @@ class Arrays(Mixin):
         partners = [p for pair in self.state.pairs if cell in pair for p in pair if p is not cell]
         if not partners:
             return
+        partners = [p for p in partners if not _one_of(p, cell) and not _one_of(cell, p)]
         reachable = self.reachable()
         for other in sorted(partners, key=lambda c: c.label):
             if other.param is not None or other in reachable:
@@ -315,3 +351,8 @@ class Arrays(Mixin):
             value = self.b.emit("list_append", value, self.sym(item).astype(elem.dtype))
         return Growing(value.operand)
 
+
+
+def _one_of(cell: Cell, other: Cell) -> bool:
+    """Whether `cell` is known to be `other` or one more array, so that writes are followed."""
+    return cell.choice is not None and other in (cell.choice[1].cell, cell.choice[2].cell)

@@ -20,6 +20,7 @@ from ..rules import SURFACES
 from ..rules.registry import NeedStatic
 from ..structure import refuse_foreign
 from .indexing import plain_items
+from .outline import Callee
 from .values import (
     Bound,
     Closure,
@@ -43,7 +44,6 @@ from .values import (
     ZipVal,
 )
 
-RECURSION_LIMIT = 60
 JOINS = ("numpy.stack", "numpy.concatenate", "numpy.vstack", "numpy.hstack")
 
 
@@ -120,6 +120,9 @@ class Calls(Mixin):
             return Partial(args[0], tuple(args[1:]), tuple(kwargs.items()))
         if hasattr(value, "_s2s_mode"):
             return self._call_s2s(callee, args, kwargs, node)
+        scalar_function = getattr(getattr(value, "_dispatcher", None), "py_func", None)
+        if scalar_function is not None:
+            return self._call_vectorized(Obj(scalar_function), args, kwargs, node)
         if hasattr(value, "py_func"):
             inner = Obj(value.py_func, (*callee.path, (".", "py_func")) if callee.path else ())
             return self.call_function(inner, args, kwargs, node)
@@ -150,6 +153,42 @@ class Calls(Mixin):
         if module in libraries or module in sys.stdlib_module_names:
             return self._no_rule(value, node)
         return self.call_function(callee, args, kwargs, node)
+
+    def _call_vectorized(self, function: Obj, args: Any, kwargs: Any, node: Any) -> Value:
+        """A scalar function made a ufunc by `@vectorize`: a loop over the elements."""
+        if kwargs or not all(isinstance(a, (Num, Ref)) for a in args):
+            self.refuse(node, "a vectorized function takes numbers and arrays here")
+        if all(isinstance(a, Num) for a in args):
+            return self.call_function(function, args, {}, node)
+        total = self.sym(args[0])
+        for a in args[1:]:  # the sum has the shape all arguments are broadcast to
+            total = self.b.emit("add", total, self.sym(a))
+        flat = []
+        for a in args:
+            if isinstance(a, Num):
+                flat.append(a)
+                continue
+            full = self.wrap(self.b.emit("copy", self.b.emit("broadcast_like", self.sym(a), total)))
+            flat.append(self.call_surface("numpy.ravel", (full,), {}, node))
+        size = self.wrap(self.b.emit("shape", self.sym(next(f for f in flat if isinstance(f, Ref))), axis=0))
+        zero, one = self.constant(0), self.constant(1)
+        with self.b.into([]):  # one element, to learn the result's dtype
+            before = self.state.copy()
+            first = [self.row(f, zero, node) if isinstance(f, Ref) else f for f in flat]
+            dtype = self.sym(self.call_function(function, first, {}, node)).dtype
+            self.state = before
+        out = self.wrap(self.b.emit("zeros", size.operand, dtype=dtype))
+        index = ast.copy_location(ast.Name(self.fresh_name(f"k_L{node.lineno}"), ast.Store()), node)
+
+        def body() -> bool:
+            k = self.state.env.pop(index.id)
+            elements = [self.row(f, k, node) if isinstance(f, Ref) else f for f in flat]
+            value = self.call_function(function, elements, {}, node)
+            self.assign_index(out, (("int", k.operand),), value, node)
+            return False
+
+        self.for_each(index, RangeVal(zero, size, one), body, None, node)
+        return self.wrap(self.b.emit("reshape", self.sym(out), *total.shape))
 
     def _no_rule(self, value: Any, node: Any) -> Any:
         module = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
@@ -266,12 +305,6 @@ class Calls(Mixin):
 
     def call_function(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         function = callee.value
-        depth = sum(f.function is function for f in self.frames())
-        if depth > RECURSION_LIMIT or (depth and self.runtime_depth):
-            self.refuse(
-                node, f"the depth of this recursion of {function.__name__} is known only at run time",
-                "write it as a loop, or pass the depth through static_argnames",
-            )
         try:
             bound = inspect.signature(function).bind(*args, **kwargs)
         except TypeError as error:
@@ -283,7 +316,10 @@ class Calls(Mixin):
                 source = self.sources[function] = read(function)
             except S2SError as error:
                 raise self.refusal(node, error.message, error.advice, type(error)) from None
-        return self.run_function(source, function, callee.path, env, None, node)
+        if self.stays_call(function):
+            known = Callee(function, function, source, function, callee.path, None)
+            return self.call_outlined(known, env, node)
+        return self.run_function(source, function, callee.path, env, None, function, node)
 
     def _bound_arguments(self, bound: inspect.BoundArguments, callee: Obj) -> dict[str, Value]:
         env: dict[str, Value] = {}
@@ -317,21 +353,19 @@ class Calls(Mixin):
         return self.constant(default)
 
     def call_closure(self, closure: Closure, args: Any, kwargs: Any, node: Any) -> Value:
-        if sum(f.node is closure.node for f in self.frames()) > RECURSION_LIMIT:
-            self.refuse(node, "the depth of this recursion is known only at run time",
-                        "write it as a loop")
+        frame = closure.frame
+        source = dataclasses.replace(frame.source, node=closure.node)
+        place = source.span(closure.node)
         env = self._bind_closure(closure, args, kwargs, node)
-        source = dataclasses.replace(closure.frame.source, node=closure.node)
-        return self.run_function(
-            source, closure.frame.function, closure.frame.path, env, closure.frame, node
-        )
+        if self.stays_call(place):
+            callee = Callee(closure, place, source, frame.function, frame.path, frame)
+            return self.call_outlined(callee, env, node)
+        return self.run_function(source, frame.function, frame.path, env, frame, place, node)
 
     def _bind_closure(self, closure: Closure, args: Any, kwargs: Any, node: Any) -> dict[str, Value]:
         a = closure.node.args
         Parameter = inspect.Parameter
-        names = [*a.posonlyargs, *a.args]
-        defaults = dict(zip([p.arg for p in names[len(names) - len(closure.defaults) :]], closure.defaults))
-        defaults.update(closure.kw_defaults)
+        defaults = closure.named_defaults
         parameters = []
         for group, kind in ((a.posonlyargs, Parameter.POSITIONAL_ONLY), (a.args, Parameter.POSITIONAL_OR_KEYWORD)):
             for p in group:
@@ -360,6 +394,8 @@ class Calls(Mixin):
                 value = TupleVal(())
             elif p.kind is p.VAR_KEYWORD:
                 value = self.new_dict((), ())
+            elif closure.frame.owner is not self:
+                value = self.captured(closure, p.name)
             else:
                 value = defaults[p.name]
             env[p.name] = value

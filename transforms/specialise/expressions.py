@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .values import (
     Bound,
     Closure,
     DictVal,
+    Ended,
     EnumerateVal,
     Growing,
     InstanceVal,

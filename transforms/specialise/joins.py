@@ -78,6 +78,7 @@ class Joins(Mixin):
     b: Builder
     state: State
     voids: set[Cell]  # stand-ins for arrays of names that are not bound yet
+    branch_names: list[frozenset[str]]  # the names that existed before each open branch
     runtime_depth: int
 
     # ---------------------------------------------------------------- branches
@@ -107,7 +108,14 @@ class Joins(Mixin):
     def if_(self, cond: Num, then: Callable[[], bool], orelse: Callable[[], bool]) -> bool:
         """Both sides of a run-time condition; True if neither comes out."""
         origin = self.b.origin
-        one, two = self.branch(then), self.branch(orelse)
+        self.branch_names.append(frozenset(self.b.names.taken))
+        try:
+            one, two = self.branch(then), self.branch(orelse)
+            return self._joined_branches(cond, one, two, origin)
+        finally:
+            self.branch_names.pop()
+
+    def _joined_branches(self, cond: Num, one: Branch, two: Branch, origin: Any) -> bool:
         if one.ended and two.ended:
             self.b.block.append(If(cond.operand, one.block, two.block, [], origin))
             return True
@@ -121,15 +129,16 @@ class Joins(Mixin):
             self.b.block.extend(survivor.block)
             self.state = merged.state
             return False
-        phis = self._merge(one, two)
+        phis = self._merge(one, two, cond.operand)
         self.b.block.append(If(cond.operand, one.block, two.block, phis, origin))
         return False
 
-    def _merge(self, one: Branch, two: Branch) -> list[Phi]:
+    def _merge(self, one: Branch, two: Branch, cond: Operand) -> list[Phi]:
         phis: list[Phi] = []
         merged = self.state.copy()
         merged.heap, merged.pairs = {}, one.state.pairs | two.state.pairs
         memo: dict[Any, Cell] = {}
+        before = set(self.state.heap)
 
         def leaf(x: Operand, y: Operand, user: str) -> Operand:
             if x == y:
@@ -165,7 +174,8 @@ class Joins(Mixin):
                 key = (x.cell, y.cell)
                 if key not in memo:
                     memo[key] = cell = Cell(user)
-                    merged.pairs |= {frozenset((cell, x.cell)), frozenset((cell, y.cell))}
+                    merged.entangle(cell, x.cell)
+                    merged.entangle(cell, y.cell)
                     merged.heap[cell] = join_content(
                         one.state.heap[x.cell], two.state.heap[y.cell], user
                     )
@@ -193,7 +203,10 @@ class Joins(Mixin):
                     )
                 memo[key] = cell = Cell(user)
                 merged.heap[cell] = leaf(p, q, user)
-                merged.pairs |= {frozenset((cell, x.cell)), frozenset((cell, y.cell))}
+                merged.entangle(cell, x.cell)
+                merged.entangle(cell, y.cell)
+                if x.cell is not y.cell and all(self._outlives(r, before) for r in (x, y)):
+                    cell.choice = (cond, x, y)
             return Ref(memo[key])
 
         def join_content(x: Any, y: Any, user: str) -> Any:
@@ -213,7 +226,6 @@ class Joins(Mixin):
                 return Fields(x.keys, tuple(join(p, q, "") for p, q in zip(x.values, y.values)))
             return Conflict(f"{user or 'a container'} differs between paths")
 
-        before = set(self.state.heap)
         for cell in one.state.heap:
             if cell in two.state.heap and cell in before:
                 user = self._cell_user(cell)
@@ -229,6 +241,13 @@ class Joins(Mixin):
                 merged.heap.setdefault(cell, content)
         self.state = merged
         return phis
+
+    def _outlives(self, ref: Ref, before: set[Cell]) -> bool:
+        """Whether a reference made in a branch still means something outside it."""
+        if ref.cell not in before or ref.cell.choice is not None:
+            return False
+        inside = [o for _, what in ref.path for o in _operands(what) if isinstance(o, Var)]
+        return all(o.name in self.branch_names[-1] for o in inside)
 
     def _join_maybe(self, x: Any, y: Any, user: str, one: Branch, two: Branch, leaf: Any, join: Any) -> Value:
         flag_x = x.flag if isinstance(x, Maybe) else const(x is not UNDEFINED)
@@ -632,6 +651,13 @@ class _Within:
 
     def __exit__(self, *_: Any) -> None:
         self.owner.state, self.owner.b.block = self.saved
+
+
+def _operands(what: Any) -> list[Any]:
+    """The operands in a view step."""
+    if isinstance(what, tuple):
+        return [o for part in what for o in _operands(part)]
+    return [what]
 
 
 def _plain(type_: Type) -> Type:

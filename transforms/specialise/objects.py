@@ -35,6 +35,7 @@ from ..structure import (
     path_text,
     refuse_foreign,
 )
+from .outline import Lifted
 from .values import (
     Cell,
     Conflict,
@@ -66,6 +67,7 @@ class Objects(Mixin):
     params: list[Param]
     object_guards: list[ObjectGuard]
     lifted: dict[Path, Value]
+    reached: dict[Any, list[Var]]
     baked: frozenset[Path]
     runtime_ints: frozenset[Path]
     frame: Any
@@ -106,6 +108,7 @@ class Objects(Mixin):
         var = Var(name, leaf_type(spec, name), name)
         self.b.names.keep(name)
         self.params.append(Param(name, path, spec, var.type))
+        self.reached[Lifted(path, value)] = [var]
         # Sizes are read off the arguments at hand, where there are any.
         if isinstance(value, np.ndarray) and self.b.facts.sizes is not None:
             for axis, size in enumerate(value.shape):
@@ -138,7 +141,7 @@ class Objects(Mixin):
 
     def _lift(self, value: Any, path: Path, guarded: bool, static: bool) -> Value:
         if isinstance(value, (bool, np.bool_, int, np.integer)):
-            if path in self.runtime_ints:
+            if path in self.runtime_ints and path not in self.baked:
                 return self.parameter(describe(value), path, value)
             if not guarded:
                 self.object_guards.append(ObjectGuard(path, "equals", value))
@@ -164,7 +167,8 @@ class Objects(Mixin):
         ):
             return self._lift_container(value, path)
         if not guarded and not isinstance(value, types.ModuleType):
-            self.object_guards.append(ObjectGuard(path, "is", value))
+            kind = "function" if isinstance(value, types.FunctionType) else "is"
+            self.object_guards.append(ObjectGuard(path, kind, value))
         return Obj(value, path)
 
     def _lift_container(self, value: Any, path: Path) -> Value:
@@ -230,9 +234,10 @@ class Objects(Mixin):
             return Undefined()
         enclosing = frame.enclosing
         while enclosing is not None:
-            env = self.env_of(enclosing)
+            env = enclosing.owner.env_of(enclosing)
             if name in env:
-                return env[name]
+                own = enclosing.owner is self
+                return env[name] if own else self.captured(enclosing, name)
             frame, enclosing = enclosing, enclosing.enclosing
         function, path = frame.function, frame.path
         code = function.__code__

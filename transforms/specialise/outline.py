@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..build import OPEN, Builder, NameSupply, resolve_dims
+from ..coalesce import HELPERS, RESERVED
 from ..dims import Dim
 from ..ir import (
     Array,
@@ -39,11 +40,14 @@ from ..ir import (
 from ..pipeline_types import ObjectGuard, Param
 from ..read import Source
 from ..structure import Path
+from .expressions import NeedUnroll
 from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
-from .values import Cell, Closure, Ended, Mixin, NeedUnroll, Num, Rec, Ref, State, Value
+from .values import Cell, Closure, Ended, Mixin, Num, Rec, Ref, State, Value
 
+# A recursion of known depth is unrolled up to here.
+UNROLLED = 30
 # Functions being specialised at a time: more means that the signature changes with each call.
-LIMIT = 50
+NESTED = 20
 ROUNDS = 12
 
 
@@ -56,7 +60,7 @@ class NeedStaticArgument(Exception):
 
 
 class NeedOutline(Exception):
-    """The depth of a recursion is known only at run time: start again with calls of it."""
+    """A recursion is not to be unrolled: start again with calls of that function."""
 
     def __init__(self, identity: Any) -> None:
         self.identity = identity
@@ -162,6 +166,11 @@ class Shared:
         return None
 
 
+def last_return(node: ast.AST) -> ast.AST:
+    returns = [n for n in ast.walk(node) if isinstance(n, ast.Return)]
+    return max(returns, key=lambda n: n.lineno) if returns else node
+
+
 def owner_of(holder: Any) -> Any:
     return holder.frame.owner if isinstance(holder, Closure) else holder.owner
 
@@ -169,7 +178,7 @@ def owner_of(holder: Any) -> Any:
 def held(holder: Any, name: str) -> Value:
     """What a frame's name, or a nested function's default, stands for."""
     if isinstance(holder, Closure):
-        return holder.default(name)
+        return holder.named_defaults[name]
     return holder.owner.env_of(holder)[name]
 
 
@@ -203,15 +212,13 @@ class Outlines(Mixin):
     # ---- calls
 
     def stays_call(self, identity: Any) -> bool:
-        """Whether calls of a function stay calls.  Between two activations of a function that
-        is unrolled nothing may depend on the run."""
+        """Whether calls of a function stay calls.  A recursion is unrolled as long as nothing
+        between two activations depends on the run."""
         if identity in self.shared.recursive:
             return True
-        for frame in reversed(self.stack):
-            if frame.identity == identity:
-                if self.runtime_depth > frame.runtime_depth:
-                    raise NeedOutline(identity)
-                break
+        active = [f for f in self.stack if f.identity == identity]
+        if len(active) > UNROLLED or (active and self.runtime_depth > active[-1].runtime_depth):
+            raise NeedOutline(identity)
         return False
 
     def call_outlined(self, callee: Callee, env: dict[str, Value], node: Any) -> Value:
@@ -259,29 +266,254 @@ class Outlines(Mixin):
     def _results(
         self, outlined: Outlined, values: list[Value], operands: tuple[Operand, ...]
     ) -> Value:
-        """Emits the call."""
-        assert outlined.outcome.result is not None and outlined.function is not None or True
-        sizes = _sizes(self.callee_params(outlined), operands)
+        """Emits the call and gives its results their structure."""
+        outcome = outlined.outcome
+        assert outcome.result is not None
+        sizes = _sizes(operands)
         targets: dict[int, Var] = {}
-        cells: dict[int, Cell] = {}
-        for leaf in leaves_of(outlined.outcome.result):
+        for leaf in leaves_of(outcome.result):
             name = self.b.names.fresh(self.b.hint)
-            type_ = _resized(leaf.type, lambda d: _substituted(d, sizes))
+            type_ = _resized(leaf.type, lambda dim: _in_terms(dim, sizes))
             targets[leaf.index] = Var(name, resolve_dims(type_, name))
         call = Call(list(targets.values()), outlined.name, operands, origin=self.b.origin)
         self.b.block.append(call)
+        made: dict[int, Value] = {}
 
-        def made(leaf: Leaf, _: str) -> Value:
+        def value(leaf: Leaf, _: str) -> Value:
             var = targets[leaf.index]
-            if isinstance(var.type, Scalar):
-                return Num(var)
-            ref = self.new_array(var)
-            cells[leaf.index] = ref.cell
-            return ref
+            if leaf.index not in made:
+                made[leaf.index] = Num(var) if isinstance(var.type, Scalar) else self.new_array(var)
+            return made[leaf.index]
 
-        result = unpack(outlined.outcome.result, self, made, self.b.hint)
-        for pair in outlined.outcome.shared:
-            found = [cells[i] if i >= 0 else getattr(values[-1 - i], "cell", None) for i in pair]
-            if None not in found and found[0] is not found[1]:
-                self.state.pairs.add(frozenset(found))
+        result = unpack(outcome.result, self, value, self.b.hint)
+        for pair in outcome.shared:
+            cells = {(made[i] if i >= 0 else values[-1 - i]).cell for i in pair}
+            if len(cells) == 2:
+                self.state.pairs.add(frozenset(cells))
         return result
+
+    # ---- specialising the callee
+
+    def _outlined(self, callee: Callee, pattern: Pattern, names: tuple[str, ...], node: Any) -> Outlined:
+        shared = self.shared
+        key = (callee.key, pattern)
+        found = shared.find(key)
+        if found is not None:
+            return found
+        if len(shared.running) >= NESTED:
+            self.refuse(
+                node, f"each call of {callee.name} is given another kind of argument",
+                "call it with numbers and arrays of one type, rank and structure",
+            )  # fmt: skip
+        shared.count += 1
+        name = f"{callee.name}#{shared.count}"
+        outlined = Outlined(name, pattern, shared.assumed.get(key, Outcome()))
+        mark = len(shared.made)
+        shared.running.append(outlined)
+        try:
+            for _ in range(ROUNDS):
+                # What was made in the round before assumed too little of this function.
+                shared.made[mark:] = [(key, outlined)]
+                outlined.asked = False
+                outlined.function, outcome = self._round(callee, outlined, names)
+                if outcome == outlined.outcome:
+                    break
+                outlined.outcome = outcome
+            else:
+                self.refuse(node, f"the type of what {callee.name} returns does not settle",
+                            "let it return one type on every path")  # fmt: skip
+        except BaseException:
+            del shared.made[mark:]
+            raise
+        finally:
+            shared.running.pop()
+        shared.assumed[key] = outlined.outcome
+        waiting = any(other.asked for other in shared.running)
+        if outcome.result is None and outlined.asked and not waiting:
+            self.refuse(node, f"the recursion of {callee.name} never returns",
+                        "give it a case in which it does not call itself")  # fmt: skip
+        return outlined
+
+    def _round(
+        self, callee: Callee, outlined: Outlined, names: tuple[str, ...]
+    ) -> tuple[Function, Outcome]:
+        """Specialises the callee under the assumptions at hand, and says what comes out."""
+        inner = self.nested(callee)
+        variables: list[Var] = []
+
+        def leaf(leaf: Leaf, name: str) -> Value:
+            var, value = inner.receive(leaf.type, name, (("leaf", leaf.index),))
+            variables.append(var)
+            return value
+
+        values = unpack(outlined.args, inner, leaf, "", (("leaf", 0),), names)
+        inner.state.env.update(zip(names, values))
+        node = callee.source.node
+        result: Pattern | None = None
+        packer = Packer(inner, lambda _, n: n.known is not None, inner.refuse_result, result=True)
+        operands: list[Operand] = []
+        try:
+            value = inner.usable(inner._body(inner.frame), node)
+            with inner.b.at(inner.origin(last_return(node))):
+                result = packer.pack(value)
+                leaves = [packer.leaves[leaf.index] for leaf in leaves_of(result)]
+                operands = [inner.read(v) if isinstance(v, Ref) else v.operand for v in leaves]
+        except Ended:
+            result = None
+        except NeedUnroll as error:
+            inner.refuse(error.node, error.why, error.advice)
+        # The order of the parameters is that of the round before, as far as it goes.
+        before = [r for r in outlined.outcome.reached if r in inner.reached]
+        reached = tuple(dict.fromkeys([*before, *inner.reached]))
+        variables += [v for r in reached for v in inner.reached[r]]
+        shared: frozenset[tuple[int, int]] = frozenset()
+        if result is not None:
+            positions = {v.name: i for i, v in enumerate(variables)}
+            terms = _positions(variables)
+            types = {
+                leaf.index: _resized(
+                    operand.type, lambda dim: _in_terms(inner.b.facts.canonical(dim), terms)
+                )
+                for leaf, operand in zip(leaves_of(result), operands)
+            }
+            result = retyped(result, lambda index: types[index])
+            shared = inner.sharing(leaves_of(result), packer, positions)
+        notes = {"callee": True, "facts": inner.b.facts, "bindings": inner.bindings}
+        function = Function(
+            outlined.name, variables, inner.b.block, operands, [], callee.source, notes
+        )
+        return function, Outcome(result, reached, shared)
+
+    def receive(self, type_: Type, name: str, path: Path) -> tuple[Var, Value]:
+        """A new parameter of this function, and its value."""
+        name = self.b.names.fresh(name)
+        self.b.names.keep(name)
+        if isinstance(type_, Scalar):
+            type_ = replace(type_, value=Dim.of(name) if type_.dtype == "int64" else None)
+        else:
+            type_ = resolve_dims(type_, name)
+        var = Var(name, type_, name)
+        self.params.append(Param(name, path, None, type_))  # type: ignore[arg-type]
+        if isinstance(type_, Scalar):
+            return var, Num(var)
+        if isinstance(type_, Record):
+            return var, Rec(var)
+        cell = Cell(name, var, path)
+        self.state.adopt(cell, var)
+        return var, Ref(cell)
+
+    def refuse_result(self, why: str) -> Any:
+        name = getattr(self.frame.node, "name", "a function")
+        text = f"{why} cannot be returned by {name}, whose recursion ends at run time"
+        return self.refuse(last_return(self.frame.node), text, "return numbers or arrays")
+
+    def sharing(
+        self, leaves: Iterable[Leaf], packer: Packer, positions: dict[str, int]
+    ) -> frozenset[tuple[int, int]]:
+        """Which results may share memory with parameters or with one another."""
+        near: dict[int, set[Cell]] = {}
+        for leaf in leaves:
+            ref = packer.leaves[leaf.index]
+            if isinstance(ref, Ref):
+                near[leaf.index] = self._near(ref.cell)
+        found: set[tuple[int, int]] = set()
+        for i, cells in near.items():
+            params = [c.param.name for c in cells if c.param is not None]
+            found |= {(i, -1 - positions[name]) for name in params}
+            found |= {(i, j) for j, others in near.items() if i < j and cells & others}
+        return frozenset(found)
+
+    def _near(self, cell: Cell) -> set[Cell]:
+        found, todo = {cell}, [cell]
+        while todo:
+            cell = todo.pop()
+            more = {c for pair in self.state.pairs if cell in pair for c in pair} - found
+            found |= more
+            todo += more
+        return found
+
+    # ---- names of enclosing functions
+
+    def captured(self, holder: Any, name: str) -> Value:
+        """A name of a frame of the caller, or of its callers: passed in."""
+        key: Any = ("captured", holder, name)
+        if key not in self.lifted:
+            pattern, _ = _packed(holder, name)
+            variables = self.reached[Captured(holder, name, pattern)] = []
+
+            def leaf(leaf: Leaf, name: str) -> Value:
+                var, value = self.receive(leaf.type, name, (("captured", name),))
+                variables.append(var)
+                return value
+
+            self.lifted[key] = unpack(pattern, self, leaf, name, (("captured", name),))
+        return self.lifted[key]
+
+    # ---- the module
+
+    def module(self, main: Function) -> Module:
+        """The function and those it calls, under names that nothing else in them has."""
+        made = {o.name: o.function for _, o in self.shared.made if o.function is not None}
+        module = Module({**made, main.name: main}, main.name).map(lambda f, _: f)
+        functions = list(module.functions.values())
+        params = [p.name for f in functions for p in f.params]
+        names = NameSupply([main.name, "rt", *RESERVED, *HELPERS, *params])
+        renamed = {f.name: names.fresh(f.name.partition("#")[0]) for f in functions[1:]}
+        loud = _loud(functions)
+        for f in functions:
+            f.name = renamed.get(f.name, f.name)
+            for stmt in walk(f.body):
+                if isinstance(stmt, Call):
+                    stmt.keep = stmt.function in loud
+                    stmt.function = renamed[stmt.function]
+        return Module({f.name: f for f in functions}, main.name)
+
+
+def _loud(functions: list[Function]) -> set[str]:
+    """The functions that may print or raise."""
+    loud = {
+        f.name for f in functions if any(isinstance(s, (Print, Raise)) for s in walk(f.body))
+    }
+    while True:
+        more = {f.name for f in functions if loud & set(calls_in(f.body))} | loud
+        if more == loud:
+            return loud
+        loud = more
+
+
+# ---------------------------------------------------------------- sizes, by position
+
+# A function's sizes are told to its callers in terms of its parameters: `#0.1` is the second
+# size of the first one, `#2` the value of the third.
+
+
+def _positions(params: list[Var]) -> dict[str, Dim]:
+    terms: dict[str, Dim] = {}
+    for i, p in enumerate(params):
+        if isinstance(p.type, Scalar):
+            terms[p.name] = Dim.of(f"#{i}")
+        else:
+            terms |= {f"{p.name}.{k}": Dim.of(f"#{i}.{k}") for k in range(p.type.ndim)}
+    return terms
+
+
+def _sizes(operands: tuple[Operand, ...]) -> dict[str, Dim]:
+    terms: dict[str, Dim] = {}
+    for i, x in enumerate(operands):
+        if isinstance(x.type, Scalar):
+            if x.type.value is not None:
+                terms[f"#{i}"] = x.type.value
+        elif isinstance(x.type, (Array, Record)):
+            terms |= {f"#{i}.{k}": dim for k, dim in enumerate(x.type.shape)}
+    return terms
+
+
+def _in_terms(dim: Dim, terms: dict[str, Dim]) -> Dim:
+    return dim.substitute(terms) if dim.symbols <= terms.keys() else OPEN
+
+
+def _resized(type_: Type, size: Callable[[Dim], Dim]) -> Type:
+    if isinstance(type_, Scalar):
+        return Scalar(type_.dtype, type_.weak)
+    assert isinstance(type_, Array), type_
+    return Array(type_.dtype, tuple(size(d) for d in type_.shape))

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Union
 
 from ..build import OPEN
-from ..ir import Array, ListOf, Record, Scalar, Type
+from ..dims import Dim
+from ..ir import Array, Const, ListOf, Record, Scalar, Type
 from ..structure import Path, identify
 from .values import (
     Bound,
@@ -107,17 +108,18 @@ def open_type(type_: Type) -> Type:
 class Packer:
     """Takes values of one specialiser apart; `leaves` are their numbers and arrays.
 
-    `known(index, number)` tells which numbers are static.  With `once`, an array that occurs
-    twice is one leaf.  `refuse(why)` says what has no pattern."""
+    `known(index, number)` tells which numbers are static; `refuse(what)` is called for what
+    has no pattern.  The `result` of a function leaves it: an array that occurs there twice is
+    one leaf, and nothing in it may belong to the function or its caller."""
 
     def __init__(
         self,
         owner: Any,
         known: Callable[[int, Num], bool],
         refuse: Callable[[str], Any],
-        once: bool = False,
+        result: bool = False,
     ) -> None:
-        self.owner, self.known, self.refuse, self.once = owner, known, refuse, once
+        self.owner, self.known, self.refuse, self.result = owner, known, refuse, result
         self.leaves: list[Num | Ref | Rec] = []
         self.numbers: dict[Cell, int] = {}
 
@@ -139,18 +141,20 @@ class Packer:
             return self.refuse("a name that means different things on different paths")
         if isinstance(value, Obj):
             return Still(("object", *identify(value.value)), value)
+        if self.result and isinstance(value, Closure) and value.frame.owner is self.owner:
+            return self.refuse("a nested function")
         return Still(value if isinstance(value, Closure) else identify(value), value)
 
     def leaf(self, value: Num | Ref | Rec) -> Pattern:
-        if self.once and value in self.leaves:
+        if self.result and isinstance(value, Rec):
+            return self.refuse("a record")
+        if self.result and value in self.leaves:
             index = self.leaves.index(value)
         else:
             index = len(self.leaves)
             self.leaves.append(value)
         if isinstance(value, Num) and self.known(index, value):
-            assert value.known is not None
-            number = value.known[0]
-            return Still((type(number), repr(number)), value)
+            return _known(value)
         type_ = self.owner.ref_type(value) if isinstance(value, Ref) else value.operand.type
         return Leaf(index, open_type(type_))
 
@@ -159,6 +163,8 @@ class Packer:
             return Again(self.numbers[value.cell])
         number = self.numbers[value.cell] = len(self.numbers)
         content = self.owner.state.heap[value.cell]
+        if self.result and value.cell.path:
+            return self.refuse("a container that was passed in")
         if isinstance(content, Growing):
             return self.refuse("a list whose length is known only at run time")
         if isinstance(content, Conflict):
@@ -167,11 +173,26 @@ class Packer:
         return Node(what, tuple(self.pack(v) for v in content.values), number)
 
 
+def _known(number: Num) -> Still:
+    """A number that is part of the pattern."""
+    assert number.known is not None and isinstance(number.operand.type, Scalar)
+    (value,), type_ = number.known, number.operand.type
+    if type_.dtype == "int64":
+        type_ = replace(type_, value=Dim.of(int(value)))
+    constant = Num(Const(value, type_), number.known)
+    return Still((type_.dtype, type_.weak, repr(value)), constant)
+
+
 def unpack(
-    pattern: Pattern, owner: Any, leaf: Callable[[Leaf, str], Value], name: str, path: Path = ()
+    pattern: Pattern,
+    owner: Any,
+    leaf: Callable[[Leaf, str], Value],
+    name: str,
+    path: Path = (),
+    names: tuple[str, ...] = (),
 ) -> Value:
     """The value of a pattern in the specialiser `owner`; `leaf(leaf, name)` gives its numbers
-    and arrays.  `path` marks containers that belong to somebody else and exist on every path
+    and arrays.  `names` are those of the outermost parts, if they have any.  `path` marks containers that belong to somebody else and exist on every path
     of the program."""
     made: dict[int, Value] = {}
 
@@ -182,7 +203,10 @@ def unpack(
             return part.value
         if isinstance(part, Again):
             return made[part.number]
-        values = tuple(visit(p, f"{name}_{i}") for i, p in enumerate(part.parts))
+        inner = [f"{name}_{i}" for i in range(len(part.parts))]
+        if part is pattern and names:
+            inner = list(names)
+        values = tuple(visit(p, n) for p, n in zip(part.parts, inner))
         cls = part.what[0]
         if cls is tuple:
             return values

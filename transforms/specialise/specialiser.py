@@ -22,6 +22,7 @@ from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
 from .joins import Joins
 from .objects import Objects
+from .outline import Callee, NeedOutline, NeedStaticArgument, Outlines, Shared, last_return
 from .statements import Statements
 from .values import (
     Cell,
@@ -43,17 +44,11 @@ from .values import (
 )
 
 
-class NeedStaticArgument(Exception):
-    """An argument must be part of the specialisation: start again with it baked in."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        super().__init__(path)
-
-
-@dataclass
+@dataclass(eq=False)
 class Frame:
-    """One active call: where its names come from and what it returns."""
+    """One active call: where its names come from and what it returns.  `owner` is the
+    specialiser that runs it, `identity` tells its function from others, and `runtime_depth`
+    is the number of run-time branches and loops around it."""
 
     source: Source
     function: Any
@@ -63,6 +58,9 @@ class Frame:
     enclosing: Frame | None
     depth: int
     label: tuple[str, ...]
+    owner: Specialiser
+    identity: Any
+    runtime_depth: int = 0
     result: Value = None
     final: dict[str, Value] | None = None
 
@@ -86,17 +84,29 @@ def specialise(
     runtime_ints: frozenset[Path] = frozenset(),
 ) -> Specialised:
     """One function for one signature.  Raises NeedStaticArgument to be called again."""
-    return Specialiser(function, values, static, runtime_ints).run_main(args)
+    recursive: frozenset[Any] = frozenset()
+    while True:
+        try:
+            shared = Shared(recursive)
+            return Specialiser(function, values, static, runtime_ints, shared).run_main(args)
+        except NeedOutline as need:
+            recursive |= {need.identity}
 
 
-class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statements):
+class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Outlines, Statements):
+    """Specialises one function of a module; `outer` is the specialiser of its caller."""
+
     def __init__(
         self,
         function: Any,
         values: dict[str, Any] | None,
         static: frozenset[Path],
         runtime_ints: frozenset[Path],
+        shared: Shared,
+        outer: Specialiser | None = None,
     ) -> None:
+        self.shared = shared
+        self.outer = outer
         self.function = function
         self.values = values
         self.baked = static
@@ -105,15 +115,17 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
         self.b = Builder(NameSupply({"np", "math"}), facts)
         self.state = State([])
         self.params: list[Param] = []
-        self.object_guards: list[ObjectGuard] = []
+        self.object_guards = shared.object_guards
         self.lifted: dict[Path, Value] = {}
-        self.sources: dict[Any, Source] = {}
+        self.reached: dict[Any, list[Var]] = {}
+        self.sources = shared.sources
         self.stack: list[Frame] = []
         self.appended: set[Cell] = set()
         self.voids: set[Cell] = set()
+        self.branch_names: list[frozenset[str]] = []
         self.runtime_depth = 0
         self.bindings: dict[Any, tuple[list[Any], list[Any]]] = {}
-        self.desugared: dict[Any, list[ast.stmt]] = {}
+        self.desugared = shared.desugared
         self.stmt: ast.stmt | None = None
         self.reading: ast.AST | None = None
 
@@ -124,13 +136,19 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
         node = source.node
         fence(source)
         self.state.envs.append({})
-        frame = Frame(source, self.function, (), node, _locals(node), None, 0, ())
+        frame = Frame(
+            source, self.function, (), node, _locals(node), None, 0, (), self, self.function
+        )
         self.stack.append(frame)
         for name, spec in args.items():
             value = None if self.values is None else self.values[name]
             self.state.env[name] = self.argument(spec, (("arg", name),), value)
         try:
-            result = self._body(frame)
+            if self.function in self.shared.recursive:
+                callee = Callee(self.function, self.function, source, self.function, (), None)
+                result = self.call_outlined(callee, self.state.env, node)
+            else:
+                result = self._body(frame)
         except Ended:
             result = Num(self.b.emit("undef", type=Scalar("float64")).operand)
         except NeedUnroll as error:
@@ -154,7 +172,7 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
         main.notes["facts"] = self.b.facts
         written = [i for i, p in enumerate(params) if any(e[0] == p for e in effects)]
         return Specialised(
-            Module({name: main}, name), self.params, out, self.b.facts, self.object_guards, written,
+            self.module(main), self.params, out, self.b.facts, self.object_guards, written,
             {os.path.basename(s.file): s.file for s in self.sources.values()},
         )  # fmt: skip
 
@@ -220,7 +238,24 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
         return self.stack[-1]
 
     def frames(self) -> list[Frame]:
-        return self.stack
+        """All active calls, the callers' included."""
+        return [*(self.outer.frames() if self.outer else ()), *self.stack]
+
+    def nested(self, callee: Callee) -> Specialiser:
+        """A specialiser for a function that is called."""
+        fence(callee.source)
+        inner = Specialiser(
+            callee.function, None, self.baked, self.runtime_ints, self.shared, self
+        )
+        node = callee.source.node
+        inner.state.envs.append({})
+        inner.stack.append(
+            Frame(
+                callee.source, callee.function, callee.path, node, _locals(node),
+                callee.enclosing, 0, (), inner, callee.identity,
+            )
+        )  # fmt: skip
+        return inner
 
     def env_of(self, frame: Frame) -> dict[str, Value]:
         """A frame's names as they are now, or as they were when it returned."""
@@ -230,14 +265,14 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
 
     def run_function(
         self, source: Source, function: Any, path: Path, env: dict[str, Value],
-        enclosing: Frame | None, node: ast.AST,
+        enclosing: Frame | None, identity: Any, node: ast.AST,
     ) -> Value:  # fmt: skip
         fence(source)
         name = getattr(source.node, "name", "<lambda>")
         where = f"{os.path.basename(source.file)}:{source.node.lineno} {name}"
         frame = Frame(
             source, function, path, source.node, _locals(source.node), enclosing,
-            len(self.stack), (*self.frame.label, where),
+            len(self.stack), (*self.frame.label, where), self, identity, self.runtime_depth,
         )  # fmt: skip
         saved_stmt, saved_hint = self.stmt, self.b.hint
         self.stack.append(frame)
@@ -304,7 +339,8 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Statemen
         """A run-time number where it must be known: bake it in if it is an argument."""
         for param in self.params:
             if isinstance(value.operand, Var) and param.name == value.operand.name:
-                if isinstance(param.type, Scalar) and param.type.dtype in ("int64", "bool") and self.values is not None:
+                given = self.values is not None or param.path[0][0] == "leaf"
+                if isinstance(param.type, Scalar) and param.type.dtype in ("int64", "bool") and given:
                     raise NeedStaticArgument(param.path)
         return self.refuse(
             node, f"{what} must be known while compiling", "pass it through static_argnames"
@@ -357,8 +393,5 @@ def _locals(node: ast.FunctionDef | ast.Lambda) -> set[str]:
     return names
 
 
-def last_return(node: ast.AST) -> ast.AST:
-    returns = [n for n in ast.walk(node) if isinstance(n, ast.Return)]
-    return max(returns, key=lambda n: n.lineno) if returns else node
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ..build import Builder, Sym
 from ..dims import Dim
 from ..errors import TypeError_
-from ..ir import Assign, Block, For, If, Operand, Phi, Raise, Scalar, Var, While
+from ..ir import Assign, Block, Call, For, If, Operand, Phi, Raise, Scalar, Var, While
 from .expressions import BINARY, NeedUnroll
 from .values import (
     Cell,
@@ -158,6 +158,10 @@ class Statements(Mixin):
             if isinstance(stmt, Assign) and stmt.target.name == var.name:
                 stmt.target = replace(var, user=name)
                 return stmt.target
+            if isinstance(stmt, Call) and var in stmt.targets:
+                target = replace(var, user=name)
+                stmt.targets[stmt.targets.index(var)] = target
+                return target
             if isinstance(stmt, If):
                 for i, phi in enumerate(stmt.phis):
                     if phi.target.name == var.name:

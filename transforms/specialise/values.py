@@ -17,9 +17,10 @@ from ..structure import Path
 
 
 class Cell:
-    """An identity.  `param` is the kernel parameter behind it, if any; `path` its origin."""
+    """An identity.  `param` is the kernel parameter behind it, if any; `path` its origin.
+    `choice` is (condition, ref, ref) for a name that is one of two arrays."""
 
-    __slots__ = ("param", "path", "label", "readonly", "contiguous")
+    __slots__ = ("choice", "contiguous", "label", "param", "path", "readonly")
 
     def __init__(self, label: str = "", param: Var | None = None, path: Path = ()) -> None:
         self.label = label
@@ -27,6 +28,7 @@ class Cell:
         self.path = path
         self.readonly = False
         self.contiguous = True
+        self.choice: Any = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,13 @@ class Closure:
     defaults: tuple[Any, ...] = ()
     kw_defaults: tuple[tuple[str, Any], ...] = ()
 
+    @property
+    def named_defaults(self) -> dict[str, Any]:
+        a = self.node.args
+        names = [p.arg for p in (*a.posonlyargs, *a.args)]
+        last = names[len(names) - len(self.defaults) :]
+        return {**dict(zip(last, self.defaults)), **dict(self.kw_defaults)}
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -222,6 +231,13 @@ class State:
 
     def __post_init__(self) -> None:
         self.family.add(self)
+
+    def entangle(self, new: Cell, old: Cell) -> None:
+        """`new` may share memory with `old`, and so with whatever `old` may share it with."""
+        partners = [p for pair in self.pairs if old in pair for p in pair]
+        for other in (old, *partners):
+            if other is not new:
+                self.pairs.add(frozenset((new, other)))
 
     def copy(self) -> State:
         envs = [dict(e) for e in self.envs]
