@@ -8,6 +8,7 @@ than a small kernel itself.
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,8 @@ class Reach:
             value = args[self.positions[root]]
         elif kind == "closure":
             value = (self.function.__closure__ or ())[self.free.index(root)].cell_contents
+        elif kind == "module":
+            value = sys.modules[root]
         else:
             value = self.lookup(root)
         return follow(value, tuple(steps))
@@ -58,6 +61,8 @@ class Reach:
         elif kind == "closure":
             cell = (self.function.__closure__ or ())[self.free.index(root)]
             out = f"{constant(cell)}.cell_contents"
+        elif kind == "module":
+            out = constant(sys.modules[root])
         elif root in self.function.__globals__:
             out = f"{constant(self.function.__globals__)}[{root!r}]"
         else:

@@ -103,8 +103,8 @@ def to_int(x: Any) -> Any:
 def int_power(x: Any, n: Any) -> Any:
     if n < 0:
         raise ValueError("Integers to negative integer powers are not allowed.")
-    out = type(x)(1) if isinstance(x, np.generic) else np.int64(1)
-    base = x if isinstance(x, np.generic) else np.int64(x)
+    base: Any = x if isinstance(x, np.generic) else np.int64(x)
+    out: Any = type(base)(1)
     n = int(n)
     while n > 0:
         if n & 1:

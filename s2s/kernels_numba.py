@@ -73,13 +73,13 @@ def _gemm(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def]
             n,
             m,
             k,
-            _address(alpha),
-            _data(b),
+            _address(alpha),  # type: ignore[call-arg]
+            _data(b),  # type: ignore[call-arg]
             b.shape[1],
-            _data(a),
+            _data(a),  # type: ignore[call-arg]
             a.shape[1],
-            _address(beta),
-            _data(c),
+            _address(beta),  # type: ignore[call-arg]
+            _data(c),  # type: ignore[call-arg]
             n,
         )
 

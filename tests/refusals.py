@@ -385,7 +385,7 @@ def half_precision(x):
     return np.sum(x)
 
 
-@refused(np.zeros(3, dtype=np.longdouble), says="longdouble", error=TypeError)
+@refused(np.zeros(3, dtype=np.longdouble), says="use x.astype(np.float64)", error=TypeError)
 def long_double(x):
     return np.sum(x)
 
@@ -603,7 +603,7 @@ def axis_out_of_range(x):
     return np.sum(np.sum(x, axis=1))  #@ np.sum(x, axis=1)
 
 
-@refused(V, 3, error=IndexError, says="index 3 is out of bounds for axis 0 with size 3")
+@refused(V, 3, error=IndexError, says="out of bounds for axis 0")
 def index_out_of_range(x, i):
     y = x * 2.0
     return y[i]  #@ y[i]
@@ -762,12 +762,12 @@ def unknown_backend(x):
     return np.sum(x)
 
 
-@refused(V, error=TypeError, says="nonsense")
+@refused(V, says="nonsense", advice="leave out")
 def unknown_keyword_of_numpy(x):
     return np.sum(x, nonsense=True)  #@ np.sum(x, nonsense=True)
 
 
-@refused(V, error=TypeError, says="complex")
+@refused(V, says="complex", advice="float")
 def complex_dtype_inside(x):
     y = np.zeros(3, dtype=np.complex128)  #@ np.zeros
     return np.sum(x)
@@ -776,7 +776,7 @@ def complex_dtype_inside(x):
 # ---------------------------------------------------------------- lists, loops, raises
 
 
-@refused(V, says="", advice="")
+@refused(V, error=ValueError, says="shape")
 def list_of_ragged_arrays(x):
     parts = []
     for i in range(x.shape[0]):
@@ -795,7 +795,7 @@ def list_of_mixed_ranks(x):
     return len(parts) * x[0]
 
 
-@refused(V, says="", advice="")
+@refused(V, says="different", advice="one name")
 def type_changes_in_loop(x):
     y = 0.0
     for i in range(x.shape[0]):
@@ -846,7 +846,7 @@ class Counter:
 COUNT = Counter()
 
 
-@refused(V, says="loop", advice="")
+@refused(V, says="attribute", advice="return")
 def object_written_in_loop(x):
     s = 0.0
     for i in range(x.shape[0]):

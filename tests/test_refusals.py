@@ -74,7 +74,8 @@ def check_place(error: Any, file: str, line: int, caret: str) -> None:
     shown = text.splitlines()
     at = next(i for i, t in enumerate(shown) if t.strip() == source_line.strip())
     assert shown[at + 1].strip().strip("^") == "", text
-    assert shown[at + 1].index("^") - shown[at].index(caret) == 0, text
+    indent = len(source_line) - len(source_line.lstrip())
+    assert shown[at + 1].index("^") == shown[at].index(source_line.strip()) - indent + error.column
 
 
 def test_there_are_enough() -> None:

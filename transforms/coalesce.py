@@ -30,7 +30,8 @@ from .ir import (
     targets_of,
 )
 from .liveness import UPDATES, Liveness, Range, merged, overlap
-from .ownership import buffered, stem
+from .ownership import stem
+from .sharing import buffered
 
 RESERVED = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"np", "math"}
 HELPERS = ("strong_mul", "unbroadcast")

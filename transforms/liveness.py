@@ -28,6 +28,7 @@ from .ir import (
     For,
     Function,
     If,
+    Op,
     Operand,
     Stmt,
     Var,
@@ -187,18 +188,24 @@ class Liveness:
             else:
                 for target in targets_of(stmt):
                     self._bind(target.name, 2 * place.begin + 1)
-                late = isinstance(stmt, Assign) and stmt.op.name in UPDATES
-                final = late and not self._variables and stmt.op.attrs.get("final")
-                for i, operand in enumerate(operands_of(stmt)):
-                    if isinstance(operand, Var) and not (final and i == 0):
-                        point = 2 * place.begin + (1 if late and i > 0 else 0)
-                        if late and i == 0 and operand in stmt.op.args[1:]:
-                            point += 1
-                        self._read(operand.name, point, opened)
+                if isinstance(stmt, Assign) and stmt.op.name in UPDATES:
+                    self._update(stmt.op, 2 * place.begin, opened)
+                    continue
+                for operand in operands_of(stmt):
+                    if isinstance(operand, Var):
+                        self._read(operand.name, 2 * place.begin, opened)
         entering = [name for name in opened if name in self._open]
         for name in entering:
             self._piece(name, lo, self._open.pop(name))
         return entering
+
+    def _update(self, op: Op, point: int, opened: list[str]) -> None:
+        base, *others = op.args
+        for operand in others:
+            if isinstance(operand, Var):
+                self._read(operand.name, point + 1, opened)
+        if isinstance(base, Var) and (self._variables or not op.attrs.get("final")):
+            self._read(base.name, point, opened)
 
     def _branch(self, stmt: If, place: Place, opened: list[str]) -> None:
         for phi in stmt.phis:

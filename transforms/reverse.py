@@ -76,8 +76,9 @@ def reverse(
         if not is_float(params[name].type):
             raise TypeError_(f"{name} is {params[name].type.dtype}; a gradient needs floats")
     products = Products(module)
+    name = products.names.fresh(f"{main.name}_vjp")
     vjp = reverse_function(main, wrt, (result,), facts, products)
-    vjp = replace(vjp, name=f"{main.name}_vjp", results=[*main.results, *vjp.results])
+    vjp = replace(vjp, name=name, results=[*main.results, *vjp.results])
     while products.todo:
         product = products.todo.pop(0)
         f = products.quiet(products.functions[product.function])

@@ -123,7 +123,7 @@ def _dense(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameS
 
 def _stack(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameSupply) -> str:
     save = path[-1][1]
-    assert isinstance(save, Save) and len(restores) == 1, save.slot
+    assert isinstance(save, Save) and len(restores) == 1, save
     level = 0
     while path[level][0] is restores[0][level][0] and path[level][1] is restores[0][level][1]:
         level += 1

@@ -44,7 +44,8 @@ from .ir import (
     walk,
 )
 from .liveness import UPDATES
-from .ownership import buffered, own, shared_args, stem
+from .ownership import own, stem
+from .sharing import buffered, shared_args
 from .slots import expand_slots
 from .versions import keep_versions
 

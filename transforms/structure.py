@@ -20,7 +20,8 @@ from .dims import Dim
 from .errors import UnsupportedError
 from .ir import Array, Record, Scalar, Type
 
-# A path is a root and steps: ("arg", "x"), ("global", "W"), ("closure", "k"), followed by
+# A path is a root and steps: ("arg", "x"), ("global", "W"), ("closure", "k"), or
+# ("module", "package.module"), followed by
 # (".", attribute) or ("[]", key) steps.
 Step = tuple[str, Any]
 Path = tuple[Step, ...]
@@ -156,7 +157,7 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
     if dtype.name == "float16":
         raise TypeError("float16 arrays are not supported; use x.astype(np.float32)")
     if dtype.kind == "f" and dtype.itemsize > 8:
-        raise TypeError(f"{dtype} arrays are not supported; use x.astype(np.float64)")
+        raise TypeError(f"np.longdouble ({dtype}) is not supported; use x.astype(np.float64)")
     layout = "C" if value.flags.c_contiguous else "A"
     return ArraySpec(dtype.name, value.ndim, layout, bool(value.flags.writeable))
 
@@ -203,7 +204,9 @@ def path_text(path: Path) -> str:
 
 
 def path_name(path: Path) -> str:
-    """A path as a Python identifier: `params_W`."""
+    """A path as a Python identifier: `params_W`; of a global in another module, its name."""
+    start = max((i + 1 for i, s in enumerate(path) if s == (".", "__globals__")), default=0)
+    path = path[1:] if path[0][0] == "module" else path[start:]
     text = "_".join(str(key) for _, key in path)
     text = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in text)
     return text if text.isidentifier() else f"p_{text}"

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .ir import For, Push, Span, Stmt, Store, Type, Var, operands_of, targets_of, walk
-from .ownership import buffered
 from .read import Source
+from .sharing import buffered
 
 MODULES = ("np", "math")
 _CONTAINERS = ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill")

@@ -72,6 +72,8 @@ def _later(places: _Places, v: Var, group: list[tuple[Var, Stmt | None]]) -> lis
     home = places.home.get(v.name, places.function.body)
     found = []
     for w, _ in group:
+        if alive and ranges.get(w.name, [(0, 0)])[0][0] > alive[-1][1]:
+            break
         if overlap(alive, ranges.get(w.name, [])):
             found.append(w)
             if places.home.get(w.name) is home:

@@ -81,9 +81,7 @@ def same_shape(facts: Facts, value: Value, sizes: Sequence[L.Expr], dims: Sequen
     )
 
 
-def spread(
-    facts: Facts, value: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
-) -> Value:
+def spread(facts: Facts, value: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
     """`value` broadcast to a given shape."""
 
     def at(em: Emitter, index: L.Index) -> L.Expr:

@@ -92,7 +92,7 @@ class Context:
         return self.names[key]
 
     def where(self, quoted: bool = True) -> str:
-        """" (model.py:12: x[i + 1])", to end an error message with."""
+        """ " (model.py:12: x[i + 1])", to end an error message with."""
         if self.origin is None:
             return ""
         span = self.origin.span
@@ -225,9 +225,7 @@ class Context:
         with self.em.nest(dest.sizes) as index:
             put(self.em, dest, index, cast(v.at(self.em, index), dest.dtype))
 
-    def dest(
-        self, target: ir.Var, reads: frozenset[str], sizes: tuple[L.Expr, ...] = ()
-    ) -> Value:
+    def dest(self, target: ir.Var, reads: frozenset[str], sizes: tuple[L.Expr, ...] = ()) -> Value:
         """A fresh buffer for `target`, under its own name unless the operation still reads
         the variable's old value."""
         type_ = target.type
@@ -354,6 +352,11 @@ class Context:
         self.forget(self.python_name(target))
         self.em.add(L.Let(self.python_name(target), cast(expr, target.type.dtype)))
         self.env.pop(target.name, None)
+
+
+def shape_of(v: ir.Operand) -> tuple[Dim, ...]:
+    assert not isinstance(v.type, ir.ListOf), v
+    return v.type.shape
 
 
 def _owned(v: Value) -> bool:

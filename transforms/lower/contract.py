@@ -13,7 +13,7 @@ from .. import ir
 from ..dims import Dim
 from . import loop_ir as L
 from .broadcast import meet, project
-from .context import Context, handles
+from .context import Context, handles, shape_of
 from .elementwise import cast
 from .values import Emitter, Value, fill, put, scalar_value
 from .views import transpose
@@ -100,7 +100,7 @@ def _gemm_or_later(cx: Context, stmt: ir.Assign, x: Value, y: Value) -> Value:
     later = cx.adds_into(stmt)
     if later is None or later.type.dtype != dtype or later.name in x.reads | y.reads:
         return gemm(cx, stmt.target, dtype, x, y)
-    shape = zip(stmt.target.type.shape, later.type.shape, strict=False)
+    shape = zip(shape_of(stmt.target), shape_of(later))
     if later.type.ndim != stmt.target.type.ndim or not all(
         cx.facts.known_equal(a, b) for a, b in shape
     ):
@@ -112,7 +112,7 @@ def _gemm_or_later(cx: Context, stmt: ir.Assign, x: Value, y: Value) -> Value:
     return Value(
         dtype,
         (*x.sizes[:-1], y.sizes[-1]),
-        stmt.target.type.shape,
+        shape_of(stmt.target),
         at,
         x.reads | y.reads,
         100,

@@ -10,18 +10,22 @@ import numpy as np
 from .. import ir
 from ..dims import Dim
 from . import loop_ir as L
-from .context import Context, handles
+from .context import Context, handles, shape_of
 from .elementwise import cast, kind
 from .stacks import start
 from .values import Emitter, Value, put, scalar_value
 
 
-def constant(dtype: str, e: L.Expr, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...], reads: frozenset[str]) -> Value:
+def constant(target: ir.Var, e: L.Expr, sizes: tuple[L.Expr, ...], reads: frozenset[str]) -> Value:
+    """One number everywhere."""
+    dtype = target.type.dtype
     e = cast(e, dtype)
-    return Value(dtype, sizes, dims, lambda em, index: e, reads, 0)
+    return Value(dtype, sizes, shape_of(target), lambda em, index: e, reads, 0)
 
 
-def _sizes(cx: Context, operands: tuple[ir.Operand, ...]) -> tuple[tuple[L.Expr, ...], frozenset[str]]:
+def _sizes(
+    cx: Context, operands: tuple[ir.Operand, ...]
+) -> tuple[tuple[L.Expr, ...], frozenset[str]]:
     sizes = tuple(cx.integer(a) for a in operands)
     return sizes, frozenset().union(*(cx.value(a).reads for a in operands))
 
@@ -29,17 +33,15 @@ def _sizes(cx: Context, operands: tuple[ir.Operand, ...]) -> tuple[tuple[L.Expr,
 @handles("zeros", "ones")
 def zeros(cx: Context, stmt: ir.Assign) -> Value:
     sizes, reads = _sizes(cx, stmt.op.args)
-    type_ = stmt.target.type
     fill = L.Lit(int(stmt.op.name == "ones"), "int64")
-    return constant(type_.dtype, fill, sizes, type_.shape, reads)
+    return constant(stmt.target, fill, sizes, reads)
 
 
 @handles("full")
 def full(cx: Context, stmt: ir.Assign) -> Value:
     fill = cx.ready(stmt.op.args[0])
     sizes, reads = _sizes(cx, stmt.op.args[1:])
-    type_ = stmt.target.type
-    return constant(type_.dtype, _number(cx, fill), sizes, type_.shape, reads | fill.reads)
+    return constant(stmt.target, _number(cx, fill), sizes, reads | fill.reads)
 
 
 def _number(cx: Context, v: Value) -> L.Expr:
@@ -68,7 +70,7 @@ def zeros_like(cx: Context, stmt: ir.Assign) -> Value:
         return scalar_value(cast(e, type_.dtype), reads)
     if name == "empty_like":
         return cx.dest(stmt.target, x.reads, x.sizes)
-    return constant(type_.dtype, e, x.sizes, type_.shape, reads)
+    return constant(stmt.target, e, x.sizes, reads)
 
 
 @handles("undef")
@@ -112,7 +114,7 @@ def arange(cx: Context, stmt: ir.Assign) -> Value:
             far = L.Bin("*", cast(index[0], "float64"), delta, "float64")
             return cast(L.Bin("+", start, far, "float64"), dtype)
 
-    return Value(dtype, (count,), type_.shape, at, reads, 1)
+    return Value(dtype, (count,), shape_of(stmt.target), at, reads, 1)
 
 
 @handles("linspace")
@@ -135,11 +137,12 @@ def linspace(cx: Context, stmt: ir.Assign) -> Value:
         i = index[0]
         e: L.Expr = L.Bin("+", L.Bin("*", cast(i, f), step, f), low, f)
         if endpoint:
-            last = L.Bin("and", L.compare(">", num, L.ONE), L.compare("==", i, L.sub(num, L.ONE)), "bool")
-            e = L.select(last, high, e)
+            last = L.compare("==", i, L.sub(num, L.ONE))
+            several = L.compare(">", num, L.ONE)
+            e = L.select(L.Bin("and", several, last, "bool"), high, e)
         return cast(e, type_.dtype)
 
-    return Value(type_.dtype, (num,), type_.shape, at, reads, 2)
+    return Value(type_.dtype, (num,), shape_of(stmt.target), at, reads, 2)
 
 
 @handles("eye")
@@ -152,7 +155,7 @@ def eye(cx: Context, stmt: ir.Assign) -> Value:
     def at(em: Emitter, index: L.Index) -> L.Expr:
         return L.select(L.compare("==", index[1], L.add(index[0], k)), one, zero)
 
-    return Value(type_.dtype, (n, m), type_.shape, at, reads, 1)
+    return Value(type_.dtype, (n, m), shape_of(stmt.target), at, reads, 1)
 
 
 # ---------------------------------------------------------------- joining

@@ -38,7 +38,10 @@ _ROUNDING = {"floor", "ceil", "trunc", "rint"}
 # Operations that give an element as it is, in the result's dtype.
 CONVERSIONS = {"cast", "copy", "literal", "conjugate", "real"}
 # Scalar functions of the runtime, computed in the compute dtype.
-_RUNTIME = {"floor_divide", "remainder", "fmod", "cbrt", "erf", "erfc", "gamma", "lgamma", "sinc", "heaviside", "float_power"}
+_RUNTIME = {
+    "floor_divide", "remainder", "fmod", "cbrt", "erf", "erfc", "gamma", "lgamma", "sinc",
+    "heaviside", "float_power",
+}  # fmt: skip
 
 # Work per element, roughly in additions; what is absent costs 8.
 _COSTS = {
@@ -188,7 +191,9 @@ def _power(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr
     x, n = cast(x, compute), cast(n, compute)
     if kind(compute) == "f":
         # Under CPython two Python floats would raise where NumPy gives nan or inf.
-        return L.Call("np.power", (x, n), compute) if isinstance(x, L.Lit) else L.Bin("**", x, n, compute)
+        if isinstance(x, L.Lit):
+            return L.Call("np.power", (x, n), compute)
+        return L.Bin("**", x, n, compute)
     return fit(L.Call("rt.int_power", (x, n), compute), compute)
 
 

@@ -79,7 +79,7 @@ def view(cx: Context, x: Value, items: Items, args: Sequence[ir.Operand]) -> Val
             apart.append(place)
             axes.append(Axis(array=len(arrays)))
             found = kind == "found"
-            arrays.append(item[1] if found else _checked(cx, *item[1:], n, axis - 1))
+            arrays.append(item[1] if found else _checked(cx, item[1], item[2], n, axis - 1))
             reads |= item[1].reads
     if not arrays:
         return _basic(cx, x, axes, tuple(sizes), tuple(dims), frozenset(reads))
@@ -360,9 +360,7 @@ def nonzero(cx: Context, mask: Value) -> list[Value]:
     names = [em.fresh("at") for _ in range(mask.ndim)]
     for name in names:
         em.alloc(name, "int64", (count,))
-    found = [
-        replace(buffer_value(name, "int64", (dim,)), sizes=(count,)) for name in names
-    ]
+    found = [replace(buffer_value(name, "int64", (dim,)), sizes=(count,)) for name in names]
     k = em.variable(L.ZERO, "k")
     with em.nest(mask.sizes) as index, em.branch(cast(mask.at(em, index), "bool")):
         for v, i in zip(found, index, strict=True):

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import ir
+from ..dims import Dim
 from . import loop_ir as L
-from .context import Context, handles
+from .context import Context, handles, shape_of
 from .elementwise import cast
 from .values import Emitter, Value, scalar_value
 
@@ -200,10 +201,10 @@ def length(cx: Context, stmt: ir.Assign) -> Value:
 def stack(cx: Context, stmt: ir.Assign) -> Value:
     (items,) = stmt.op.args
     assert isinstance(items, ir.Var)
-    return stacked(cx, items, stmt.target.type.shape)
+    return stacked(cx, items, shape_of(stmt.target))
 
 
-def stacked(cx: Context, items: ir.Var, dims: tuple[object, ...]) -> Value:
+def stacked(cx: Context, items: ir.Var, dims: tuple[Dim, ...]) -> Value:
     """The elements along a new first axis."""
     em = cx.em
     p = parts_of(cx, items)
@@ -211,12 +212,10 @@ def stacked(cx: Context, items: ir.Var, dims: tuple[object, ...]) -> Value:
     if p.rank is None:
         return Value(
             p.elem.dtype, (p.count,), dims, lambda em, i: L.Load(p.data, i, p.elem.dtype), reads
-        )  # type: ignore[arg-type]
-    sizes = tuple(
-        em.variable(
-            L.Select(L.compare(">", p.count, L.ZERO), L.Load(p.sizes, (L.lit(k),), "int64"), L.ZERO, "int64"),
-            "n",
         )
+    some = L.compare(">", p.count, L.ZERO)
+    sizes = tuple(
+        em.variable(L.Select(some, L.Load(p.sizes, (L.lit(k),), "int64"), L.ZERO, "int64"), "n")
         for k in range(p.rank)
     )
     if p.rank:
@@ -234,7 +233,7 @@ def stacked(cx: Context, items: ir.Var, dims: tuple[object, ...]) -> Value:
         begin = L.Load(p.begins, index[:1], "int64")
         return L.Load(p.data, (_flat(begin, sizes, index[1:]),), p.elem.dtype)
 
-    return Value(p.elem.dtype, (p.count, *sizes), dims, at, reads)  # type: ignore[arg-type]
+    return Value(p.elem.dtype, (p.count, *sizes), dims, at, reads)
 
 
 @handles("list_unstack")
@@ -288,7 +287,7 @@ def _copy_list(cx: Context, stmt: ir.Assign, zero: bool) -> None:
     if new.data == old.data:
         raise cx.refuse("a list copied onto itself")
     filled = old.count if new.rank is None else old.used
-    copies = [(new.data, old.data, filled, new.elem.dtype)]
+    copies: list[tuple[str, str, L.Expr, str]] = [(new.data, old.data, filled, new.elem.dtype)]
     em.add(L.Let(new.count.name, old.count))
     if new.rank is not None:
         em.add(L.Let(new.used.name, old.used))

@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Union
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Field:
     dtype: str
 
 
-Expr = Union[Lit, Name, Load, Size, Bin, Un, Call, Cast, Select, Field]
+Expr = Lit | Name | Load | Size | Bin | Un | Call | Cast | Select | Field
 Index = tuple[Expr, ...]
 
 
@@ -230,10 +230,10 @@ class Return:
     results: tuple[Expr | Whole, ...]
 
 
-Stmt = Union[
-    Let, Alloc, Alias, Bind, Put, Loop, Forever, Break, Branch, Fail, Do, BindCall, Invoke,
-    Show, Remark, Return,
-]  # fmt: skip
+Stmt = (
+    Let | Alloc | Alias | Bind | Put | Loop | Forever | Break | Branch | Fail | Do | BindCall
+    | Invoke | Show | Remark | Return
+)  # fmt: skip
 
 
 @dataclass
@@ -280,9 +280,7 @@ def map_expr(e: Expr, f: Callable[[Expr], Expr | None]) -> Expr:
     if isinstance(e, Call):
         return replace(e, args=tuple(map_expr(a, f) for a in e.args))
     if isinstance(e, Select):
-        return replace(
-            e, cond=map_expr(e.cond, f), x=map_expr(e.x, f), y=map_expr(e.y, f)
-        )
+        return replace(e, cond=map_expr(e.cond, f), x=map_expr(e.x, f), y=map_expr(e.y, f))
     return e
 
 

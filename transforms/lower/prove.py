@@ -42,9 +42,7 @@ class Ranges:
         dim = self.facts.canonical(dim.substitute(self.learnt))
         # A loop that runs at all has its greatest index not below its least.
         spans = [Dim.of(0), *(high - low for _, low, high in self.loops)]
-        return any(
-            self._least(bound - span) for bound in (dim, relaxed(dim)) for span in spans
-        )
+        return any(self._least(bound - span) for bound in (dim, relaxed(dim)) for span in spans)
 
     def _least(self, dim: Dim) -> bool:
         """Whether the least value over all loops is >= 0."""

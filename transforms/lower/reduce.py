@@ -64,8 +64,10 @@ def _operand(cx: Context, stmt: ir.Assign) -> tuple[Value, tuple[int, ...], bool
         axes = tuple(range(x.ndim))
     else:
         axes = (axis,) if isinstance(axis, int) else tuple(axis)
-    return x, tuple(a % x.ndim for a in axes) if x.ndim else (), bool(
-        stmt.op.attrs.get("keepdims", False)
+    return (
+        x,
+        tuple(a % x.ndim for a in axes) if x.ndim else (),
+        bool(stmt.op.attrs.get("keepdims", False)),
     )
 
 
@@ -175,8 +177,7 @@ def _refuse_empty(cx: Context, op: str, sizes: list[L.Expr], dims: list[Dim]) ->
             empty = L.either(empty, L.compare("==", n, L.ZERO))
     if op in _IDENTITY_NAMES:
         message = (
-            f"zero-size array to reduction operation {_IDENTITY_NAMES[op]} "
-            "which has no identity"
+            f"zero-size array to reduction operation {_IDENTITY_NAMES[op]} which has no identity"
         )
     else:
         message = f"attempt to get {op} of an empty sequence"
@@ -196,7 +197,7 @@ def mean(cx: Context, stmt: ir.Assign) -> Value:
     n = _count(cx, x, axes)
 
     def finish(acc: L.Expr) -> L.Expr:
-        return L.Bin("/", acc, cast(n, acc.dtype if kind(acc.dtype) == "f" else "float64"), acc.dtype)
+        return L.Bin("/", acc, cast(n, acc.dtype), acc.dtype)
 
     return _reduce(cx, "sum", stmt.target, x, axes, keepdims, finish)
 
@@ -270,8 +271,8 @@ def argmax(cx: Context, stmt: ir.Assign) -> Value:
                 better = L.Bin("and", better, wanted, "bool")
             if kind(x.dtype) == "f":
                 # The first nan is the extreme.
-                nan = L.Bin("and", L.Bin("!=", e, e, "bool"), L.Bin("==", best, best, "bool"), "bool")
-                better = L.Bin("or", better, nan, "bool")
+                nan, known = L.Bin("!=", e, e, "bool"), L.Bin("==", best, best, "bool")
+                better = L.Bin("or", better, L.Bin("and", nan, known, "bool"), "bool")
             with em.branch(better):
                 flat: L.Expr = L.ZERO
                 for k, i in zip(axes, inner, strict=True):

@@ -74,9 +74,7 @@ def buffer_value(
     contiguous: bool = True,
 ) -> Value:
     """The value that lies in buffer `name`."""
-    sizes = tuple(
-        L.lit(d.const) if d.is_const else L.Size(name, k) for k, d in enumerate(dims)
-    )
+    sizes = tuple(L.lit(d.const) if d.is_const else L.Size(name, k) for k, d in enumerate(dims))
 
     def at(em: Emitter, index: L.Index) -> L.Expr:
         return L.Load(name, index, dtype)

@@ -10,7 +10,7 @@ from .. import ir
 from ..dims import Dim
 from . import loop_ir as L
 from .broadcast import same_shape, spread
-from .context import Context, handles
+from .context import Context, handles, shape_of
 from .index import view
 from .values import Emitter, Memory, Value, buffer_value, scalar_value
 
@@ -46,6 +46,7 @@ def expand_dims(x: Value, axes: tuple[int, ...]) -> Value:
 
 def squeeze(x: Value, axes: tuple[int, ...]) -> Value:
     kept = [k for k in range(x.ndim) if k not in axes]
+
     def at(em: Emitter, index: L.Index) -> L.Expr:
         place: list[L.Expr] = [L.ZERO] * x.ndim
         for k, axis in enumerate(kept):
@@ -102,9 +103,7 @@ def _ones_moved(
     return Value(x.dtype, sizes, dims, at, x.reads, x.cost, memory)
 
 
-def _by_division(
-    cx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
-) -> Value:
+def _by_division(cx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
     """The general map: the position in C order, taken apart again."""
     sizes = tuple(cx.em.let(s, "n") for s in sizes)
 
@@ -171,7 +170,7 @@ def _squeeze(cx: Context, stmt: ir.Assign) -> Value:
 def _reshape(cx: Context, stmt: ir.Assign) -> Value:
     x = cx.ready(stmt.op.args[0])
     sizes = tuple(cx.integer(a) for a in stmt.op.args[1:])
-    return reshape(cx, x, sizes, stmt.target.type.shape)
+    return reshape(cx, x, sizes, shape_of(stmt.target))
 
 
 @handles("broadcast_to")
@@ -179,7 +178,7 @@ def _broadcast_to(cx: Context, stmt: ir.Assign) -> Value:
     x = cx.ready(stmt.op.args[0])
     sizes = tuple(cx.integer(a) for a in stmt.op.args[1:])
     reads = frozenset().union(*(cx.value(a).reads for a in stmt.op.args))
-    dims = stmt.target.type.shape
+    dims = shape_of(stmt.target)
     return replace(_spread(cx, x, sizes, dims), reads=reads)
 
 

@@ -364,7 +364,9 @@ def _nested(b: Builder, rows: list[Any], dtype: Any) -> Sym:
         if not cells:
             sizes = [int(n) for n in shape]
             return b.emit("zeros", *sizes, dtype=as_dtype(dtype))
-        dtype = as_dtype(dtype, join_dtypes([c.type for c in cells]))
+        # A Python number in a sequence is not weak: NumPy looks at each element for itself.
+        strong = [Scalar(c.dtype) for c in cells]
+        dtype = as_dtype(dtype, join_dtypes(strong))
         return b.emit("pack", *cells, shape=shape, dtype=dtype)
     parts = [
         _nested(b, list(r), dtype) if isinstance(r, (list, tuple)) else _as_array(b, r, dtype)

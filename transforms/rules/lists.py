@@ -188,7 +188,7 @@ register(
     Rule(
         "list_len",
         "query",
-        lambda b, types, attrs, operands: Scalar("int64"),
+        lambda b, types, attrs, operands: Scalar("int64", weak=True),
         evaluate=len,
         text=lambda args, attrs, types: (f"len({args[0][0]})", ATOM),
         differentiable=(),

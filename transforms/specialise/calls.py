@@ -316,10 +316,12 @@ class Calls(Mixin):
                 source = self.sources[function] = read(function)
             except S2SError as error:
                 raise self.refusal(node, error.message, error.advice, type(error)) from None
+        # By whatever path it is reached, what it reads is read once.
+        path = () if function is self.shared.main else self.shared.paths.setdefault(function, callee.path)
         if self.stays_call(function):
-            known = Callee(function, function, source, function, callee.path, None)
+            known = Callee(function, function, source, function, path, None)
             return self.call_outlined(known, env, node)
-        return self.run_function(source, function, callee.path, env, None, function, node)
+        return self.run_function(source, function, path, env, None, function, node)
 
     def _bound_arguments(self, bound: inspect.BoundArguments, callee: Obj) -> dict[str, Value]:
         env: dict[str, Value] = {}

@@ -11,6 +11,7 @@ import ast
 import builtins
 import dataclasses
 import inspect
+import sys
 import types
 from typing import Any
 
@@ -247,19 +248,36 @@ class Objects(Mixin):
                 value = function.__closure__[index].cell_contents
             except ValueError:
                 return Undefined()
-            root = (
-                (("closure", name),)
-                if not path
-                else (*path, (".", "__closure__"), ("[]", index), (".", "cell_contents"))
-            )
+            root: Path = (*path, (".", "__closure__"), ("[]", index), (".", "cell_contents"))
+            if not path:
+                if function is not self.shared.main:
+                    return self._unreachable(name, value)
+                root = (("closure", name),)
             return self.lift_name(value, root)
         if name in function.__globals__:
             value = function.__globals__[name]
-            root = (("global", name),) if not path else (*path, (".", "__globals__"), ("[]", name))
+            root = (*path, (".", "__globals__"), ("[]", name))
+            if not path:
+                root = (("global", name),)
+                if function.__globals__ is not self.shared.main.__globals__:
+                    module = sys.modules.get(function.__module__)
+                    if module is None or vars(module) is not function.__globals__:
+                        return self._unreachable(name, value)
+                    root = (("module", function.__module__), (".", name))
             return self.lift_name(value, root)
         if hasattr(builtins, name):
             return Obj(getattr(builtins, name))
         return None
+
+    def _unreachable(self, name: str, value: Any) -> Value:
+        """A name of a function to which no path leads: what it stands for cannot be read again
+        at the next call."""
+        if isinstance(value, (types.FunctionType, types.ModuleType, type)):
+            return Obj(value)
+        return self.refuse(
+            self.reading, f"{name} belongs to a function that cannot be found again from here",
+            "define the function or class at module level, or pass the value in",
+        )  # fmt: skip
 
     def lift_name(self, value: Any, path: Path) -> Value:
         if is_constant_module(value) or (_is_library(value) and not _is_jitclass(value)):

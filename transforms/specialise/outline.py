@@ -147,7 +147,10 @@ class Outlined:
 class Shared:
     """What the specialisers of one module have in common."""
 
+    main: Any
     recursive: frozenset[Any] = frozenset()
+    # the path by which each function was reached first, and its source
+    paths: dict[Any, Path] = field(default_factory=dict)
     sources: dict[Any, Source] = field(default_factory=dict)
     desugared: dict[Any, list[ast.stmt]] = field(default_factory=dict)
     object_guards: list[ObjectGuard] = field(default_factory=list)

@@ -87,7 +87,7 @@ def specialise(
     recursive: frozenset[Any] = frozenset()
     while True:
         try:
-            shared = Shared(recursive)
+            shared = Shared(function, recursive)
             return Specialiser(function, values, static, runtime_ints, shared).run_main(args)
         except NeedOutline as need:
             recursive |= {need.identity}

@@ -68,7 +68,12 @@ def test_mismatch_raises():
 
 
 def test_outer():
-    check(lambda b, x, y: b.emit("outer", np.exp(x), y), lambda x, y: np.outer(np.exp(x), y), normal(3), normal(2))
+    check(
+        lambda b, x, y: b.emit("outer", np.exp(x), y),
+        lambda x, y: np.outer(np.exp(x), y),
+        normal(3),
+        normal(2),
+    )
 
 
 @pytest.mark.parametrize(

@@ -93,13 +93,17 @@ def test_constants_alone():
 
 def test_where_clip_and_strong_mul():
     x = FLOATS
-    check(lambda b, x: np.where(x > 0, np.sqrt(x), 0.0), lambda x: np.where(x > 0, np.sqrt(x), 0.0), x)
+    check(
+        lambda b, x: np.where(x > 0, np.sqrt(x), 0.0), lambda x: np.where(x > 0, np.sqrt(x), 0.0), x
+    )
     check(lambda b, x: b.emit("clip", x, -1.0, 1.0), lambda x: np.clip(x, -1.0, 1.0), x)
     x = np.float32(FLOATS)
     check(lambda b, x: b.emit("clip", x, -1.0, 1.0), lambda x: np.clip(x, -1.0, 1.0), x)
     g = np.array([0.0, 1.0, 0.0, 2.0])
     p = np.array([np.inf, 3.0, np.nan, np.inf])
-    check(lambda b, g, p: b.emit("strong_mul", g, p), lambda g, p: np.where(g == 0, 0.0, g * p), g, p)
+    check(
+        lambda b, g, p: b.emit("strong_mul", g, p), lambda g, p: np.where(g == 0, 0.0, g * p), g, p
+    )
 
 
 @pytest.mark.parametrize(

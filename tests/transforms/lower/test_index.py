@@ -174,9 +174,7 @@ def writer(index, add, dynamic=False):
     def f(b, x, v, *given):
         items, operands = items_of(index)(2)
         pool = list(given)
-        values = [
-            pool.pop(0) if dynamic or isinstance(o, np.ndarray) else o for o in operands
-        ]
+        values = [pool.pop(0) if dynamic or isinstance(o, np.ndarray) else o for o in operands]
         name = "update_add" if add else "update"
         return b.emit(name, x, v, *values, path=(("index", items),))
 
@@ -223,8 +221,6 @@ def test_update_of_another_dtype_casts():
     f, _ = writer((slice(None), 0, 0), False)
     check(f, lambda x, v: written(x, v, np.s_[:, 0, 0], False), X.astype("float32"), np.ones(3))
     check(f, lambda x, v: written(x, v, np.s_[:, 0, 0], False), X.astype("int64"), np.ones(3) * 1.7)
-
-
 
 
 @pytest.mark.parametrize("shift", [1, -1, 2])
@@ -336,7 +332,12 @@ def test_proven_indices_are_not_checked():
         return f
 
     x = np.arange(5.0)
-    for shift, start, back, safe in ((0, 0, 0, True), (1, 0, 1, True), (-1, 1, 0, True), (1, 0, 0, False)):
+    for shift, start, back, safe in (
+        (0, 0, 0, True),
+        (1, 0, 1, True),
+        (-1, 1, 0, True),
+        (1, 0, 0, False),
+    ):
         f = total(shift, start, back)
         assert ("raise IndexError" in lowered(f, x).text) != safe, (shift, start, back)
         if safe:

@@ -96,7 +96,9 @@ class Program:
         x = self.pick(1)
         axis = self.r.choice([None, (0,), (x.ndim - 1,)])
         name = self.r.choice(["sum", "mean", "max"])
-        return [self.b.emit(name, x, axis=axis, keepdims=axis is not None and self.r.random() < 0.5)]
+        return [
+            self.b.emit(name, x, axis=axis, keepdims=axis is not None and self.r.random() < 0.5)
+        ]
 
     def view(self, depth: int) -> list[Sym]:
         x = self.pick(1)
@@ -145,7 +147,9 @@ class Program:
         if self.r.random() < 0.6:
             # From another part of the same array, or the same part.
             region = self.b.emit("index", x, *numbers, items=tuple(read))
-            v = region * 0.5 + (0.25 if self.r.random() < 0.5 else self.b.emit("sum", x, axis=None, keepdims=False))
+            v = region * 0.5 + (
+                0.25 if self.r.random() < 0.5 else self.b.emit("sum", x, axis=None, keepdims=False)
+            )
             if region.ndim == 1 and self.r.random() < 0.5:
                 v = self.b.emit("index", v, -1, items=(("slice", None, None, 1),))
         else:
@@ -214,7 +218,9 @@ class Program:
 
 def _free(type_: ir.Type) -> ir.Type:
     """The type of a phi: any layout."""
-    return ir.Array(type_.dtype, type_.shape, type_.layout) if isinstance(type_, ir.Array) else type_
+    return (
+        ir.Array(type_.dtype, type_.shape, type_.layout) if isinstance(type_, ir.Array) else type_
+    )
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))

@@ -63,7 +63,9 @@ def test_of_nothing(shape):
     x = np.ones(shape)
     axes = [None, (0,)] + [(1,)] * (len(shape) == 2)
     for name, axis in itertools.product(["sum", "prod", "mean"], axes):
-        check(reduction(name, axis=axis, keepdims=False), lambda x: getattr(np, name)(x, axis=axis), x)
+        check(
+            reduction(name, axis=axis, keepdims=False), lambda x: getattr(np, name)(x, axis=axis), x
+        )
     for name, axis in itertools.product(["max", "min", "argmax"], axes):
         f = reduction(name, axis=axis, keepdims=False)
         empty = axis is None or shape[axis[0]] == 0
@@ -81,14 +83,18 @@ def test_positions(name):
     holes[1, 2] = holes[3, 4] = np.nan
     for y, axis in itertools.product((x, holes, x.astype(int), x > 1), (None, 0, 1)):
         axes = None if axis is None else (axis,)
-        check(reduction(name, axis=axes, keepdims=False), lambda x: getattr(np, name)(x, axis=axis), y)
+        check(
+            reduction(name, axis=axes, keepdims=False), lambda x: getattr(np, name)(x, axis=axis), y
+        )
 
 
 @pytest.mark.parametrize("name", ["max", "min"])
 def test_nan_is_extreme(name):
     x = np.array([[1.0, np.nan, 3.0], [4.0, 5.0, -np.inf]])
     for axis in (None, (0,), (1,)):
-        check(reduction(name, axis=axis, keepdims=False), lambda x: getattr(np, name)(x, axis=axis), x)
+        check(
+            reduction(name, axis=axis, keepdims=False), lambda x: getattr(np, name)(x, axis=axis), x
+        )
 
 
 def test_long_float32_sum_keeps_its_digits():
@@ -99,7 +105,9 @@ def test_long_float32_sum_keeps_its_digits():
 
 def test_cumsum():
     for axis in (0, 1, 2):
-        check(lambda b, x: b.emit("cumsum", x, axis=axis), lambda x: np.cumsum(x, axis), X, tol=1e-12)
+        check(
+            lambda b, x: b.emit("cumsum", x, axis=axis), lambda x: np.cumsum(x, axis), X, tol=1e-12
+        )
 
 
 def test_reduction_of_an_expression_is_one_nest():
@@ -111,9 +119,7 @@ def test_reduction_of_an_expression_is_one_nest():
     assert "np.empty" not in text and text.count("for ") == 3
 
 
-@pytest.mark.parametrize(
-    "like", [(), (4,), (1, 4), (3, 1), (3, 4), (1, 1), (1,)]
-)
+@pytest.mark.parametrize("like", [(), (4,), (1, 4), (3, 1), (3, 4), (1, 1), (1,)])
 def test_unbroadcast(like):
     g = R.normal(size=(3, 4))
 
@@ -125,4 +131,10 @@ def test_unbroadcast(like):
         return g.sum(axis=axes, keepdims=True).reshape(x.shape)
 
     x = np.ones(like) if like else 1.0
-    check(lambda b, g, x: b.emit("unbroadcast", g, x), lambda g, x: reference(g, np.asarray(x))[()], g, x, tol=1e-12)
+    check(
+        lambda b, g, x: b.emit("unbroadcast", g, x),
+        lambda g, x: reference(g, np.asarray(x))[()],
+        g,
+        x,
+        tol=1e-12,
+    )

@@ -40,7 +40,9 @@ def test_zero_dimensional_reshape():
 
 
 def test_expand_and_squeeze():
-    check(lambda b, x: b.emit("expand_dims", x, axes=(0, 2)), lambda x: np.expand_dims(x, (0, 2)), X)
+    check(
+        lambda b, x: b.emit("expand_dims", x, axes=(0, 2)), lambda x: np.expand_dims(x, (0, 2)), X
+    )
     y = X[:, None, :, None].copy()
     check(lambda b, x: b.emit("squeeze", x, axes=(1, 3)), lambda x: x.squeeze((1, 3)), y)
 
@@ -50,22 +52,39 @@ def test_broadcast():
     check(lambda b, x: b.emit("broadcast_to", x, 2, 3), lambda x: np.broadcast_to(x, (2, 3)), x)
     check(lambda b, x: b.emit("broadcast_to", x, 2, 3), lambda x: np.broadcast_to(x, (2, 3)), x[:1])
     like = np.ones((4, 3))
-    check(lambda b, x, y: b.emit("broadcast_like", np.exp(x), y), lambda x, y: np.exp(x) + 0 * y, x, like)
+    check(
+        lambda b, x, y: b.emit("broadcast_like", np.exp(x), y),
+        lambda x, y: np.exp(x) + 0 * y,
+        x,
+        like,
+    )
 
 
 def test_creation():
     x = np.float32([1, 2, 3])
     check(lambda b, x: b.emit("zeros_like", x, dtype=x.dtype), np.zeros_like, x)
     check(lambda b, x: b.emit("ones_like", x, dtype=x.dtype), np.ones_like, x)
-    check(lambda b, x, n: b.emit("zeros", n, 2, dtype="float64"), lambda x, n: np.zeros((n, 2)), x, 3)
-    check(lambda b, n: b.emit("full", 2.5, n, dtype="float32"), lambda n: np.full(n, 2.5, "float32"), 3)
-    check(lambda b, x, v: b.emit("full_like", x, v, dtype=x.dtype), lambda x, v: np.full_like(x, v), x, 2.5)
+    check(
+        lambda b, x, n: b.emit("zeros", n, 2, dtype="float64"), lambda x, n: np.zeros((n, 2)), x, 3
+    )
+    check(
+        lambda b, n: b.emit("full", 2.5, n, dtype="float32"),
+        lambda n: np.full(n, 2.5, "float32"),
+        3,
+    )
+    check(
+        lambda b, x, v: b.emit("full_like", x, v, dtype=x.dtype),
+        lambda x, v: np.full_like(x, v),
+        x,
+        2.5,
+    )
     check(lambda b, n: b.emit("eye", n, 4, 1, dtype="float64"), lambda n: np.eye(n, 4, 1), 3)
     check(lambda b, n: b.emit("eye", n, n, 0, dtype="int64"), lambda n: np.eye(n, dtype=int), 3)
 
 
 @pytest.mark.parametrize(
-    "args", [(0, 5, 1), (2, 11, 3), (5, 0, -2), (3, 3, 1), (0, -4, 1), (0.0, 1.0, 0.1), (1.0, 0.0, -0.3)]
+    "args",
+    [(0, 5, 1), (2, 11, 3), (5, 0, -2), (3, 3, 1), (0, -4, 1), (0.0, 1.0, 0.1), (1.0, 0.0, -0.3)],
 )
 def test_arange(args):
     dtype = "float64" if isinstance(args[0], float) else "int64"
@@ -109,7 +128,9 @@ def test_joining(axis):
         y,
     )
     for at in (0, 1, 2):
-        check(lambda b, x, y: b.emit("stack", x, y, axis=at), lambda x, y: np.stack([x, y], at), x, y)
+        check(
+            lambda b, x, y: b.emit("stack", x, y, axis=at), lambda x, y: np.stack([x, y], at), x, y
+        )
 
 
 def test_structured_arrays():

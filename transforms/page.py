@@ -1,0 +1,64 @@
+"""The page emitted code is written on: lines, indentation, and comments above statements."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .ir import Origin
+from .text import WIDTH, lay_out
+from .verbatim import UserText
+
+
+class Page:
+    """Collects lines.  Comments are announced, and written once a line follows."""
+
+    def __init__(self, user: UserText | None) -> None:
+        self.user = user
+        self.lines: list[str] = []
+        self.indent = 4
+        self.sweep = 0
+        self.told: Any = None  # the statement whose line was announced last
+        self.announce: list[str] = []
+
+    def line(self, text: str) -> None:
+        for note in self.announce:
+            self.lines.append(note)
+        self.announce = []
+        self.lines += lay_out(text, self.indent)
+
+    def verbatim(self, lines: list[str]) -> None:
+        self.lines += self.announce
+        self.announce = []
+        self.lines += [" " * self.indent + line if line.strip() else "" for line in lines]
+
+    def mention(self, origin: Origin | None) -> None:
+        """Prepares the comments that stand above a statement."""
+        if origin is None:
+            return
+        key = (None if origin.frame else origin.stmt, origin.frame, origin.sweep)
+        if origin.sweep > self.sweep and self.indent == 4:
+            self.sweep = origin.sweep
+            number = "" if origin.sweep == 1 else f" {origin.sweep}"
+            self.announce = ["", f"    # ---- adjoint sweep{number} ----"]
+            self.told = None
+        if key == self.told:
+            return
+        self.told = key
+        pad = " " * self.indent
+        keep = [a for a in self.announce if not a or "----" in a]
+        if origin.frame:
+            self.announce = [*keep, *comment(f"# {' > '.join(origin.frame)}", pad)]
+        elif self.user is not None:
+            node = self.user.node(origin.stmt)
+            if origin.sweep == 0:
+                comments = self.user.source.comments_above(origin.stmt.line)
+                self.announce = [*keep, *(pad + c for c in comments)]
+            elif node is not None and not isinstance(node, ast.If):
+                label = f"# L{origin.stmt.line}: {self.user.header(node)}"
+                self.announce = [*keep, *comment(label, pad)]
+
+
+def comment(text: str, pad: str = "") -> list[str]:
+    line = pad + text
+    return [line if len(line) <= WIDTH else line[: WIDTH - 4].rstrip() + " ..."]

@@ -1,0 +1,273 @@
+"""Temporaries of emitted code: which are read where, and which wait to be put into the
+expression that reads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .ir import (
+    Assign,
+    Block,
+    Call,
+    Const,
+    For,
+    Function,
+    If,
+    Op,
+    Operand,
+    Push,
+    Scalar,
+    Stmt,
+    Store,
+    Var,
+    While,
+    blocks_of,
+    operands_of,
+    targets_of,
+    walk,
+)
+from .page import Page
+from .precedence import ATOM, TERNARY, Text, wrap
+from .rules.registry import RULES
+from .text import const_text, op_text
+from .verbatim import UserText
+
+_NEVER_INLINE = ("pop", "undef", "list_new", "empty", "empty_like")
+
+
+@dataclass
+class Pending:
+    """A temporary that has not been written yet: its text, and what it reads."""
+
+    target: Var
+    text: Text
+    names: frozenset[str]
+    users: frozenset[str]  # those of `names` that stand for the user's name
+    buffers: frozenset[int]
+    repeatable: bool
+
+
+@dataclass
+class Reads:
+    """What a piece of text reads: variables, those that stand for the user's name, memory."""
+
+    names: set[str] = field(default_factory=set)
+    users: set[str] = field(default_factory=set)
+    buffers: set[int] = field(default_factory=set)
+
+
+class Temporaries(Page):
+    """Texts of operands.  A temporary that is read once, or cheap to read again, is pending
+    until it is read; it is written first if what it reads is overwritten before that."""
+
+    def __init__(self, function: Function, user: UserText | None) -> None:
+        super().__init__(user)
+        self.function = function
+        self.buffers: dict[str, int] = function.notes.get("buffers", {})
+        self.pending: dict[str, Pending] = {}
+        self.reads = Reads()
+        self.count()
+
+    # ---- what is read where
+
+    def count(self) -> None:
+        """Drops temporaries nobody reads, and counts the reads of the others."""
+        while True:
+            self.uses: Counter[str] = Counter()
+            self.homes: dict[str, set[int]] = {}
+            self.binds: Counter[str] = Counter()
+            self.tally(self.function.body)
+            for r in self.function.results:
+                self.use(r, self.function.body)
+            body = self.without_dead(self.function.body)
+            if body is None:
+                break
+            self.function = replace(self.function, body=body)
+        self.left = Counter(self.uses)
+        self.variables = {p.name for p in self.function.params} | set(self.binds)
+
+    def tally(self, block: Block) -> None:
+        for stmt in block:
+            late: list[tuple[Operand | None, Block]] = []
+            if isinstance(stmt, While):
+                late = [(stmt.cond, stmt.test), (stmt.until, stmt.body)]
+            elif isinstance(stmt, For):
+                late = [(stmt.until, stmt.body)]
+                self.binds[stmt.index.name] += 1
+            elif isinstance(stmt, (Assign, Call)):
+                self.binds.update(v.name for v in targets_of(stmt))
+            elif isinstance(stmt, (Store, Push)):
+                # What is written in place has a name.
+                self.binds[(stmt.array if isinstance(stmt, Store) else stmt.stack).name] += 1
+            for operand, home in late:
+                if operand is not None:
+                    self.use(operand, home)
+            skipped = [o for o, _ in late if o is not None]
+            for operand in operands_of(stmt):
+                if any(operand is o for o in skipped):
+                    continue
+                self.use(operand, block)
+            for inner in blocks_of(stmt):
+                self.tally(inner)
+
+    def use(self, operand: Operand, block: Block) -> None:
+        if isinstance(operand, Var):
+            self.uses[operand.name] += 1
+            self.homes.setdefault(operand.name, set()).add(id(block))
+
+    def without_dead(self, block: Block) -> Block | None:
+        """The block without unread temporaries, or None if there is none."""
+        changed, out = False, []
+        for stmt in block:
+            if isinstance(stmt, Assign) and not self.uses[stmt.target.name]:
+                if stmt.op.name != "pop" and not self.is_users(stmt.target):
+                    changed = True
+                    continue
+            inner = [self.without_dead(b) for b in blocks_of(stmt)]
+            if any(b is not None for b in inner):
+                changed = True
+                blocks = zip(inner, blocks_of(stmt))
+                stmt = with_blocks(stmt, [old if new is None else new for new, old in blocks])
+            out.append(stmt)
+        return out if changed else None
+
+    def is_users(self, v: Var) -> bool:
+        return bool(v.user) and self.user is not None and v.name in self.user.locals
+
+    # ---- operands
+
+    def text(self, operand: Operand, partners: list[Any] | None = None) -> Text:
+        if isinstance(operand, Const):
+            return const_text(operand, partners or [])
+        pending = self.pending.get(operand.name)
+        if pending is not None:
+            self.consume(operand.name)
+            self.reads.names |= pending.names
+            self.reads.users |= pending.users
+            self.reads.buffers |= pending.buffers
+            return pending.text
+        self.reads.names.add(operand.name)
+        if operand.user == operand.name:
+            self.reads.users.add(operand.name)
+        if operand.name in self.buffers:
+            self.reads.buffers.add(self.buffers[operand.name])
+        return operand.name, ATOM
+
+    def texts(self, op: Op) -> list[Text]:
+        if op.name == "call":
+            return [self.argument(a) for a in op.args]
+        strong = op.name in RULES and RULES[op.name].kind == "elementwise"
+        out = []
+        for i, a in enumerate(op.args):
+            others = [o.type for j, o in enumerate(op.args) if j != i] if strong else []
+            out.append(self.text(a, others))
+        return out
+
+    def argument(self, operand: Operand) -> Text:
+        """An argument of a call, which keeps its dtype there."""
+        other = Scalar("bool")
+        return self.text(operand, [other] if isinstance(operand, Const) else None)
+
+    def consume(self, name: str, times: int = 1) -> None:
+        """A temporary that nobody will read any more is not pending."""
+        self.left[name] -= times
+        if self.left[name] <= 0:
+            self.pending.pop(name, None)
+
+    def fresh_reads(self) -> Reads:
+        self.reads = Reads()
+        return self.reads
+
+    # ---- pending temporaries
+
+    def flush(self, stmts: list[Stmt]) -> None:
+        """Writes the pending temporaries whose operands the statements overwrite."""
+        names, buffers = _writes(stmts, self.buffers)
+        for name, p in list(self.pending.items()):
+            if name in self.pending and (p.names & names or p.buffers & buffers):
+                del self.pending[name]
+                self.line(f"{name} = {wrap(p.text, TERNARY)}")
+
+    def is_size(self, stmt: Stmt) -> bool:
+        return (
+            isinstance(stmt, Assign)
+            and stmt.op.name == "shape"
+            and not stmt.target.user
+            and self.binds[stmt.target.name] == 1
+        )
+
+    def repeatable(self, stmt: Assign) -> bool:
+        """Sizes and elements are as well read again as remembered."""
+        if self.is_size(stmt):
+            return True
+        if stmt.op.name != "index" or not isinstance(stmt.target.type, Scalar):
+            return False
+        simple = [isinstance(a, Const) or a.name not in self.pending for a in stmt.op.args]
+        return all(simple) and all(item[0] == "int" for item in stmt.op.attrs["items"])
+
+    def delay(self, stmt: Assign, counted: bool = False) -> None:
+        """Keeps a temporary until it is read.  `counted` says that its operands have been
+        counted as read."""
+        repeatable = self.repeatable(stmt)
+        saved, self.reads = self.reads, Reads()
+        left = Counter(self.left)
+        text = op_text(stmt.op, self.texts(stmt.op))
+        if counted:
+            self.left = left
+        reads, self.reads = self.reads, saved
+        pending = Pending(
+            stmt.target,
+            text,
+            frozenset(reads.names),
+            frozenset(reads.users),
+            # Sizes do not change when elements do.
+            frozenset() if self.is_size(stmt) else frozenset(reads.buffers),
+            repeatable,
+        )
+        self.pending[stmt.target.name] = pending
+
+    def inlined(self, stmt: Assign, block: Block) -> bool:
+        name = stmt.target.name
+        if stmt.target.user or self.binds[name] != 1 or stmt.op.name in _NEVER_INLINE:
+            return False
+        if self.repeatable(stmt):
+            return True
+        if self.uses[name] != 1 or self.homes.get(name) != {id(block)}:
+            return False
+        if any(isinstance(r, Var) and r.name == name for r in self.function.results):
+            plain = not self.function.notes.get("sweeps") or self.function.notes.get("callee")
+            return bool(plain) and len(self.function.results) == 1
+        return True
+
+
+def with_blocks(stmt: Stmt, blocks: list[Block]) -> Stmt:
+    if isinstance(stmt, If):
+        return replace(stmt, then=blocks[0], orelse=blocks[1])
+    if isinstance(stmt, For):
+        return replace(stmt, body=blocks[0])
+    if isinstance(stmt, While):
+        return replace(stmt, test=blocks[0], body=blocks[1])
+    return stmt
+
+
+def _writes(stmts: list[Stmt], buffers: dict[str, int]) -> tuple[set[str], set[int]]:
+    """The variables that statements bind, and the memory they write."""
+    names: set[str] = set()
+    memory: set[int] = set()
+    for stmt in walk(stmts):
+        written = None
+        names |= {v.name for v in targets_of(stmt)}
+        if isinstance(stmt, Assign):
+            if stmt.op.name == "pop" and isinstance(stmt.op.args[0], Var):
+                written = stmt.op.args[0].name
+        elif isinstance(stmt, For):
+            names.add(stmt.index.name)
+        elif isinstance(stmt, Store):
+            written = stmt.array.name
+        elif isinstance(stmt, Push):
+            written = stmt.stack.name
+        if written is not None and written in buffers:
+            memory.add(buffers[written])
+    return names, memory
