@@ -103,7 +103,7 @@ def train(epochs: int, hidden: int = 64, batch: int = 32, rate: float = 0.1) -> 
 def draw(run: dict[str, Any], path: Path) -> None:
     """The loss, the accuracy, and a page of test digits, the mistakes first."""
     figure = plt.figure(figsize=(10, 4.5), layout="constrained")
-    left, right = np.ravel(figure.subfigures(1, 2, width_ratios=[1.2, 1]))
+    left, right = figure.subfigures(1, 2, width_ratios=[1.2, 1])  # pyright: ignore
     axes = left.subplots()
     axes.semilogy(run["losses"], linewidth=0.6)
     axes.set(xlabel="step", ylabel="loss")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numba import objmode, types
 from numba.core import cgutils
-from numba.core.typing import signature
+from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload, register_jitable
 
 from . import kernels
 
-_OPTIONS = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp", "afn"}}
+_OPTIONS: Any = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp", "afn"}}
 
 # ---------------------------------------------------------------- gemm
 

@@ -171,7 +171,7 @@ class Coalescer:
             for group in unique:
                 if group.name or rank != _rank(group):
                     continue
-                wish = group.key[1] if group.key else group.members[0].name
+                wish = group.key[1] if group.key else _plain(group.members[0].name)
                 if not group.key and len(results) == 1 and results[0] in group.members:
                     wish = "out"
                 group.name = _free(_identifier(wish), taken)
@@ -192,6 +192,11 @@ def _rank(group: Group) -> int:
 def _identifier(name: str) -> str:
     name = re.sub(r"\W", "_", name)
     return name if name.isidentifier() else f"v_{name}"
+
+
+def _plain(name: str) -> str:
+    """`h_L12` for `h_L12_3`: one name for a line is as good as another."""
+    return stem(name) if re.fullmatch(r".+_L\d+_\d+", name) else name
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -72,7 +72,7 @@ class _Desugar:
                 # The loop may have returned: what follows runs only if it has not.
                 tail = self.block(rest, c)
                 flags = [*c.left, *([c.broke] if c.broke else [])]
-                leave = [_assign(flag, ast.Constant(True), stmt) for flag in flags]
+                leave: list[ast.stmt] = [_assign(f, ast.Constant(True), stmt) for f in flags]
                 if tail or leave:
                     test = _at(ast.Name(c.returned, ast.Load()), stmt)
                     if leave:
@@ -134,15 +134,16 @@ class _Desugar:
             stmt.test = _at(ast.Constant(True), stmt)
             breaks = True
         orelse, stmt.orelse = stmt.orelse, []
+        loop: Any = stmt  # `until` is ours, not Python's
         if not (returns or breaks):
-            stmt.until = None
+            loop.until = None
             stmt.body = self.block(stmt.body, _Context(None, c.out, c.returned)) or [_pass(stmt)]
             return [stmt], orelse, False
         flag = _fresh(f"broke_L{stmt.lineno}", self.taken)
         inner = _Context(flag, c.out, c.returned)
         start = _assign(flag, ast.Constant(False), stmt)
         stmt.body = [start, *self.block(stmt.body, inner)]
-        stmt.until = flag
+        loop.until = flag
         out: list[ast.stmt] = [copy.deepcopy(start), stmt]
         if not orelse:
             return out, [], returns

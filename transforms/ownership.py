@@ -38,7 +38,7 @@ def own(function: Function, names: NameSupply, for_lowering: bool = False) -> Wa
     while True:
         rounds += 1
         assert rounds < 200, "copies do not settle"
-        walk = Walk(function)
+        walk = Walk(function, for_lowering)
         cuts = _Cuts(function, walk, names)
         if cuts.settle_conflicts() or cuts.settle_outputs():
             continue

@@ -19,6 +19,7 @@ class Page:
         self.indent = 4
         self.sweep = 0
         self.told: Any = None  # the statement whose line was announced last
+        self.around: list[Any] = []  # the loops around the present line
         self.announce: list[str] = []
 
     def line(self, text: str) -> None:
@@ -32,11 +33,19 @@ class Page:
         self.announce = []
         self.lines += [" " * self.indent + line if line.strip() else "" for line in lines]
 
+    def key(self, origin: Origin | None) -> Any:
+        """What is announced once: a statement of the user's, an inlined call."""
+        if origin is None:
+            return None
+        return (None if origin.frame else origin.stmt, origin.frame, origin.sweep)
+
     def mention(self, origin: Origin | None) -> None:
         """Prepares the comments that stand above a statement."""
         if origin is None:
             return
-        key = (None if origin.frame else origin.stmt, origin.frame, origin.sweep)
+        key = self.key(origin)
+        if key in self.around:
+            return
         if origin.sweep > self.sweep and self.indent == 4:
             self.sweep = origin.sweep
             number = "" if origin.sweep == 1 else f" {origin.sweep}"

@@ -147,7 +147,8 @@ def _comments(lines: list[str], first: int) -> dict[int, tuple[int, str]]:
         METADATA_DEPENDENCIES = (PositionProvider,)
 
         def visit_Comment(self, node: libcst.Comment) -> None:
-            start = self.get_metadata(PositionProvider, node).start
+            place: Any = self.get_metadata(PositionProvider, node)
+            start = place.start
             comments[first + start.line - 1] = (start.column + indent, node.value)
 
     MetadataWrapper(module, unsafe_skip_copy=True).visit(Collect())

@@ -290,9 +290,10 @@ class _Saver:
             branch = inner.stmt
             assert isinstance(branch, If) and isinstance(value, Var)
             other = branch.orelse if inner.branch == "then" else branch.then
-            nothing = replace(value, name=self.names.fresh(value.name))
+            # The user's own name goes its way; this is the value of one line.
+            nothing = Var(self.names.fresh(pair.slot.name), value.type)
             other.append(Assign(nothing, Op("undef", (), {"type": value.type})))
-            target = replace(value, name=self.names.fresh(value.name))
+            target = Var(self.names.fresh(pair.slot.name), value.type)
             sides = (value, nothing) if inner.branch == "then" else (nothing, value)
             branch.phis.append(Phi(target, *sides))
             value = target

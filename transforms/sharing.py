@@ -104,7 +104,9 @@ class Facts:
 class Walk:
     """Relates values in program order; loops are repeated until nothing changes."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, for_lowering: bool = False) -> None:
+        self.for_lowering = for_lowering
+        self.types = {p.name: p.type for p in function.params}
         written = {p.name for p, _ in function.effects}
         self.params = {p.name for p in function.params if buffered(p.type)}
         self.kept = self.params - written
@@ -202,6 +204,7 @@ class Walk:
 
     def bind(self, v: Var, stmt: Stmt) -> None:
         self.facts.loops[v.name] = self.loops
+        self.types[v.name] = v.type
         self.facts.origins[v.name] = getattr(stmt, "origin", None)
 
     def block(self, block: Block) -> None:
@@ -249,9 +252,12 @@ class Walk:
         target = stmt.target
         edge = self.edge("update", target, base, stmt, block)
         for z in [base.name, *self.partners(base.name)]:
-            if z != target.name and self.live.alive(z, point):
-                found = Conflict(edge, z, [*self.chain(base.name, z), edge])
-                self.facts.conflicts[id(stmt), z] = found
+            if z == target.name or not self.live.alive(z, point):
+                continue
+            chain = self.chain(base.name, z)
+            if isinstance(base.type, ListOf) and self.untouched(z, chain):
+                continue
+            self.facts.conflicts[id(stmt), z] = Conflict(edge, z, [*chain, edge])
         if base.name in self.facts.frozen:
             found = Conflict(edge, "", [*self.frozen_chain(base.name), edge])
             self.facts.conflicts[id(stmt), ""] = found
@@ -260,6 +266,13 @@ class Walk:
         for i, v in enumerate(stmt.op.args[1:], 1):
             if stmt.op.name.startswith("list_") and isinstance(v, Var) and buffered(v.type):
                 self.follow(self.edge("element", target, v, stmt, block, i), target, v, point)
+
+    def untouched(self, z: str, chain: list[Edge]) -> bool:
+        """Whether `z` is an array that stays as it is when a list it may be an element of
+        changes.  Compiled lists hold copies, and what is read from them lies in them."""
+        if isinstance(self.types.get(z), ListOf):
+            return False
+        return not self.for_lowering or any(edge.kind == "element" for edge in chain)
 
     def branch(self, stmt: If, block: Block) -> None:
         self.block(stmt.then)

@@ -201,6 +201,15 @@ class _Emitter:
         self.used |= {o.name for o in outputs if isinstance(o, Var)}
         self.current: dict[str, str] = {}  # the user's name -> the value it stands for
         self.counters: set[str] = set()
+        never = {
+            s.target.name
+            for s in walk(function.body)
+            if isinstance(s, Assign) and s.op.name == "undef"
+        }
+        # Variables of nothing but values that are never read.
+        self.undefined = {variables[name] for name in never} - {
+            variables[v.name] for v, _ in bindings(function) if v.name not in never
+        }
 
     def run(self) -> Function:
         f = self.function
@@ -215,7 +224,9 @@ class _Emitter:
             **f.notes,
             "buffers": self.buffers(buffers, numbers),
             "slot_variables": frozenset(self.variables[name] for name in slots),
-            "kept": tuple(self.variables[v.name] for v, _ in bindings(f) if v.name in kept),
+            "kept": tuple(
+                dict.fromkeys(self.variables[v.name] for v, _ in bindings(f) if v.name in kept)
+            ),
         }
         return replace(
             f,
@@ -319,7 +330,10 @@ class _Emitter:
         pending = [(self.target(t), self.read(v)) for t, v in moves]
         pending = [(t, v) for t, v in pending if t != v]
         for t, v in sequential(pending, self.spare):
-            out.append(Assign(t, Op("alias", (v,)), stmt.origin))
+            op = Op("alias", (v,))
+            if isinstance(v, Var) and v.name in self.undefined:
+                op = Op("undef", (), {"type": t.type})
+            out.append(Assign(t, op, stmt.origin))
 
     def spare(self, v: Var) -> Var:
         return Var(self.names.fresh(stem(v.name)), v.type)

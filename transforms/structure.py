@@ -164,8 +164,9 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
 
 def _children(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]] | None:
     """Kind, keys and values of a container, or None."""
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return "namedtuple", tuple(value._fields), tuple(value)
+    fields = getattr(value, "_fields", None)
+    if isinstance(value, tuple) and fields is not None:
+        return "namedtuple", tuple(fields), tuple(value)
     if type(value) is tuple:
         return "tuple", tuple(range(len(value))), value
     if type(value) is list:

@@ -81,6 +81,7 @@ class Temporaries(Page):
             self.tally(self.function.body)
             for r in self.function.results:
                 self.use(r, self.function.body)
+            self.copied = _copied(self.function.body)
             body = self.without_dead(self.function.body)
             if body is None:
                 break
@@ -121,10 +122,12 @@ class Temporaries(Page):
         """The block without unread temporaries, or None if there is none."""
         changed, out = False, []
         for stmt in block:
-            if isinstance(stmt, Assign) and not self.uses[stmt.target.name]:
-                if stmt.op.name != "pop" and not self.is_users(stmt.target):
-                    changed = True
-                    continue
+            if isinstance(stmt, Assign) and self.is_dead(stmt):
+                changed = True
+                continue
+            if isinstance(stmt, If) and not stmt.then and not stmt.orelse:
+                changed = True
+                continue
             inner = [self.without_dead(b) for b in blocks_of(stmt)]
             if any(b is not None for b in inner):
                 changed = True
@@ -132,6 +135,14 @@ class Temporaries(Page):
                 stmt = with_blocks(stmt, [old if new is None else new for new, old in blocks])
             out.append(stmt)
         return out if changed else None
+
+    def is_dead(self, stmt: Assign) -> bool:
+        name = stmt.target.name
+        if stmt.op.name == "undef" and isinstance(stmt.target.type, Scalar):
+            # A number that is never read need not exist, unless it is handed on.
+            return name not in self.copied
+        unread = not self.uses[name]
+        return unread and stmt.op.name != "pop" and not self.is_users(stmt.target)
 
     def is_users(self, v: Var) -> bool:
         return bool(v.user) and self.user is not None and v.name in self.user.locals
@@ -271,3 +282,18 @@ def _writes(stmts: list[Stmt], buffers: dict[str, int]) -> tuple[set[str], set[i
         if written is not None and written in buffers:
             memory.add(buffers[written])
     return names, memory
+
+
+def _copied(block: Block) -> set[str]:
+    """Variables whose values are handed on as they are."""
+    names: set[str] = set()
+    for stmt in walk(block):
+        handed: list[Operand] = []
+        if isinstance(stmt, Assign) and stmt.op.name in ("alias", "call"):
+            handed = list(stmt.op.args)
+        elif isinstance(stmt, Call):
+            handed = list(stmt.args)
+        elif isinstance(stmt, (Store, Push)):
+            handed = [stmt.value]
+        names |= {o.name for o in handed if isinstance(o, Var)}
+    return names

@@ -92,6 +92,10 @@ def lay_out(line: str, indent: int) -> list[str]:
     if body and indent + len(head) <= WIDTH:
         inner = _pieces(body, indent + 4)
         return [pad + head, *inner, pad + tail]
+    for word in ("if ", "elif ", "while "):
+        if line.startswith(word) and line.endswith(":"):
+            inner = _pieces(line[len(word) : -1], indent + 4)
+            return [f"{pad}{word}(", *inner, f"{pad}):"]
     for mark in (" = ", " += ", "return "):
         left, found, right = line.partition(mark)
         if found and not right.startswith("("):
@@ -105,8 +109,9 @@ def _right_bracket(line: str) -> tuple[str, str, str]:
     before is no operand of a longer expression."""
     depth, start = 0, -1
     end = len(line)
+    code = _without_strings(line)
     for i in range(len(line) - 1, -1, -1):
-        c = line[i]
+        c = code[i]
         if c in _CLOSE:
             if depth == 0:
                 end = i
@@ -116,7 +121,7 @@ def _right_bracket(line: str) -> tuple[str, str, str]:
             if depth == 0:
                 start = i
                 break
-    if start < 0 or len(line) - end > 12 or "'" in line or '"' in line:
+    if start < 0 or len(line) - end > 12:
         return line, "", ""
     head = line[: start + 1]
     _, _, expression = head.partition(" = ")
@@ -128,10 +133,28 @@ def _right_bracket(line: str) -> tuple[str, str, str]:
 def _outer(text: str) -> str:
     """The text with everything in brackets blanked out."""
     out, depth = [], 0
-    for c in text:
+    for c in _without_strings(text):
         depth -= c in _CLOSE
         out.append("." if depth > 0 else c)
         depth += c in _OPEN
+    return "".join(out)
+
+
+def _without_strings(text: str) -> str:
+    """The text with the contents of its strings blanked out."""
+    out: list[str] = []
+    quote, escaped = "", False
+    for c in text:
+        inside = bool(quote)
+        if escaped:
+            escaped = False
+        elif inside and c == "\\":
+            escaped = True
+        elif inside and c == quote:
+            quote, inside = "", False
+        elif not inside and c in "'\"":
+            quote = c
+        out.append("_" if inside else c)
     return "".join(out)
 
 

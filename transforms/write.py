@@ -124,13 +124,36 @@ class _Writer(AsWritten):
             j = max(self.run_end(block, i), i + 1)
             whole = origin is not None and origin.stmt not in rewritten
             if not whole or not self.as_written(block[i:j], block):
-                for stmt in block[i:j]:
-                    self.stmt(stmt, block)
+                while i < j:
+                    i += self.rotation(block[i:]) or self.stmt(block[i], block) or 1
                 rewritten.add(origin and origin.stmt)
-            i = j
+            i = max(i, j)
 
-    def inner(self, block: Block, until: Operand | None = None) -> None:
+    def rotation(self, stmts: list[Stmt]) -> int:
+        """Writes `a, b = b, a` for the statements that do so by way of a spare variable, and
+        returns their number, or 0 if the first is not the beginning of that."""
+        pairs: list[tuple[Var, Var]] = []
+        for stmt in stmts:
+            if not isinstance(stmt, Assign) or stmt.op.name != "alias":
+                return 0
+            source = stmt.op.args[0]
+            if not isinstance(source, Var) or (pairs and stmt.target != pairs[-1][1]):
+                return 0
+            pairs.append((stmt.target, source))
+            if len(pairs) > 1 and source == pairs[0][0]:
+                break
+        spare, first = pairs[0]
+        if pairs[-1][1] != spare or len(pairs) < 3 or spare.user or self.uses[spare.name] != 1:
+            return 0
+        targets = ", ".join(target.name for target, _ in pairs[1:])
+        sources = ", ".join(source.name for _, source in [*pairs[1:-1], (spare, first)])
+        self.flush(stmts[: len(pairs)])
+        self.line(f"{targets} = {sources}")
+        return len(pairs)
+
+    def inner(self, block: Block, until: Operand | None = None, loop: Any = None) -> None:
         """A nested block; single-use temporaries of the outer one stay outside."""
+        self.around.append(loop)
         self.indent += 4
         size = len(self.lines)
         announce, self.announce = self.announce, []
@@ -147,6 +170,7 @@ class _Writer(AsWritten):
         self.told = told
         self.announce = announce
         self.indent -= 4
+        self.around.pop()
 
     # ---- statements
 
@@ -177,8 +201,6 @@ class _Writer(AsWritten):
 
     def assign(self, stmt: Assign, block: Block) -> None:
         target, op = stmt.target, stmt.op
-        if op.name == "undef" and not self.uses[target.name]:
-            return
         if self.inlined(stmt, block):
             self.delay(stmt)
             pending = self.pending[target.name]
@@ -193,6 +215,8 @@ class _Writer(AsWritten):
             text = f"{target.name} {sign} {wrap(texts[1], TERNARY)}"
         else:
             text = f"{target.name} = {wrap(op_text(op, self.texts(op)), TERNARY)}"
+            if op.name == "pop" and not self.uses[target.name]:
+                text = op_text(op, self.texts(op))[0]
         self.flush([stmt])
         self.line(text)
 
@@ -292,10 +316,7 @@ class _Writer(AsWritten):
         self.inner_loop(stmt)
 
     def inner_loop(self, stmt: For | While) -> None:
-        if stmt.until is None:
-            self.inner(stmt.body)
-            return
-        self.inner(stmt.body, stmt.until)
+        self.inner(stmt.body, stmt.until, self.key(stmt.origin))
 
     def repeat(self, stmt: While) -> None:
         self.flush([stmt])

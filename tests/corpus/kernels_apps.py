@@ -390,7 +390,7 @@ def escape_time(width, maxiter, cr, ci):
 
 
 @case(value(2), value(2), value(2), value(3), value(2), ints(3, 2, low=0, high=3),
-      arr(2, 2, 3, 2, 2), arr(3, 2, 2, 2, 2), wrt=("G", "dH"), tags="kernels apps")
+      arr(2, 2, 3, 2, 2), arr(3, 2, 2, 2), wrt=("G", "dH"), tags="kernels apps")
 def scattering_energies(Nkz, NE, Nqz, NA, NB, neigh_idx, G, dH):
     """Many loops around small matrix products."""
     Sigma = np.zeros_like(G)

@@ -237,6 +237,18 @@ def test_while_in_a_loop_pushes_and_pops() -> None:
     assert ".append(" in forward(text) and ".pop()" in sweep(text)
 
 
+def swaps(x, n):
+    a, b = x * 1.0, x * 2.0
+    for _ in range(n):
+        b[0] = a[1] * b[2]
+        a, b = b, a
+    return a.sum()
+
+
+def test_a_swap_prints_as_one() -> None:
+    assert "a, b = b, a" in forward(written(swaps, X, 3, wrt=("x",)))
+
+
 SCALE = 2.0
 
 
@@ -452,11 +464,14 @@ def test_long_lines_are_broken_in_brackets() -> None:
         "x = np.concatenate((" + ", ".join(terms) + "))",
         "x[i, j] += " + " - ".join(terms),
         "return " + " + ".join(terms) + f", ({', '.join(terms)})",
+        "raise ValueError('it is (not, so', " + ", ".join(terms) + ")",
+        "if " + " > 0 and ".join(terms) + " > 0:",
     ):
         out = lay_out(text, 4)
         assert all(len(line) <= WIDTH for line in out) and len(out) > 1
-        source = "def f():\n" + "\n".join(out)
-        assert ast.dump(ast.parse(source)) == ast.dump(ast.parse("def f():\n    " + text))
+        end = "\n        pass" if text.startswith("if") else ""
+        source = "def f():\n" + "\n".join(out) + end
+        assert ast.dump(ast.parse(source)) == ast.dump(ast.parse("def f():\n    " + text + end))
 
 
 def test_emitted_code_passes_ruff() -> None:

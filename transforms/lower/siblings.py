@@ -15,6 +15,8 @@ from . import loop_ir as L
 
 # A merged body beyond this many statements no longer compiles quickly.
 LARGE = 60
+# How many statements back a loop looks for one to join.
+FAR = 60
 
 Shares = Callable[[str, str], bool]
 
@@ -96,6 +98,13 @@ class Merger:
     def __init__(self, shares: Shares, visible: set[str]) -> None:
         self.shares = shares
         self.visible = visible
+        self.known: dict[int, tuple[L.Stmt, Footprint]] = {}
+
+    def footprint(self, stmt: L.Stmt) -> Footprint:
+        held = self.known.get(id(stmt))
+        if held is None or held[0] is not stmt:
+            held = self.known[id(stmt)] = stmt, footprint(stmt)
+        return held[1]
 
     def block(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
         out: list[L.Stmt] = []
@@ -118,17 +127,17 @@ class Merger:
 
     def _merge(self, out: list[L.Stmt], loop: L.Loop) -> bool:
         """Merges `loop`, which is to follow `out`, into the nearest loop it can join."""
-        foot = footprint(loop)
+        foot = self.footprint(loop)
         if foot.fixed or foot.fails:
             return False
         prints: dict[int, Footprint] = {}
         needed: list[int] = []  # what must move before the earlier loop, latest first
         wanted = foot
-        for position in range(len(out) - 1, -1, -1):
+        for position in range(len(out) - 1, max(-1, len(out) - 1 - FAR), -1):
             stmt = out[position]
             if isinstance(stmt, L.Remark):
                 continue
-            here = prints[position] = footprint(stmt)
+            here = prints[position] = self.footprint(stmt)
             if isinstance(stmt, L.Loop) and self._joins(stmt, here, loop, foot):
                 if all(self._apart(prints[n], here) for n in needed) and all(
                     not prints[n].fails or self._private(here) for n in needed
@@ -154,7 +163,9 @@ class Merger:
         out[position:] = [*moved, first, *rest]
         if loop.var != first.var:
             _rename(loop, first.var)
+            self.known.clear()
         first.body = self.block([*first.body, *remark, *loop.body])
+        self.known.pop(id(first), None)
 
     # ---- independence
 

@@ -65,10 +65,11 @@ def _infer_append(b: Builder, types: Types, attrs: Attrs, operands: Sequence[Ope
 
 def _pullback_append(b: Builder, g: Sym, out: Any, args: Any, attrs: Attrs, wanted: Any) -> Bars:
     bars: Bars = {}
-    if 0 in wanted:
-        bars[0] = b.emit("list_drop", g)
+    # The last element is read first, so that the list may then shrink in place.
     if 1 in wanted:
         bars[1] = _last(b, g)
+    if 0 in wanted:
+        bars[0] = b.emit("list_drop", g)
     return bars
 
 

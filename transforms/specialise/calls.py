@@ -522,7 +522,7 @@ class Calls(Mixin):
     # ---- classes
 
     def construct(self, cls: Any, args: Any, kwargs: Any, node: Any) -> Value:
-        if isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        if hasattr(cls, "_fields") and tuple in cls.__mro__:
             defaults = {k: self.constant(v) for k, v in cls._field_defaults.items()}
             values = {**defaults, **dict(zip(cls._fields, args)), **kwargs}
             if len(args) > len(cls._fields) or set(values) != set(cls._fields):
@@ -572,7 +572,7 @@ class Calls(Mixin):
             raise self.located(ValueError("range() arg 3 must not be zero"), node)
         if step.known is None:
             self.b.check(Sym(self.b, step.operand) != 0, "ValueError", "range() arg 3 must not be zero")
-        return RangeVal(*numbers)
+        return RangeVal(numbers[0], numbers[1], numbers[2])
 
     def _integer(self, value: Value, node: Any) -> Num:
         if isinstance(value, Ref) and self.ref_type(value).ndim == 0:

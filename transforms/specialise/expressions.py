@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, Sym
-from ..errors import ValueError_
+from ..errors import S2SError, ValueError_
 from ..ir import Assign, Block, Const, Scalar
 from ..rules.registry import RULES, SURFACES
 from .values import (
@@ -59,16 +59,12 @@ PYTHON: dict[str, Any] = {
 
 
 class NeedUnroll(Exception):
-    """A structure depends on a run-time number: the loop around must be unrolled."""
+    """A structure depends on a run-time number: the loop around must be unrolled.  `peel`
+    says that a first iteration on its own would do.  `refusal` is for when there is no help."""
 
-    def __init__(
-        self,
-        node: ast.AST | None,
-        why: str = "the index of this sequence must be known while compiling",
-        advice: str = "use an array, or loop over the sequence itself",
-    ) -> None:
-        self.node, self.why, self.advice = node, why, advice
-        super().__init__(why)
+    def __init__(self, refusal: S2SError, peel: bool = False) -> None:
+        self.refusal, self.peel = refusal, peel
+        super().__init__(refusal.message)
 
 
 class Expressions(Mixin):
@@ -482,7 +478,7 @@ class Expressions(Mixin):
             if raw is not None:
                 return self.constant(raw)
             raise self.located(
-                AttributeError(f"{owner.cls.__name__!r} object has no attribute {name!r}"), node
+                AttributeError(f"{self.kind_of(owner)} has no attribute {name!r}"), node
             )
         if isinstance(owner, (ListVal, DictVal)):
             return Bound(owner, name)
@@ -587,7 +583,7 @@ class Expressions(Mixin):
         if values and all(isinstance(v, Num) for v in values):
             array = self.wrap(self.surface_call("numpy.array", [list(values)], {}, node))
             return self.index_value(array, (("int", index.operand),), node)
-        raise NeedUnroll(node)
+        return self.need_unroll(node)
 
     # ---- comprehensions
 
@@ -606,7 +602,7 @@ class Expressions(Mixin):
         except NeedUnroll:
             items = None
         if items is None:
-            raise NeedUnroll(node, why, "use an array")
+            self.need_unroll(node, why, "use an array")
         keys = tuple(self.static(i.values[0], node, "a dict key") for i in items)
         return self.new_dict(keys, tuple(i.values[1] for i in items))
 

@@ -17,7 +17,6 @@ from ..build import OPEN, Builder, Sym, const, resolve_dims
 from ..dims import Dim
 from ..ir import Array, Block, Carried, If, ListOf, Operand, Phi, Scalar, Type, Var
 from ..rules.promote import join_types
-from .expressions import NeedUnroll
 from .values import (
     UNDEFINED,
     Cell,
@@ -168,7 +167,7 @@ class Joins(Mixin):
                     pairs = zip(x.values, y.values)
                     return TupleVal(tuple(join(p, q, "") for p, q in pairs), x.cls)
                 return Conflict(f"{user} is a tuple of different length on different paths")
-            if type(x) is type(y) and isinstance(x, (ListVal, DictVal, InstanceVal)):
+            if isinstance(x, (ListVal, DictVal, InstanceVal)) and isinstance(y, type(x)):
                 if x.cell is y.cell:
                     return x
                 key = (x.cell, y.cell)
@@ -493,13 +492,14 @@ class Joins(Mixin):
                         plan.changed = True
                     plan.leaf(key, x.operand.type)
                 return
-            raise NeedUnroll(
+            self.need_unroll(
                 self.stmt,
                 "a list that grows in a loop may hold numbers or arrays of one rank only",
                 "keep one list per field",
             )
-        if type(x) is type(y) and isinstance(x, (ListVal, DictVal, InstanceVal)) and x.cell is y.cell:
-            return
+        if isinstance(x, (ListVal, DictVal, InstanceVal)) and isinstance(y, type(x)):
+            if x.cell is y.cell:
+                return
         try:
             if x == y:
                 return
@@ -616,7 +616,8 @@ class Joins(Mixin):
         return head
 
     def _value_at(self, state: State, key: Key) -> Any:
-        value = state.heap.get(key[1]) if key[0] == "heap" else state.env.get(key[1], UNDEFINED)
+        at_heap = key[0] == "heap"
+        value: Any = state.heap.get(key[1]) if at_heap else state.env.get(key[1], UNDEFINED)
         for step in key[2:]:
             if step == "value":
                 value = value.value if isinstance(value, Maybe) else value

@@ -215,7 +215,7 @@ class Objects(Mixin):
         if value is None:
             raise self.located(NameError(f"name {name!r} is not defined"), node)
         if isinstance(value, Conflict):
-            self.refuse(node, value.why, "use one name for one kind of thing")
+            self.need_unroll(node, value.why, "use one name for one kind of thing", peel=True)
         if isinstance(value, Maybe):
             self.b.check(
                 self.b.sym(value.flag),
@@ -318,8 +318,9 @@ class Objects(Mixin):
 def _container(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:
     if isinstance(value, dict):
         return "dict", tuple(value), tuple(value.values())
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return "namedtuple", tuple(value._fields), tuple(value)
+    fields = getattr(value, "_fields", None)
+    if isinstance(value, tuple) and fields is not None:
+        return "namedtuple", tuple(fields), tuple(value)
     if isinstance(value, (tuple, list)):
         return "list", tuple(range(len(value))), tuple(value)
     names = tuple(f.name for f in dataclasses.fields(value))

@@ -364,7 +364,7 @@ class Outlines(Mixin):
         except Ended:
             result = None
         except NeedUnroll as error:
-            inner.refuse(error.node, error.why, error.advice)
+            raise error.refusal from None
         # The order of the parameters is that of the round before, as far as it goes.
         before = [r for r in outlined.outcome.reached if r in inner.reached]
         reached = tuple(dict.fromkeys([*before, *inner.reached]))

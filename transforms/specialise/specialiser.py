@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from ..build import Builder, NameSupply
 from ..desugar import desugar
@@ -23,6 +23,7 @@ from .indexing import Indexing
 from .joins import Joins
 from .objects import Objects
 from .outline import Callee, NeedOutline, NeedStaticArgument, Outlines, Shared, last_return
+from .peel import Peel
 from .statements import Statements
 from .values import (
     Cell,
@@ -93,7 +94,9 @@ def specialise(
             recursive |= {need.identity}
 
 
-class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Outlines, Statements):
+class Specialiser(
+    Arrays, Joins, Peel, Objects, Indexing, Expressions, Calls, Outlines, Statements
+):
     """Specialises one function of a module; `outer` is the specialiser of its caller."""
 
     def __init__(
@@ -152,9 +155,7 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Outlines
         except Ended:
             result = Num(self.b.emit("undef", type=Scalar("float64")).operand)
         except NeedUnroll as error:
-            self.refuse(
-                error.node, error.why, error.advice,
-            )
+            raise error.refusal from None
         results: list[Operand] = []
         with self.b.at(self.origin(last_return(node))):
             out = self._out_tree(result, results, node)
@@ -191,6 +192,8 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Outlines
         return frame.result
 
     def _out_tree(self, value: Value, results: list[Operand], node: ast.AST) -> OutTree:
+        if isinstance(value, Conflict):
+            self.refuse(last_return(node), value.why, "use one name for one kind of thing")
         value = self.usable(value, last_return(node))
         if isinstance(value, Num):
             operand = value.operand
@@ -321,8 +324,17 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Outlines
             span = type(span)(span.file, span.line, span.col, span.line, len(line.rstrip()))
         return kind(message, span=span, source_line=source.line(span.line), advice=advice)
 
-    def refuse(self, node: ast.AST | None, message: str, advice: str = "") -> Any:
+    def refuse(self, node: ast.AST | None, message: str, advice: str = "") -> NoReturn:
         raise self.refusal(node, message, advice)
+
+    def need_unroll(
+        self,
+        node: ast.AST | None,
+        why: str = "the index of this sequence must be known while compiling",
+        advice: str = "use an array, or loop over the sequence itself",
+        peel: bool = False,
+    ) -> NoReturn:
+        raise NeedUnroll(self.refusal(node, why, advice), peel)
 
     def located(self, error: Exception, node: ast.AST) -> Exception:
         """What Python or NumPy would raise, with the user's line."""
@@ -335,14 +347,14 @@ class Specialiser(Arrays, Joins, Objects, Indexing, Expressions, Calls, Outlines
         located.source_line = line  # type: ignore[attr-defined]
         return located
 
-    def demand_static(self, value: Num, node: ast.AST, what: str) -> Any:
+    def demand_static(self, value: Num, node: ast.AST, what: str) -> NoReturn:
         """A run-time number where it must be known: bake it in if it is an argument."""
         for param in self.params:
             if isinstance(value.operand, Var) and param.name == value.operand.name:
                 given = self.values is not None or param.path[0][0] == "leaf"
                 if isinstance(param.type, Scalar) and param.type.dtype in ("int64", "bool") and given:
                     raise NeedStaticArgument(param.path)
-        return self.refuse(
+        return self.need_unroll(
             node, f"{what} must be known while compiling", "pass it through static_argnames"
         )
 

@@ -13,6 +13,7 @@ from ..dims import Dim
 from ..errors import TypeError_
 from ..ir import Assign, Block, Call, For, If, Operand, Phi, Raise, Scalar, Var, While
 from .expressions import BINARY, NeedUnroll
+from .peel import LONGEST
 from .values import (
     Cell,
     Closure,
@@ -254,7 +255,7 @@ class Statements(Mixin):
         if isinstance(content, Items) and isinstance(index, Num):
             elem = self._element_type(content, Items((value,)))
             if elem is None:
-                raise NeedUnroll(node)
+                self.need_unroll(node)
             content = self.grow(content, elem, node)
         if not isinstance(content, Growing) or not isinstance(index, Num):
             self.refuse(node, "this assignment to a list is not supported")
@@ -414,12 +415,25 @@ class Statements(Mixin):
             if numeric:
                 return self._range_loop(target, iterable, body, until, node)
             return self._stream_loop(target, self.stream(iterable, node), body, until, node)
-        except NeedUnroll:
-            items = self.static_items(iterable)
-            if items is None or len(items) > 512:
-                raise
+        except NeedUnroll as need:
             self.rollback(attempt)
-            return self._unrolled(target, items, body, until, node)
+            items = self.static_items(iterable)
+            if items is not None and len(items) <= LONGEST:
+                return self._unrolled(target, items, body, until, node)
+            if not need.peel:
+                raise
+            return self._peeled(target, self.stream(iterable, node), body, until, node)
+
+    def _peeled(self, target: ast.expr, stream: Stream, body: Any, until: str | None, node: Any) -> bool:
+        def first() -> bool:
+            self.bind(target, stream.element(self.constant(0)), node)
+            return body()
+
+        def rest() -> bool:
+            return self._stream_loop(target, stream, body, until, node, 1)
+
+        some = self.compare(ast.Gt(), stream.count, self.constant(0), node)
+        return self.first_and_rest(some, first, rest, until, node)
 
     def checkpoint(self) -> Any:
         return self.state.copy(), self.b.block, len(self.b.block), self.b.names.snapshot(), self.b.facts.snapshot()
@@ -432,20 +446,17 @@ class Statements(Mixin):
 
     def _unrolled(self, target: ast.expr, items: list[Value], body: Any, until: str | None, node: Any) -> bool:
         """One copy of the body per element of a static sequence."""
-        if not items:
-            return False
-        self.bind(target, items[0], node)
-        if body():
-            return True
-        rest = items[1:]
-        if until is None or not rest:
-            return self._unrolled(target, rest, body, until, node)
-        flag = self.usable(self.state.env[until], node)
-        if flag.known is not None:
-            return False if flag.known[0] else self._unrolled(target, rest, body, until, node)
-        return self.if_(
-            self.not_(flag, node), lambda: self._unrolled(target, rest, body, until, node), lambda: False
-        )
+        for position, item in enumerate(items):
+            self.bind(target, item, node)
+            if body():
+                return True
+            over = self.is_over(until, node)
+            if over.known is None:
+                rest = items[position + 1 :]
+                return self.unless(until, lambda: self._unrolled(target, rest, body, until, node), node)
+            if over.known[0]:
+                break
+        return False
 
     def _range_loop(self, target: ast.expr, r: RangeVal, body: Any, until: str | None, node: Any) -> bool:
         start, stop, step = r.start.operand, r.stop.operand, r.step.operand
@@ -480,7 +491,9 @@ class Statements(Mixin):
         flag = self.truth(self.usable(value, node), node)
         return None if flag.known is not None and not flag.known[0] else flag.operand
 
-    def _stream_loop(self, target: ast.expr, stream: Stream, body: Any, until: str | None, node: Any) -> bool:
+    def _stream_loop(
+        self, target: ast.expr, stream: Stream, body: Any, until: str | None, node: Any, start: int = 0
+    ) -> bool:
         index = ast.copy_location(ast.Name(self.fresh_name(f"k_L{node.lineno}"), ast.Store()), node)
 
         def inner() -> bool:
@@ -489,8 +502,8 @@ class Statements(Mixin):
             self.bind(target, stream.element(position), node)
             return body()
 
-        zero, one = self.constant(0), self.constant(1)
-        return self._range_loop(index, RangeVal(zero, stream.count, one), inner, until, node)
+        positions = RangeVal(self.constant(start), stream.count, self.constant(1))
+        return self._range_loop(index, positions, inner, until, node)
 
     def stream(self, iterable: Value, node: Any) -> Stream:
         """How to iterate over something whose length is known only at run time."""
@@ -499,7 +512,7 @@ class Statements(Mixin):
             if array.ndim == 0:
                 raise self.located(TypeError("iteration over a 0-d array"), node)
             return Stream(self.size(array, 0), lambda k: self.row(iterable, k, node))
-        if isinstance(iterable, ListVal):
+        if isinstance(iterable, ListVal) and isinstance(self.state.heap[iterable.cell], Growing):
             cell = iterable.cell
             count = self.wrap(self.b.emit("list_len", self.state.heap[cell].operand))
             return Stream(count, lambda k: self.list_element(self.state.heap[cell], k.operand))
@@ -536,8 +549,9 @@ class Statements(Mixin):
 
     def range_count(self, r: RangeVal) -> Num:
         """`len(range(start, stop, step))`."""
-        if all(p.known is not None for p in (r.start, r.stop, r.step)):
-            return self.constant(len(range(*(p.known[0] for p in (r.start, r.stop, r.step)))))
+        known = [p.known[0] for p in (r.start, r.stop, r.step) if p.known is not None]
+        if len(known) == 3:
+            return self.constant(len(range(*known)))
         start, stop, step = (self.b.sym(p.operand) for p in (r.start, r.stop, r.step))
         if r.start.known == (0,) and r.step.known == (1,):
             return Num(self.b.emit("maximum", stop, 0).operand)
@@ -554,6 +568,38 @@ class Statements(Mixin):
         return self.binary("add", r.start, scaled, node)
 
     def run_While(self, node: Any) -> bool:
+        attempt = self.checkpoint()
+        try:
+            return self._while(node)
+        except NeedUnroll as need:
+            self.rollback(attempt)
+            if need.peel:
+                cond = self.truth(self.eval(node.test), node.test)
+                return self.first_and_rest(
+                    cond, lambda: self.run(node.body), lambda: self._while(node), node.until, node
+                )
+            return self._unrolled_while(node, LONGEST, need)
+
+    def _unrolled_while(self, node: Any, left: int, need: NeedUnroll) -> bool:
+        """One copy of the body per iteration, as long as the condition is known."""
+        while left:
+            left -= 1
+            cond = self.truth(self.eval(node.test), node.test)
+            if cond.known is None:
+                break
+            if not cond.known[0]:
+                return False
+            if self.run(node.body):
+                return True
+            over = self.is_over(node.until, node)
+            if over.known is None:
+                again = left
+                return self.unless(node.until, lambda: self._unrolled_while(node, again, need), node)
+            if over.known[0]:
+                return False
+        raise need
+
+    def _while(self, node: Any) -> bool:
         origin = self.b.origin
         made: dict[str, Any] = {}
 
@@ -620,7 +666,7 @@ class Statements(Mixin):
     def usable(self, value: Value, node: ast.AST) -> Value:
         """A value that was merged from several paths, unless the paths disagree."""
         if isinstance(value, Conflict):
-            self.refuse(node, value.why, "use one name for one kind of thing")
+            self.need_unroll(node, value.why, "use one name for one kind of thing", peel=True)
         return value.value if isinstance(value, Maybe) else value
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import weakref
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..ir import Operand, Type, Var
 from ..structure import Path
@@ -36,7 +36,7 @@ class Num:
     """A scalar.  `known` is its value where the compiler knows it (wrapped in a tuple, so
     that None means unknown)."""
 
-    operand: Operand
+    operand: Any  # an Operand of Scalar type
     known: tuple[Any] | None = None
 
     @property
@@ -75,7 +75,7 @@ class Items:
 class Growing:
     """What a list cell holds when its length is known only at run time."""
 
-    operand: Operand
+    operand: Any  # an Operand of ListOf type
     example: Any = None
 
 
@@ -259,3 +259,9 @@ class Mixin:
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
+
+        def refuse(self, node: Any, message: str, advice: str = "") -> NoReturn: ...
+
+        def need_unroll(
+            self, node: Any, why: str = "", advice: str = "", peel: bool = False
+        ) -> NoReturn: ...

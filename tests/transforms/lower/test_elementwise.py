@@ -24,8 +24,10 @@ BINARY = [
     "hypot", "arctan2", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
     "logical_and", "logical_or", "logical_xor",
 ]  # fmt: skip
-INTEGER = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum",
-           "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "less", "equal", "fmod"]  # fmt: skip
+INTEGER = [
+    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "less", "equal", "fmod",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -118,17 +118,19 @@ def test_basic_indices(index):
     both_ways(X, index)
 
 
-I, J = np.array([2, 0, 0, -1]), np.array([[1], [-3]])
+ROW, COL = np.array([2, 0, 0, -1]), np.array([[1], [-3]])
+
+
+ALL = slice(None)
 
 
 @pytest.mark.parametrize(
     "index",
     [
-        (I, slice(None), slice(None)), (slice(None), I, slice(None)), (I, I, slice(None)),
-        (I, slice(None), I), (J, slice(None), I), (slice(None), J, I), (0, slice(None), I),
-        (0, I, slice(1, 3)), (slice(None), 0, I), (I, 1, 2), (I, J, -1), (I, None, slice(None), 0),
-        (slice(None), I, None, slice(None)), (np.array([], int), slice(None), slice(None)),
-        (I, I, I), (J, I, I),
+        (ROW, ALL, ALL), (ALL, ROW, ALL), (ROW, ROW, ALL), (ROW, ALL, ROW), (COL, ALL, ROW),
+        (ALL, COL, ROW), (0, ALL, ROW), (0, ROW, slice(1, 3)), (ALL, 0, ROW), (ROW, 1, 2),
+        (ROW, COL, -1), (ROW, None, ALL, 0), (ALL, ROW, None, ALL), (np.array([], int), ALL, ALL),
+        (ROW, ROW, ROW), (COL, ROW, ROW),
     ],
 )  # fmt: skip
 def test_index_arrays(index):
@@ -196,8 +198,8 @@ def written(x, v, index, add):
     "index",
     [
         (0, slice(None), slice(None)), (slice(None, None, -2), 1, slice(None)),
-        (slice(1, None), slice(None), -1), (1, 2, 3), (I, slice(None), slice(None)),
-        (slice(None), I, 0), (I, I, I), (M1, slice(None), slice(None)), (M2, slice(None)),
+        (slice(1, None), slice(None), -1), (1, 2, 3), (ROW, ALL, ALL),
+        (slice(None), ROW, 0), (ROW, ROW, ROW), (M1, slice(None), slice(None)), (M2, slice(None)),
         (X > 30,), (slice(None), slice(None), slice(None)),
     ],
 )  # fmt: skip

@@ -1,0 +1,147 @@
+"""Loops merge, and buffers of one iteration become scalars, exactly where that is right."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from s2s.transforms.lower import loop_ir as L
+from s2s.transforms.lower.scalarise import scalarise
+from s2s.transforms.lower.siblings import Merger
+from s2s.transforms.lower.write import write
+
+from .harness import check, lowered
+
+I, J = L.Name("i"), L.Name("j")  # noqa: E741
+N = L.Size("x", 0)
+
+
+def load(buffer, *index):
+    return L.Load(buffer, index, "float64")
+
+
+def loop(*body, var="i", stop=N):
+    return L.Loop(var, L.ZERO, stop, L.ONE, list(body))
+
+
+def add(e, f):
+    return L.Bin("+", e, f, "float64")
+
+
+def merged(*body, shares=lambda a, b: False, visible=()):
+    out = Merger(shares, set(visible)).block(list(body))
+    return out, sum(isinstance(s, L.Loop) for s in out)
+
+
+def writes_t():
+    return loop(L.Put("t", (I,), load("x", I)))
+
+
+def test_elementwise_neighbours_merge():
+    _, loops = merged(writes_t(), loop(L.Put("u", (I,), load("t", I))))
+    assert loops == 1
+
+
+def test_a_shifted_read_keeps_loops_apart():
+    for index in (L.add(I, L.ONE), L.ZERO, L.sub(N, I)):
+        _, loops = merged(writes_t(), loop(L.Put("u", (I,), load("t", index))))
+        assert loops == 2
+
+
+def test_a_write_over_what_was_read_before_keeps_loops_apart():
+    reads = loop(L.Put("u", (I,), load("t", L.add(I, L.ONE))))
+    _, loops = merged(reads, writes_t())
+    assert loops == 2
+
+
+def test_other_ranges_keep_loops_apart():
+    _, loops = merged(writes_t(), loop(L.Put("u", (I,), load("x", I)), stop=L.Size("y", 0)))
+    assert loops == 2
+
+
+def test_an_accumulator_is_complete_only_after_its_loop():
+    total = loop(L.Let("acc", add(L.Name("acc", "float64"), load("x", I))))
+    uses = loop(L.Put("u", (I,), L.Name("acc", "float64")))
+    _, loops = merged(total, uses)
+    assert loops == 2
+
+
+def test_shared_memory_keeps_loops_apart():
+    body = [writes_t(), loop(L.Put("u", (I,), load("v", I)))]
+    _, loops = merged(*body, shares=lambda a, b: {a, b} == {"t", "v"})
+    assert loops == 2
+
+
+def test_preparations_move_before_the_loop():
+    alloc = L.Alloc("u", "float64", (N,))
+    check_ = L.Branch(L.compare("==", N, L.ZERO), [L.Fail("ValueError", "empty")])
+    out, loops = merged(writes_t(), alloc, check_, loop(L.Put("u", (I,), load("t", I))))
+    assert loops == 1 and isinstance(out[-1], L.Loop)
+    # But a check does not overtake a write that the caller would see.
+    body = [writes_t(), check_, loop(L.Put("u", (I,), load("t", I)))]
+    assert merged(*body, visible={"t"})[1] == 2
+
+
+def test_what_fails_inside_stays_where_it_is():
+    risky = loop(L.Branch(L.compare("<", I, L.ZERO), [L.Fail("IndexError", "no")]))
+    assert merged(writes_t(), risky)[1] == 2
+
+
+def test_inner_loops_merge_too():
+    first = loop(loop(L.Put("t", (I, J), load("x", I, J)), var="j"))
+    second = loop(loop(L.Put("u", (I, J), load("t", I, J)), var="j"))
+    (out,), _ = merged(first, second)
+    assert len(out.body) == 1
+
+
+def test_rows_that_other_rows_need_keep_only_inner_loops_apart():
+    """t[j] is summed over i: a reader of t[i] must wait for the whole nest."""
+    first = loop(loop(L.Put("t", (J,), load("x", I, J), add=True), var="j"))
+    second = loop(L.Put("u", (I,), load("t", I)))
+    assert merged(first, second)[1] == 2
+
+
+def scalarised(*body):
+    body = list(body)
+    scalarise(body, ["x", "u"])
+    return write([L.Routine("f", ["x", "u"], body)])
+
+
+def test_a_buffer_of_one_iteration_becomes_a_scalar():
+    text = scalarised(
+        L.Alloc("t", "float64", (N,)),
+        loop(
+            L.Put("t", (I,), load("x", I)),
+            loop(L.Put("u", (I, J), load("t", I)), var="j"),
+            L.Put("t", (I,), load("x", I), add=True),
+        ),
+    )
+    assert "np.empty" not in text and "t = x[i]" in text and "t = t + x[i]" in text
+
+
+def test_buffers_that_must_stay():
+    alloc = L.Alloc("t", "float64", (N,))
+    put, use = L.Put("t", (I,), load("x", I)), L.Put("u", (I,), load("t", I))
+    later = [alloc, loop(put), loop(use)]
+    before = [alloc, loop(use, put)]
+    elsewhere = [alloc, loop(put, L.Put("u", (I,), load("t", L.ZERO)))]
+    rebound = [alloc, loop(put, loop(L.Put("u", (I,), load("t", I)), var="i"))]
+    whole = [alloc, loop(put, use), L.Return((L.Whole("t"),))]
+    branch = [alloc, loop(L.Branch(load("x", I), [put]), use)]
+    for body in (later, before, elsewhere, rebound, whole, branch):
+        assert "np.empty" in scalarised(*body)
+
+
+def test_softmax_is_one_loop_over_rows():
+    def f(b, x):
+        m = b.emit("max", x, axis=(1,), keepdims=True)
+        e = np.exp(x - m)
+        return e / b.emit("sum", e, axis=(1,), keepdims=True)
+
+    def reference(x):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    check(f, reference, x, tol=1e-12)
+    text = lowered(f, x).text
+    assert text.count("\n    for ") == 1 and text.count("np.empty") == 2
