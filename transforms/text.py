@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .ir import Const, ListOf, Op, Type
+from .ir import Array, Const, ListOf, Op, Type
 from .precedence import ATOM, TERNARY, UNARY, Text, wrap
 from .rules.index import items_text
 from .rules.registry import RULES
+from .rules.text import dtype_text
 from .rules.update import path_text, target_text
 
 WIDTH = 88
@@ -44,6 +45,11 @@ def op_text(op: Op, args: Sequence[Text]) -> Text:
         return args[0]
     if op.name == "call":
         return f"{op.attrs['function']}({', '.join(wrap(a, TERNARY) for a in args)})", ATOM
+    if op.name == "undef" and isinstance(op.attrs["type"], Array):
+        # Nobody reads it, but it may be copied on its way.
+        type_ = op.attrs["type"]
+        shape = "0" if type_.ndim == 1 else repr((0,) * type_.ndim)
+        return f"np.empty({shape}, dtype={dtype_text(type_.dtype)})", ATOM
     if op.name == "pop":
         return f"{wrap(args[0], ATOM)}.pop()", ATOM
     if op.name == "copy" and isinstance(types[0], ListOf):

@@ -121,6 +121,7 @@ def test_values_reached_are_passed_on() -> None:
     assert [p.name for p in s.module.main.params][2:] == [p.name for p in callee.params][2:]
     (call,) = [c for c in walk(callee.body) if isinstance(c, Call)]
     assert list(call.args[2:]) == callee.params[2:]
+    assert [p.name for p in callee.params][2:] == ["SCALE", "TABLE"]
 
 
 def test_sizes_are_told_to_the_caller() -> None:
@@ -286,7 +287,7 @@ def test_the_text_calls_the_function() -> None:
     assert text.index("def _fib(x, n):") < text.index("def tree_vjp(x, n, out_bar=1.0):")
 
 
-@pytest.mark.parametrize("f, message, advice", programs.REFUSED, ids=lambda v: getattr(v, "__name__", ""))
+@pytest.mark.parametrize("f, message, advice", programs.REFUSED)
 def test_refusals(f: Callable[..., Any], message: str, advice: str) -> None:
     with pytest.raises(s2s.UnsupportedError) as info:
         s2s.grad(f, backend="loops")(argument(f), 2)

@@ -22,6 +22,10 @@ from .values import buffer_value
 from .write import write
 
 
+# How deep calls may be nested at run time.
+DEEPEST = 5000
+
+
 @dataclass
 class LoweredModule:
     """`text` is a Python module; `entry` the kernel's name in it.  `failures[site]` is
@@ -67,6 +71,9 @@ def lower_function(
     params = [cx.python_name(p) for p in function.params]
     outs = _out_buffers(cx)
     params += list(outs.values())
+    if function.notes.get("callee"):
+        cx.depth = L.Name(cx.em.fresh("depth"))
+        params.append(cx.depth.name)
     _block(cx, function.body)
     cx.line = 0
     results: list[L.Expr | L.Whole] = []
@@ -316,13 +323,20 @@ def _while(cx: Context, stmt: ir.While) -> None:
 
 
 def _call(cx: Context, stmt: ir.Call) -> None:
-    """Arrays go in and come out contiguous, so that a function has one compiled form."""
+    """Arrays go in and come out contiguous, so that a function has one compiled form.  The
+    last argument counts calls inside calls: machine code has no limit of its own, but would
+    run out of stack."""
     args: list[L.Expr | L.Whole] = []
     for a in stmt.args:
         if isinstance(a.type, ir.Scalar):
             args.append(cast(cx.scalar(a), a.type.dtype))
+        elif isinstance(a.type, ir.Record):
+            args.append(cx.value(a).whole() if a.type.ndim else cx.scalar(a))
         else:
             args.append(cx.materialise(cx.value(a)).whole())
+    too_deep = L.compare(">=", cx.depth, L.lit(DEEPEST))
+    cx.em.check(too_deep, "RecursionError", "maximum recursion depth exceeded" + cx.where())
+    args.append(L.add(cx.depth, L.ONE))
     names = tuple(cx.python_name(t) for t in stmt.targets)
     cx.em.add(L.Invoke(names, stmt.function, tuple(args)))
     for t in stmt.targets:

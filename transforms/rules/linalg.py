@@ -13,6 +13,7 @@ from ..dims import Dim
 from ..ir import Array, Scalar, Type
 from ..precedence import MUL
 from .broadcast import broadcast_shapes
+from .declare import as_operand
 from .promote import join_dtypes
 from .registry import Rule, register, surface
 from .sizes import axes_of, invalid, product, require_equal, size_of, static
@@ -177,7 +178,7 @@ register(
 
 @surface("numpy.matmul")
 def matmul(b: Builder, x1: Any, x2: Any) -> Sym:
-    return b.emit("matmul", x1, x2)
+    return b.emit("matmul", as_operand(b, x1), as_operand(b, x2))
 
 
 @surface("numpy.outer")
@@ -189,7 +190,7 @@ def outer(builder: Builder, a: Any, b: Any) -> Sym:
 
 @surface("numpy.dot", "numpy.ndarray.dot")
 def dot(builder: Builder, a: Any, b: Any) -> Sym:
-    x, y = builder.sym(a), builder.sym(b)
+    x, y = as_operand(builder, a), as_operand(builder, b)
     if x.ndim == 0 or y.ndim == 0:
         return x * y
     if y.ndim <= 2 or x.ndim == 1:
@@ -207,7 +208,7 @@ def vdot(builder: Builder, a: Any, b: Any) -> Sym:
 
 @surface("numpy.inner")
 def inner(builder: Builder, a: Any, b: Any) -> Sym:
-    x, y = builder.sym(a), builder.sym(b)
+    x, y = as_operand(builder, a), as_operand(builder, b)
     if x.ndim == 0 or y.ndim == 0:
         return x * y
     if y.ndim == 1:
@@ -221,7 +222,7 @@ def inner(builder: Builder, a: Any, b: Any) -> Sym:
 def tensordot(builder: Builder, a: Any, b: Any, axes: Any = 2) -> Sym:
     from .einsum import contract
 
-    x, y = builder.sym(a), builder.sym(b)
+    x, y = as_operand(builder, a), as_operand(builder, b)
     axes = static(axes, "axes")
     if isinstance(axes, (tuple, list)):
         left, right = (

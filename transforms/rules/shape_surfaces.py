@@ -168,6 +168,8 @@ def _misfit(b: Builder, x: Sym, sizes: list[Any]) -> tuple[Any, ...]:
 
 @surface("numpy.ravel", "numpy.ndarray.ravel")
 def ravel(b: Builder, a: Any, order: str = "C") -> Sym:
+    if static(order, "order") == "F":
+        return reshape(b, transpose(b, a), -1)
     return reshape(b, a, -1, order)
 
 

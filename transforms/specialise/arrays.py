@@ -300,9 +300,15 @@ class Arrays(Mixin):
                 )
 
     def reachable(self) -> set[Cell]:
-        """Cells that some name can still reach."""
+        """Cells that can still be reached through a name that may yet be read."""
         found: set[Cell] = set()
-        todo: list[Any] = [v for env in self.state.envs for v in env.values()]
+        todo: list[Any] = []
+        frames = {f.depth: f for f in self.stack if f.owner is self}
+        for depth, env in enumerate(self.state.envs):
+            frame = frames.get(depth)
+            alive = None if frame is None else frame.lifetimes.get(id(frame.stmt))
+            # Names in angle brackets are the compiler's own.
+            todo += [v for n, v in env.items() if alive is None or n in alive or n[0] == "<"]
         while todo:
             value = todo.pop()
             cell = getattr(value, "cell", None)

@@ -17,6 +17,7 @@ from ..errors import S2SError, TypeError_, UnsupportedError
 from ..ir import Print
 from ..read import read
 from ..rules import SURFACES
+from ..rules.library import LIBRARY
 from ..rules.registry import NeedStatic
 from ..structure import refuse_foreign
 from .indexing import plain_items
@@ -110,12 +111,17 @@ class Calls(Mixin):
                 return result
         path = surfaces_by_function().get(id(value))
         if path is not None:
-            return self.call_surface(path, args, kwargs, node)
+            args, kwargs, out = self.split_out(value, args, kwargs)
+            result = self.call_surface(path, args, kwargs, node)
+            return result if out is None else self.write_out(result, out, node)
         if getattr(value, "__name__", "") == "prange":
             made = self.call_range(args, kwargs, node)
             return dataclasses.replace(made, parallel=True)
         if value is np.copyto or _is_add_at(value):
             return self._numpy_in_place(value, args, kwargs, node)
+        result = self.call_numpy(value, args, kwargs, node)
+        if result is not NotImplemented:
+            return result
         if value is functools.partial:
             return Partial(args[0], tuple(args[1:]), tuple(kwargs.items()))
         if hasattr(value, "_s2s_mode"):
@@ -134,6 +140,8 @@ class Calls(Mixin):
         if type(getattr(value, "__self__", None)).__module__.startswith("numpy"):
             return self._no_rule(value, node)
         if isinstance(value, types.MethodType):
+            if _is_library(value.__func__):
+                return self._no_rule(value, node)
             owner = self.lift(value.__self__, callee.path[:-1]) if callee.path else Obj(value.__self__)
             function = Obj(value.__func__, (*callee.path, (".", "__func__")) if callee.path else ())
             return self.call_function(function, (owner, *args), kwargs, node)
@@ -147,19 +155,16 @@ class Calls(Mixin):
         return self._no_rule(value, node)
 
     def _call_python(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
-        value = callee.value
-        module = (value.__module__ or "").split(".")[0]
-        libraries = ("numpy", "scipy", "numba", "pandas", "jax", "torch", "tensorflow")
-        if module in libraries or module in sys.stdlib_module_names:
-            return self._no_rule(value, node)
+        if _is_library(callee.value):
+            return self._no_rule(callee.value, node)
         return self.call_function(callee, args, kwargs, node)
 
-    def _call_vectorized(self, function: Obj, args: Any, kwargs: Any, node: Any) -> Value:
+    def _call_vectorized(self, function: Value, args: Any, kwargs: Any, node: Any) -> Value:
         """A scalar function made a ufunc by `@vectorize`: a loop over the elements."""
         if kwargs or not all(isinstance(a, (Num, Ref)) for a in args):
             self.refuse(node, "a vectorized function takes numbers and arrays here")
         if all(isinstance(a, Num) for a in args):
-            return self.call_function(function, args, {}, node)
+            return self.call(function, tuple(args), {}, node)
         total = self.sym(args[0])
         for a in args[1:]:  # the sum has the shape all arguments are broadcast to
             total = self.b.emit("add", total, self.sym(a))
@@ -175,7 +180,7 @@ class Calls(Mixin):
         with self.b.into([]):  # one element, to learn the result's dtype
             before = self.state.copy()
             first = [self.row(f, zero, node) if isinstance(f, Ref) else f for f in flat]
-            dtype = self.sym(self.call_function(function, first, {}, node)).dtype
+            dtype = self.sym(self.call(function, tuple(first), {}, node)).dtype
             self.state = before
         out = self.wrap(self.b.emit("zeros", size.operand, dtype=dtype))
         index = ast.copy_location(ast.Name(self.fresh_name(f"k_L{node.lineno}"), ast.Store()), node)
@@ -183,7 +188,7 @@ class Calls(Mixin):
         def body() -> bool:
             k = self.state.env.pop(index.id)
             elements = [self.row(f, k, node) if isinstance(f, Ref) else f for f in flat]
-            value = self.call_function(function, elements, {}, node)
+            value = self.call(function, tuple(elements), {}, node)
             self.assign_index(out, (("int", k.operand),), value, node)
             return False
 
@@ -406,6 +411,15 @@ class Calls(Mixin):
     # ---- methods
 
     def call_method(self, owner: Value, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+        if name == "__vectorized__":
+            return self._call_vectorized(owner, args, kwargs, node)
+        if isinstance(owner, Ref) and name == "sort":
+            ordered = self.call_numpy(np.sort, (owner, *args), kwargs, node)
+            with self.guarding(node):
+                self.write(owner, (), self.sym(ordered), node)
+            return Obj(None)
+        if isinstance(owner, Ref) and f"numpy.ndarray.{name}" in LIBRARY:
+            return self.call_function(Obj(LIBRARY[f"numpy.ndarray.{name}"]), (owner, *args), kwargs, node)
         if isinstance(owner, Ref) and name == "fill":
             with self.guarding(node):
                 self.write(owner, (), self.sym(args[0]), node)
@@ -414,11 +428,13 @@ class Calls(Mixin):
             path = f"numpy.ndarray.{name}"
             if path not in SURFACES:
                 return self.refuse(node, f"ndarray.{name} has no rule", "see docs/writing-a-rule.md")
-            return self.call_surface(path, (owner, *args), kwargs, node)
+            args, kwargs, out = self.split_out(None, args, kwargs)
+            result = self.call_surface(path, (owner, *args), kwargs, node)
+            return result if out is None else self.write_out(result, out, node)
         if isinstance(owner, ListVal):
             return self._list_method(owner, name, args, kwargs, node)
         if isinstance(owner, DictVal):
-            return self._dict_method(owner, name, args, node)
+            return self._dict_method(owner, name, args, kwargs, node)
         if isinstance(owner, InstanceVal):
             function = inspect.getattr_static(owner.cls, name, None)
             if isinstance(function, types.FunctionType):
@@ -501,7 +517,7 @@ class Calls(Mixin):
             return self.wrap(last)
         return self.refuse(node, f"list.{name} is not supported on a list that grows in a loop")
 
-    def _dict_method(self, owner: DictVal, name: str, args: Any, node: Any) -> Value:
+    def _dict_method(self, owner: DictVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         content = self.state.heap[owner.cell]
         if name == "keys":
             return TupleVal(tuple(self.constant(k) for k in content.keys))
@@ -517,6 +533,12 @@ class Calls(Mixin):
             return args[1] if len(args) > 1 else Obj(None)
         if name == "copy":
             return self.new_dict(content.keys, content.values)
+        if name == "update":
+            other = self.call_dict(args, kwargs, node)
+            added = self.state.heap[other.cell]
+            for key, value in zip(added.keys, added.values):
+                self.store_item(owner, self.constant(key), value, node)
+            return Obj(None)
         return self.refuse(node, f"dict.{name} is not supported")
 
     # ---- classes
@@ -716,10 +738,22 @@ class Calls(Mixin):
 
     def call_map(self, args: Any, kwargs: Any, node: Any) -> Value:
         function, *iterables = args
-        items = self.static_items(ZipVal(tuple(iterables)))
-        if items is None:
-            return self.refuse(node, "map over a run-time sequence is not supported", "use a for loop")
-        return self.new_list(tuple(self.call(function, i.values, {}, node) for i in items))
+        sequences = ZipVal(tuple(iterables))
+        items = self.static_items(sequences)
+        if items is not None:
+            return self.new_list(tuple(self.call(function, i.values, {}, node) for i in items))
+        made, element = self.fresh_name(f"mapped_L{node.lineno}"), self.fresh_name(f"element_L{node.lineno}")
+        self.state.env[made] = self.new_list((), made)
+
+        def body() -> bool:
+            values = self.state.env.pop(element).values
+            value = self.call(function, values, {}, node)
+            self.call_method(self.state.env[made], "append", (value,), {}, node)
+            return False
+
+        target = ast.copy_location(ast.Name(element, ast.Store()), node)
+        self.for_each(target, sequences, body, None, node)
+        return self.usable(self.state.env.pop(made), node)
 
     def call_sum(self, args: Any, kwargs: Any, node: Any) -> Value:
         value, *rest = args
@@ -846,6 +880,12 @@ class Calls(Mixin):
             else:
                 parts.append(format(self.static(value, part, "a formatted value"), spec))
         return parts
+
+
+def _is_library(function: Any) -> bool:
+    module = (getattr(function, "__module__", None) or "").split(".")[0]
+    libraries = ("numpy", "scipy", "numba", "pandas", "jax", "torch", "tensorflow")
+    return module in libraries or module in sys.stdlib_module_names
 
 
 def _is_add_at(value: Any) -> bool:

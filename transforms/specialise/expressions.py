@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import types
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from ..build import Builder, Sym
 from ..errors import S2SError, ValueError_
 from ..ir import Assign, Block, Const, Scalar
+from ..rules.library import LIBRARY
 from ..rules.registry import RULES, SURFACES
 from .values import (
     Bound,
@@ -26,6 +29,7 @@ from .values import (
     Mixin,
     Num,
     Obj,
+    ProductVal,
     RangeVal,
     Rec,
     Ref,
@@ -496,9 +500,11 @@ class Expressions(Mixin):
             return self.constant(self.ref_type(ref).ndim)
         if name == "dtype":
             return Obj(np.dtype(self.ref_type(ref).dtype))
+        if name in ("real", "flat"):
+            return ref if name == "real" else self.call_surface("numpy.ravel", (ref,), {}, node)
         if name in ("T", "size"):
             return self.call_surface(f"numpy.ndarray.{name}", (ref,), {}, node)
-        if f"numpy.ndarray.{name}" in SURFACES or name in ("fill", "sort"):
+        if f"numpy.ndarray.{name}" in {**SURFACES, **LIBRARY} or name in ("fill", "sort"):
             return Bound(ref, name)
         if not hasattr(np.ndarray, name):
             raise self.located(
@@ -544,6 +550,12 @@ class Expressions(Mixin):
             if key not in content.keys:
                 raise self.located(KeyError(key), node)
             return content.values[content.keys.index(key)]
+        if isinstance(owner, RangeVal) and isinstance(index, SliceVal) and index.start is index.stop is None:
+            if index.step is None or index.step.known in ((1,), (-1,)):
+                backward = index.step is not None and index.step.known == (-1,)
+                return replace(owner, reverse=owner.reverse != backward)
+        if isinstance(owner, Obj) and owner.value in (np.r_, np.c_):
+            return self.joined_by_index(owner.value, index, node)
         if isinstance(owner, Obj) and not isinstance(owner.value, str):
             key = self.static(index, node, "this index")
             try:
@@ -634,6 +646,11 @@ class Expressions(Mixin):
             if any(i is None for i in inners):
                 return None
             return [TupleVal(tuple(vs)) for vs in zip(*inners)]  # type: ignore[arg-type]
+        if isinstance(value, ProductVal) and value.array is None:
+            inners = [self.static_items(i) for i in value.inners]
+            if any(i is None for i in inners):
+                return None
+            return [TupleVal(vs) for vs in itertools.product(*inners)]  # type: ignore[arg-type]
         if isinstance(value, Obj) and isinstance(value.value, (str, list, tuple, range)):
             return [
                 self.lift(v, (*value.path, ("[]", i))) if value.path else self.constant(v)

@@ -297,7 +297,9 @@ class Outlines(Mixin):
 
     # ---- specialising the callee
 
-    def _outlined(self, callee: Callee, pattern: Pattern, names: tuple[str, ...], node: Any) -> Outlined:
+    def _outlined(
+        self, callee: Callee, pattern: Pattern, names: tuple[str, ...], node: Any
+    ) -> Outlined:
         shared = self.shared
         key = (callee.key, pattern)
         found = shared.find(key)

@@ -192,8 +192,8 @@ def unpack(
     names: tuple[str, ...] = (),
 ) -> Value:
     """The value of a pattern in the specialiser `owner`; `leaf(leaf, name)` gives its numbers
-    and arrays.  `names` are those of the outermost parts, if they have any.  `path` marks containers that belong to somebody else and exist on every path
-    of the program."""
+    and arrays.  `names` are those of the outermost parts, if they have any.  `path` marks
+    containers that belong to somebody else, and exist on every path of the program."""
     made: dict[int, Value] = {}
 
     def visit(part: Pattern, name: str) -> Any:

@@ -21,6 +21,8 @@ from .calls import Calls
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
 from .joins import Joins
+from .lifetimes import lifetimes
+from .numpy_calls import NumpyCalls
 from .objects import Objects
 from .outline import Callee, NeedOutline, NeedStaticArgument, Outlines, Shared, last_return
 from .peel import Peel
@@ -62,6 +64,8 @@ class Frame:
     owner: Specialiser
     identity: Any
     runtime_depth: int = 0
+    stmt: ast.stmt | None = None  # the one being run
+    lifetimes: dict[int, frozenset[str]] = field(default_factory=dict)
     result: Value = None
     final: dict[str, Value] | None = None
 
@@ -95,7 +99,7 @@ def specialise(
 
 
 class Specialiser(
-    Arrays, Joins, Peel, Objects, Indexing, Expressions, Calls, Outlines, Statements
+    Arrays, Joins, Peel, Objects, Indexing, Expressions, Calls, NumpyCalls, Outlines, Statements
 ):
     """Specialises one function of a module; `outer` is the specialiser of its caller."""
 
@@ -129,6 +133,7 @@ class Specialiser(
         self.runtime_depth = 0
         self.bindings: dict[Any, tuple[list[Any], list[Any]]] = {}
         self.desugared = shared.desugared
+        self.lifetimes: dict[Any, dict[int, frozenset[str]]] = {}
         self.stmt: ast.stmt | None = None
         self.reading: ast.AST | None = None
 
@@ -186,6 +191,9 @@ class Specialiser(
             key = node
             if key not in self.desugared:
                 self.desugared[key] = desugar(node, {*frame.locals, *self.state.env})
+            if key not in self.lifetimes:
+                self.lifetimes[key] = lifetimes(self.desugared[key])
+            frame.lifetimes = self.lifetimes[key]
             self.run(self.desugared[key])
         if frame.result is None:
             raise Ended  # every path raises

@@ -30,6 +30,7 @@ from .values import (
     Mixin,
     Num,
     Obj,
+    ProductVal,
     RangeVal,
     Rec,
     Ref,
@@ -57,7 +58,7 @@ class Statements(Mixin):
     def run(self, stmts: list[ast.stmt]) -> bool:
         """Runs a block; True if it always ends in an error."""
         for stmt in stmts:
-            self.stmt = stmt
+            self.stmt = self.frame.stmt = stmt
             with self.b.at(self.origin(stmt)):
                 method = getattr(self, f"run_{type(stmt).__name__}", None)
                 if method is None:
@@ -406,13 +407,28 @@ class Statements(Mixin):
         return self.for_each(node.target, iterable, lambda: self.run(node.body), node.until, node)
 
     def for_each(self, target: ast.expr, iterable: Value, body: Any, until: str | None, node: Any) -> bool:
-        numeric = isinstance(iterable, RangeVal)
+        numeric = isinstance(iterable, (RangeVal, ProductVal))
         items = None if numeric else self.static_items(iterable)
         if items is not None:
             return self._unrolled(target, items, body, until, node)
+        if numeric:
+            return self._run_time_loop(target, iterable, body, until, node)
+        # The loop holds on to what it runs over, even if the user's name moves on.
+        held = f"<over L{node.lineno}>"
+        while held in self.state.env:
+            held += "'"
+        self.state.env[held] = iterable
+        try:
+            return self._run_time_loop(target, iterable, body, until, node)
+        finally:
+            self.state.env.pop(held, None)
+
+    def _run_time_loop(
+        self, target: ast.expr, iterable: Value, body: Any, until: str | None, node: Any
+    ) -> bool:
         attempt = self.checkpoint()
         try:
-            if numeric:
+            if isinstance(iterable, RangeVal):
                 return self._range_loop(target, iterable, body, until, node)
             return self._stream_loop(target, self.stream(iterable, node), body, until, node)
         except NeedUnroll as need:
@@ -535,6 +551,8 @@ class Statements(Mixin):
                 if count.operand != other.count.operand and not self._same_size(count, other.count):
                     count = Num(self.b.emit("minimum", count.operand, other.count.operand).operand)
             return Stream(count, lambda k: TupleVal(tuple(i.element(k) for i in inners)))
+        if isinstance(iterable, ProductVal):
+            return self._product_stream(iterable, node)
         items = self.static_items(iterable)
         if items is not None:
             values = tuple(items)
@@ -542,6 +560,25 @@ class Statements(Mixin):
         raise self.refusal(
             getattr(node, "iter", node), f"{self.kind_of(iterable)} is not iterable", "", TypeError_
         )
+
+    def _product_stream(self, product: ProductVal, node: Any) -> Stream:
+        inners = [self.stream(i, node) for i in product.inners]
+        count = self.constant(1)
+        for inner in inners:
+            count = self.binary("multiply", count, inner.count, node)
+
+        def element(k: Num) -> Value:
+            places: list[Num] = []
+            for inner in inners[:0:-1]:
+                places.append(self.binary("remainder", k, inner.count, node))
+                k = self.binary("floor_divide", k, inner.count, node)
+            places.append(k)
+            index = TupleVal(tuple(i.element(p) for i, p in zip(inners, places[::-1])))
+            if product.array is None:
+                return index
+            return TupleVal((index, self.subscript(product.array, index, node)))
+
+        return Stream(count, element)
 
     def _same_size(self, x: Num, y: Num) -> bool:
         p, q = x.operand.type.value, y.operand.type.value

@@ -176,6 +176,14 @@ class ZipVal:
 
 
 @dataclass(frozen=True)
+class ProductVal:
+    """Index tuples, the last part running fastest; with the elements of an array there."""
+
+    inners: tuple[Any, ...]
+    array: Ref | None = None
+
+
+@dataclass(frozen=True)
 class SliceVal:
     start: Any
     stop: Any

@@ -1,0 +1,50 @@
+"""Which of the user's names may still be read, statement by statement.
+
+Whether two names share memory matters only while both are in use.
+"""
+
+from __future__ import annotations
+
+import ast
+
+
+def lifetimes(body: list[ast.stmt]) -> dict[int, frozenset[str]]:
+    """For each statement (by identity), the names that it or anything after it may read."""
+    inner = [
+        n
+        for stmt in body
+        for n in ast.walk(stmt)
+        if isinstance(n, (ast.FunctionDef, ast.Lambda))
+    ]
+    always = frozenset(name for n in inner for name in _loads(n))
+    found: dict[int, frozenset[str]] = {}
+    _visit(body, always, found)
+    return found
+
+
+def _visit(
+    block: list[ast.stmt], after: frozenset[str], found: dict[int, frozenset[str]]
+) -> None:
+    for stmt in reversed(block):
+        here = after | _loads(stmt)
+        if isinstance(stmt, (ast.For, ast.While)):
+            # The next iteration may read whatever the loop reads.
+            _visit(stmt.body, here, found)
+        elif isinstance(stmt, ast.If):
+            _visit(stmt.body, after, found)
+            _visit(stmt.orelse, after, found)
+        found[id(stmt)] = here
+        after = here
+
+
+def _loads(node: ast.AST) -> frozenset[str]:
+    names: set[str] = set()
+    for n in ast.walk(node):
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+            names.add(n.id)
+        elif isinstance(n, ast.AugAssign):
+            names |= {m.id for m in ast.walk(n.target) if isinstance(m, ast.Name)}
+        until = getattr(n, "until", None)
+        if until is not None:
+            names.add(until)
+    return frozenset(names)

@@ -1,0 +1,152 @@
+"""What NumPy users write beside plain function calls: `out=`, methods of ufuncs, loops over
+index tuples, `np.r_`, and functions that are programs of the library."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import sys
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder
+from ..rules.library import LIBRARY
+from .values import Bound, Mixin, Num, Obj, ProductVal, RangeVal, Ref, SliceVal, State, TupleVal, Value
+
+REDUCTIONS = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
+    "logical_or": "any",
+}  # fmt: skip
+FACTS = (np.finfo, np.iinfo, np.dtype)  # made of static arguments, and static themselves
+
+
+def _path_of(value: Any) -> str:
+    """`numpy.maximum.accumulate` for a method of a ufunc, "" for other objects."""
+    ufunc = getattr(value, "__self__", None)
+    return f"numpy.{ufunc.__name__}.{value.__name__}" if isinstance(ufunc, np.ufunc) else ""
+
+
+@functools.lru_cache(maxsize=1)
+def _modules() -> tuple[str, ...]:
+    return tuple(sorted({path.rpartition(".")[0] for path in LIBRARY}))
+
+
+def library_function(value: Any) -> Any:
+    """The program that stands for a library's function, if there is one.  A function of a
+    module that nobody has imported cannot have been called."""
+    path = _path_of(value)
+    if path:
+        return LIBRARY.get(path)
+    name = getattr(value, "__name__", "")
+    for module in _modules():
+        program = LIBRARY.get(f"{module}.{name}")
+        if program is not None and getattr(sys.modules.get(module), name, None) is value:
+            return program
+    return None
+
+
+class NumpyCalls(Mixin):
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+
+    def call_numpy(self, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
+        """NotImplemented where the object is none of these."""
+        program = library_function(value)
+        if program is not None:
+            return self.call_function(Obj(program), args, kwargs, node)
+        ufunc = getattr(value, "__self__", None)
+        if isinstance(ufunc, np.ufunc):
+            return self._ufunc_method(ufunc, value.__name__, args, kwargs, node)
+        if value in (np.ndindex, itertools.product):
+            ranges = args
+            if value is np.ndindex:
+                sizes = args[0].values if len(args) == 1 and isinstance(args[0], TupleVal) else args
+                ranges = tuple(self.call_range((size,), {}, node) for size in sizes)
+            elif kwargs:
+                self.refuse(node, "itertools.product with repeat= is not supported", "name the sequences")
+            return ProductVal(tuple(ranges))
+        if value is np.ndenumerate and len(args) == 1 and isinstance(args[0], Ref):
+            return ProductVal(self._ranges_of(args[0], node), args[0])
+        if value is np.nditer and len(args) == 1 and isinstance(args[0], Ref) and not kwargs:
+            return self.call_surface("numpy.ravel", args, {}, node)
+        if value in FACTS and not kwargs:
+            return Obj(value(*(self.static(a, node, "this argument") for a in args)))
+        if value is np.vectorize and len(args) == 1 and not kwargs:
+            return Bound(args[0], "__vectorized__")
+        if isinstance(value, np.vectorize):
+            return self._call_vectorized(Obj(value.pyfunc), args, kwargs, node)
+        if value is functools.reduce:
+            return self._reduce(args, node)
+        return NotImplemented
+
+    def _ranges_of(self, ref: Ref, node: Any) -> tuple[RangeVal, ...]:
+        array = self.sym(ref)
+        return tuple(self.call_range((self.size(array, k),), {}, node) for k in range(array.ndim))
+
+    def _ufunc_method(self, ufunc: Any, method: str, args: Any, kwargs: Any, node: Any) -> Value:
+        path = f"numpy.{ufunc.__name__}"
+        if method == "outer" and len(args) == 2 and not kwargs:
+            left, right = (self.call_surface("numpy.asarray", (a,), {}, node) for a in args)
+            rank = self.sym(right).ndim if isinstance(right, Ref) else 0
+            if isinstance(left, Ref) and rank:
+                axes = TupleVal(tuple(self.constant(self.sym(left).ndim + k) for k in range(rank)))
+                left = self.call_surface("numpy.expand_dims", (left, axes), {}, node)
+            return self.call_surface(path, (left, right), {}, node)
+        if method == "reduce" and ufunc.__name__ in REDUCTIONS:
+            axis = {} if len(args) > 1 else {"axis": self.constant(0)}
+            return self.call_surface(f"numpy.{REDUCTIONS[ufunc.__name__]}", args, {**axis, **kwargs}, node)
+        return NotImplemented
+
+    def _reduce(self, args: Any, node: Any) -> Value:
+        function, sequence, *initial = args
+        items = self.static_items(sequence)
+        if items is None:
+            self.refuse(node, "functools.reduce over a run-time sequence is not supported", "use a for loop")
+        if not items and not initial:
+            raise self.located(TypeError("reduce() of empty iterable with no initial value"), node)
+        total, *rest = [*initial, *items]
+        for item in rest:
+            total = self.call(function, (total, item), {}, node)
+        return total
+
+    # ---- out=
+
+    def split_out(self, value: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+        """The arguments without the array that the result is to be written into."""
+        out = kwargs.get("out")
+        if out is None and isinstance(value, np.ufunc) and len(args) > value.nin:
+            args, out = args[: value.nin], args[value.nin]
+        if isinstance(out, TupleVal) and len(out.values) == 1:
+            out = out.values[0]
+        return args, {k: v for k, v in kwargs.items() if k != "out"}, out if isinstance(out, Ref) else None
+
+    def write_out(self, result: Value, out: Ref, node: Any) -> Value:
+        value = self.sym(result)
+        have, want = np.dtype(value.dtype), np.dtype(self.ref_type(out).dtype)
+        if not np.can_cast(have, want, "same_kind"):
+            raise self.located(
+                TypeError(f"Cannot cast output from {have!r} to {want!r} with casting rule 'same_kind'"), node
+            )
+        with self.guarding(node):
+            self.write(out, (), value, node)
+        return out
+
+    # ---- np.r_ and np.c_
+
+    def joined_by_index(self, owner: Any, index: Value, node: ast.AST) -> Value:
+        parts = index.values if isinstance(index, TupleVal) else (index,)
+        arrays = [self._range_array(p, node) if isinstance(p, SliceVal) else p for p in parts]
+        flat = [self.call_surface("numpy.atleast_1d", (a,), {}, node) for a in arrays]
+        path = "numpy.column_stack" if owner is np.c_ else "numpy.concatenate"
+        return self.call_surface(path, (TupleVal(tuple(flat)),), {}, node)
+
+    def _range_array(self, part: SliceVal, node: ast.AST) -> Value:
+        zero, one = self.constant(0), self.constant(1)
+        bounds = [part.start or zero, part.stop, part.step or one]
+        if not all(isinstance(p, Num) for p in bounds):
+            self.refuse(node, "this slice of np.r_ is not supported", "use np.arange or np.linspace")
+        return self.call_surface("numpy.arange", tuple(bounds), {}, node)
