@@ -45,6 +45,12 @@ def gemm(swap_a: bool, swap_b: bool, alpha: Any, a: Any, b: Any, beta: Any, c: A
 # ---------------------------------------------------------------- lists
 
 
+def lent(a: Any) -> Any:
+    """An array as the argument of a call inside a program: of a type that is read only, so that
+    a function is compiled once for all arrays it is given."""
+    return a
+
+
 def reserve(buffer: Any, used: int, more: int) -> Any:
     """A buffer that holds the first `used` elements and has room for `more`."""
     if used + more <= buffer.shape[0]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import objmode, types
 from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload, register_jitable
 
@@ -120,6 +121,22 @@ def _show(template, dtypes, *values):  # type: ignore[no-untyped-def]
             _show_tuple(template, dtypes, values)
 
     return show
+
+
+# ---------------------------------------------------------------- calls
+
+
+@intrinsic
+def _lend(typingctx: Any, a: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return impl_ret_borrowed(context, builder, sig.return_type, args[0])
+
+    return signature(a.copy(readonly=True), a), codegen
+
+
+@overload(kernels.lent, jit_options=_OPTIONS)
+def _lent(a):  # type: ignore[no-untyped-def]
+    return lambda a: _lend(a)
 
 
 # ---------------------------------------------------------------- the rest

@@ -125,7 +125,7 @@ def try_finally(x):
 
 @refused(2.0, says="with", advice="outside")
 def with_statement(x):
-    with np.errstate(all="ignore"):  #@ with
+    with np.errstate(all="raise"):  #@ with
         return x * x
 
 

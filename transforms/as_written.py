@@ -56,6 +56,8 @@ class AsWritten(Temporaries):
         while run and self.is_extra(run[-1]):
             extras.insert(0, run[-1])
             run = run[:-1]
+        starts = self.starts(run) if isinstance(node, (ast.For, ast.While)) else []
+        run = [s for s in run if s not in starts]
         if not run or node is None or any(self.is_extra(s) for s in walk(run)):
             return False
         if isinstance(node, (ast.For, ast.While, ast.If)):
@@ -72,11 +74,21 @@ class AsWritten(Temporaries):
         if not self.same(names, unit, escaping - {s.target.name for s in again}):
             return False
         self.mention(run[0].origin)
+        for s in starts:
+            self.stmt(s, block)
         self.settle(run, unit, again)
         self.verbatim(self.user.lines(node))
         for s in extras:
             self.stmt(s, block)
         return True
+
+    def starts(self, run: list[Stmt]) -> list[Stmt]:
+        """What a loop's variables are at first, which its text does not say."""
+        return [
+            s
+            for s in run
+            if isinstance(s, Assign) and s.op.name == "alias" and self.is_users(s.target)
+        ]
 
     def read_again(self, run: list[Stmt], escaping: set[str]) -> list[Assign]:
         """Sizes and elements that the text reads and somebody else needs, too: they can be

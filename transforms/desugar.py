@@ -28,7 +28,7 @@ class _Context:
 
 def desugar(node: ast.FunctionDef, taken: set[str]) -> list[ast.stmt]:
     """The function's body without jumps.  Loops carry `until` (a flag's name or None)."""
-    body = copy.deepcopy(node.body)
+    body = _Splice().visit(copy.deepcopy(node)).body
     if not _has(body, (ast.Return,), loops=True):
         body = [*body, _at(ast.Return(None), body[-1])]
     context = _Context(None, _fresh("out", taken), _fresh("returned", taken))
@@ -40,6 +40,14 @@ def desugar(node: ast.FunctionDef, taken: set[str]) -> list[ast.stmt]:
         stmts = [_assign(context.returned, ast.Constant(False), body[0]), *stmts]
     last = max((n for n in ast.walk(node) if isinstance(n, ast.Return)), key=lambda n: n.lineno)
     return [*stmts, _at(ast.Return(_at(ast.Name(context.out, ast.Load()), last)), last)]
+
+
+class _Splice(ast.NodeTransformer):
+    """The `with` that the fence lets pass changes nothing: its body stands for it."""
+
+    def visit_With(self, node: ast.With) -> list[ast.stmt]:
+        self.generic_visit(node)
+        return node.body
 
 
 class _Desugar:

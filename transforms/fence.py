@@ -30,11 +30,22 @@ for _name, _advice in (("TryStar", "test the condition with `if`"), ("Match", "u
         REFUSED[getattr(ast, _name)] = (f"`{_name.lower()}` is not supported", _advice)
 
 
+def quiet(node: ast.AST) -> bool:
+    """`with np.errstate(divide="ignore")` says what is so anyway: no warning, no error."""
+    calls = [i.context_expr for i in node.items] if isinstance(node, ast.With) else []
+    return bool(calls) and all(
+        isinstance(c, ast.Call)
+        and ast.unparse(c.func) in ("np.errstate", "numpy.errstate", "errstate")
+        and all(ast.unparse(k.value) in ("'ignore'", "'warn'") for k in c.keywords)
+        for c in calls
+    )
+
+
 def fence(source: Source) -> None:
     """Walks the whole function, nested functions included."""
     for node in ast.walk(source.node):
         refusal = REFUSED.get(type(node))
-        if refusal is None:
+        if refusal is None or quiet(node):
             continue
         message, advice = refusal
         if not hasattr(node, "lineno"):

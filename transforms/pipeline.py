@@ -127,7 +127,9 @@ def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]
             for k, (position, p) in enumerate(wrt)
             if isinstance(p.type, Array)
         }
+        module.main.notes["wrt"] = request.wrt
         yield "reverse", module
+    module.main.notes["user_params"] = list(request.args)
     module = simplify(module, facts)
     yield "simplify", module
     module = save(module, facts)

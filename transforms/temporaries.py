@@ -78,6 +78,8 @@ class Temporaries(Page):
             self.uses: Counter[str] = Counter()
             self.homes: dict[str, set[int]] = {}
             self.binds: Counter[str] = Counter()
+            self.parents: dict[int, int] = {}
+            self.defined_in: dict[str, int] = {}
             self.tally(self.function.body)
             for r in self.function.results:
                 self.use(r, self.function.body)
@@ -99,6 +101,7 @@ class Temporaries(Page):
                 self.binds[stmt.index.name] += 1
             elif isinstance(stmt, (Assign, Call)):
                 self.binds.update(v.name for v in targets_of(stmt))
+                self.defined_in.update((v.name, id(block)) for v in targets_of(stmt))
             elif isinstance(stmt, (Store, Push)):
                 # What is written in place has a name.
                 self.binds[(stmt.array if isinstance(stmt, Store) else stmt.stack).name] += 1
@@ -111,7 +114,19 @@ class Temporaries(Page):
                     continue
                 self.use(operand, block)
             for inner in blocks_of(stmt):
+                self.parents[id(inner)] = id(block)
                 self.tally(inner)
+
+    def stays_inside(self, name: str) -> bool:
+        """Whether a temporary is read only in the block that defines it, or deeper."""
+        home = self.defined_in.get(name)
+        for block in self.homes.get(name, ()):
+            here: int | None = block
+            while here is not None and here != home:
+                here = self.parents.get(here)
+            if here is None:
+                return False
+        return True
 
     def use(self, operand: Operand, block: Block) -> None:
         if isinstance(operand, Var):
@@ -211,6 +226,8 @@ class Temporaries(Page):
 
     def repeatable(self, stmt: Assign) -> bool:
         """Sizes and elements are as well read again as remembered."""
+        if not self.stays_inside(stmt.target.name):
+            return False
         if self.is_size(stmt):
             return True
         if stmt.op.name != "index" or not isinstance(stmt.target.type, Scalar):

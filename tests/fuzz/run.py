@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from .generate import HELPERS, generate
 from .shrink import shrink
@@ -40,8 +43,12 @@ def still_fails(verdict: Verdict, source: str, folder: Path) -> bool:
     backend, n = verdict.where
     try:
         f = load(source, folder)
-        for k in range(4):
-            float(f(*arguments(k)))
+        attributes = {"np", "T", *dir(np), *dir(np.ndarray), *dir(list)}
+        if not set(f.__code__.co_names) <= attributes | set(f.__globals__) | set(dir(builtins)):
+            return False  # a dropped definition that plain Python happens not to miss
+        with np.errstate(all="ignore"):
+            for k in range(4):
+                float(f(*arguments(k)))
     except Exception:  # noqa: BLE001
         return False
     again = judge(source, folder, (backend,), (n,))

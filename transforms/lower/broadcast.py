@@ -51,8 +51,7 @@ def _meet(
         clash = L.Bin("and", clash, L.compare("!=", size, L.ONE), "bool")
     em.check(clash, "ValueError", MESSAGE + where)
     name = em.let(L.select(L.compare("==", x, L.ONE), y, x), "n")
-    assert isinstance(name, L.Name) or isinstance(name, L.Size) or isinstance(name, L.Lit)
-    return name, Dim.of(f"?{name}")
+    return name, Dim.of("?" + em.fresh("dim"))
 
 
 def project(

@@ -159,10 +159,6 @@ def _arithmetic(sign: str, xs: list[L.Expr], dtype: str) -> L.Expr:
 # ---------------------------------------------------------------- the special ones
 
 
-def _twice(em: Emitter, x: L.Expr) -> L.Expr:
-    return em.let(x)
-
-
 def _negative(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     x = cast(args[0], compute)
     if isinstance(x, L.Lit):
@@ -176,14 +172,14 @@ def _absolute(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.E
 
 
 def _square(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
-    x = _twice(em, cast(args[0], compute))
+    x = em.let(cast(args[0], compute))
     return fit(L.Bin("*", x, x, compute), compute)
 
 
 def _power(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     x, n = args
     if isinstance(n, L.Lit) and n.value in (1, 2, 3):
-        x = _twice(em, cast(x, compute))
+        x = em.let(cast(x, compute))
         out = x
         for _ in range(int(n.value) - 1):
             out = L.Bin("*", out, x, compute)

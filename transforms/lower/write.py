@@ -80,7 +80,8 @@ def _stmt(s: L.Stmt, pad: str, depth: int, lines: list[str]) -> None:
     elif isinstance(s, L.BindCall):
         lines.append(f"{pad}{', '.join(s.names)} = {s.function}({_args(s.args)})")
     elif isinstance(s, L.Invoke):
-        call = f"{s.function}({_args(s.args)})"
+        args = [f"rt.lent({_arg(a)})" if isinstance(a, L.Whole) else typed(a) for a in s.args]
+        call = f"{s.function}({', '.join(args)})"
         names = f"({', '.join(s.names)}{',' if len(s.names) == 1 else ''})"
         lines.append(f"{pad}{names} = {call}" if s.names else pad + call)
     elif isinstance(s, L.Show):

@@ -9,6 +9,7 @@ from . import (  # noqa: F401
     einsum,
     elementwise,
     elementwise_math,
+    gather,
     index,
     join,
     linalg,

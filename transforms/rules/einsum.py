@@ -19,6 +19,7 @@ from ..precedence import ATOM, TERNARY, Text, wrap
 from .index import placement
 from .linalg import LETTERS, bilinear, swap_last, typed
 from .promote import join_dtypes
+from .declare import as_operand
 from .registry import Rule, register, surface
 from .shape_surfaces import transposed
 from .sizes import invalid, require_equal, size_of, static
@@ -214,7 +215,7 @@ def einsum(b: Builder, *operands: Any, optimize: Any = False) -> Sym:
     if not isinstance(operands[0], str):
         operands = _from_lists(b, operands)
     text = static(operands[0], "subscripts").replace(" ", "")
-    xs = [b.sym(x) for x in operands[1:]]
+    xs = [as_operand(b, x) for x in operands[1:]]
     labels, out = _explicit(b, text, [x.ndim for x in xs])
     return contract(b, xs, labels, out)
 

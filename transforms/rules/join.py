@@ -12,6 +12,7 @@ from ..dims import Dim
 from ..ir import Array, Operand, Type
 from ..precedence import ATOM, TERNARY, Text, wrap
 from .promote import join_dtypes
+from .declare import as_operand
 from .registry import Rule, register, surface
 from .shape_surfaces import atleast_1d, atleast_2d, atleast_3d, ravel, sliced
 from .sizes import axis_of, invalid, require_equal, size_of
@@ -161,7 +162,7 @@ def _operands(b: Builder, arrays: Any) -> list[Sym]:
             raise invalid(b, "the number of arrays to join must be known")
         items = (("int", 1), *((("all",),) * (arrays.ndim - 1)))
         return [b.emit("index", arrays, k, items=items) for k in range(count)]
-    return [b.sym(x) for x in arrays]
+    return [as_operand(b, x) for x in arrays]
 
 
 def _same_rank(b: Builder, xs: list[Sym], told: str) -> None:

@@ -270,6 +270,17 @@ def diag_indices(n: int) -> Any:
     return np.arange(n), np.arange(n)
 
 
+@written("numpy.unravel_index")
+def unravel_index(indices: Any, shape: Any) -> Any:
+    places = []
+    rest = indices
+    for size in shape[:0:-1]:
+        places.append(rest % size)
+        rest = rest // size
+    places.append(rest)
+    return tuple(places[::-1])
+
+
 @written("numpy.rot90")
 def rot90(m: Any, k: int = 1) -> Any:
     turns = k % 4
@@ -288,6 +299,35 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     along = np.moveaxis(np.asarray(y), axis, -1)
     steps = dx if x is None else np.diff(np.asarray(x))
     return np.sum(0.5 * steps * (along[..., 1:] + along[..., :-1]), axis=-1)
+
+
+@written("numpy.gradient")
+def gradient(f: Any, *varargs: Any, axis: Any = None) -> Any:
+    if axis is not None or f.ndim == 1:
+        return _slope(f, varargs[0] if varargs else 1.0, 0 if axis is None else axis)
+    steps = varargs if len(varargs) == f.ndim else (varargs or (1.0,)) * f.ndim
+    return [_slope(f, h, k) for k, h in enumerate(steps)]
+
+
+def _slope(f: Any, h: Any, axis: int) -> Any:
+    """Central differences inside, one-sided at the ends; `h` is a step or the coordinates."""
+    x = np.moveaxis(f, axis, -1)
+    out = np.empty_like(x)
+    if np.ndim(h) == 0:
+        out[..., 1:-1] = (x[..., 2:] - x[..., :-2]) / (2.0 * h)
+        out[..., 0] = (x[..., 1] - x[..., 0]) / h
+        out[..., -1] = (x[..., -1] - x[..., -2]) / h
+    else:
+        d = np.diff(h)
+        p, q = d[:-1], d[1:]
+        out[..., 1:-1] = (
+            -q / (p * (p + q)) * x[..., :-2]
+            + (q - p) / (p * q) * x[..., 1:-1]
+            + p / (q * (p + q)) * x[..., 2:]
+        )
+        out[..., 0] = (x[..., 1] - x[..., 0]) / d[0]
+        out[..., -1] = (x[..., -1] - x[..., -2]) / d[-1]
+    return np.moveaxis(out, -1, axis)
 
 
 @written("numpy.ediff1d")
@@ -348,6 +388,11 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     return full[min(n, m) - 1 : max(n, m)]
 
 
+@written("numpy.correlate")
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    return convolve(a, v[::-1], mode)
+
+
 @written("numpy.kron")
 def kron(a: Any, b: Any) -> Any:
     if a.ndim == 1 and b.ndim == 1:
@@ -385,7 +430,9 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @written("numpy.logspace")
-def logspace(start: float, stop: float, num: int = 50, endpoint: bool = True, base: float = 10.0) -> Any:
+def logspace(
+    start: float, stop: float, num: int = 50, endpoint: bool = True, base: float = 10.0
+) -> Any:
     return base ** np.linspace(start, stop, num, endpoint)
 
 

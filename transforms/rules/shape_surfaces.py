@@ -9,6 +9,7 @@ from ..build import Builder, Sym
 from ..dims import Dim
 from ..ir import Scalar
 from .index import value_of
+from .declare import as_operand
 from .registry import surface
 from .sizes import (
     axes_of,
@@ -38,7 +39,7 @@ def reverse_axes(b: Builder, self: Any) -> Sym:
 
 @surface("numpy.transpose", "numpy.permute_dims")
 def transpose(b: Builder, a: Any, axes: Any = None) -> Sym:
-    x = b.sym(a)
+    x = as_operand(b, a)
     if axes is None:
         return reverse_axes(b, x)
     order = axes_of(b, axes, x.ndim, "axes")
@@ -64,7 +65,7 @@ def matrix_transpose(b: Builder, x: Any, /) -> Sym:
 
 @surface("numpy.swapaxes", "numpy.ndarray.swapaxes")
 def swapaxes(b: Builder, a: Any, axis1: Any, axis2: Any) -> Sym:
-    x = b.sym(a)
+    x = as_operand(b, a)
     i, j = axis_of(b, axis1, x.ndim, "axis1"), axis_of(b, axis2, x.ndim, "axis2")
     order = list(range(x.ndim))
     order[i], order[j] = j, i
@@ -73,7 +74,7 @@ def swapaxes(b: Builder, a: Any, axis1: Any, axis2: Any) -> Sym:
 
 @surface("numpy.moveaxis")
 def moveaxis(b: Builder, a: Any, source: Any, destination: Any) -> Sym:
-    x = b.sym(a)
+    x = as_operand(b, a)
     start = axes_of(b, source, x.ndim, "source")
     end = axes_of(b, destination, x.ndim, "destination")
     if len(start) != len(end):
@@ -91,7 +92,7 @@ def moveaxis(b: Builder, a: Any, source: Any, destination: Any) -> Sym:
 
 @surface("numpy.reshape")
 def reshape(b: Builder, a: Any, /, shape: Any, order: str = "C") -> Sym:
-    x = b.sym(a)
+    x = as_operand(b, a)
     if static(order, "order") != "C":
         raise refuse(b, f"reshape with order={order!r}", "transpose, then reshape in C order")
     sizes = [known(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
@@ -183,7 +184,7 @@ def flatten(b: Builder, self: Any, order: str = "C") -> Sym:
 
 @surface("numpy.expand_dims")
 def expand_dims(b: Builder, a: Any, axis: Any) -> Sym:
-    x = b.sym(a)
+    x = as_operand(b, a)
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
     axes = tuple(sorted(axes_of(b, axis, x.ndim + count)))
     return b.emit("expand_dims", x, axes=axes) if axes else x
@@ -191,7 +192,7 @@ def expand_dims(b: Builder, a: Any, axis: Any) -> Sym:
 
 @surface("numpy.squeeze", "numpy.ndarray.squeeze")
 def squeeze(b: Builder, a: Any, axis: Any = None) -> Sym:
-    x = b.sym(a)
+    x = as_operand(b, a)
     if axis is None:
         ones = [b.facts.is_one(d) for d in x.type.shape]
         if None in ones:
@@ -229,7 +230,7 @@ def atleast_3d(b: Builder, *arys: Any) -> Any:
 
 @surface("numpy.broadcast_to")
 def broadcast_to(b: Builder, array: Any, shape: Any) -> Sym:
-    x = b.sym(array)
+    x = as_operand(b, array)
     sizes = [known(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
     lead = len(sizes) - x.ndim
     if lead < 0:
@@ -271,7 +272,7 @@ def sliced(
 
 @surface("numpy.flip")
 def flip(b: Builder, m: Any, axis: Any = None) -> Sym:
-    x = b.sym(m)
+    x = as_operand(b, m)
     for a in range(x.ndim) if axis is None else axes_of(b, axis, x.ndim):
         x = sliced(b, x, a, step=-1)
     return x
@@ -289,7 +290,7 @@ def fliplr(b: Builder, m: Any) -> Sym:
 
 @surface("numpy.diff")
 def diff(b: Builder, a: Any, n: Any = 1, axis: Any = -1) -> Sym:
-    x = b.sym(a)
+    x = as_operand(b, a)
     if x.ndim == 0:
         raise invalid(b, "diff requires input that is at least one dimensional")
     if x.dtype == "bool":

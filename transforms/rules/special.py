@@ -10,6 +10,7 @@ import numpy as np
 from ..build import Builder, Sym
 from ..ir import Array, Record, Scalar, Type
 from ..precedence import ATOM, Text, wrap
+from .declare import as_operand
 from .registry import Rule, register, surface
 from .sizes import known, product
 
@@ -73,12 +74,12 @@ register(
 @surface("numpy.shape", "numpy.ndarray.shape")
 def shape(b: Builder, a: Any) -> tuple[Any, ...]:
     """Sizes the compiler knows are Python ints."""
-    return tuple(known(s) for s in b.sym(a).shape)
+    return tuple(known(s) for s in as_operand(b, a).shape)
 
 
 @surface("numpy.ndim", "numpy.ndarray.ndim")
 def ndim(b: Builder, a: Any) -> int:
-    return b.sym(a).ndim
+    return as_operand(b, a).ndim
 
 
 @surface("numpy.size", "numpy.ndarray.size")

@@ -24,6 +24,7 @@ from .indexing import plain_items
 from .outline import Callee
 from .values import (
     Bound,
+    Cell,
     Closure,
     DictVal,
     EnumerateVal,
@@ -413,6 +414,9 @@ class Calls(Mixin):
     def call_method(self, owner: Value, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         if name == "__vectorized__":
             return self._call_vectorized(owner, args, kwargs, node)
+        if isinstance(owner, Ref) and name == "tolist" and self.ref_type(owner).ndim == 1:
+            wide = np.float64 if self.ref_type(owner).dtype.startswith("float") else np.int64
+            return self.call_list((self.call_method(owner, "astype", (Obj(wide),), {}, node),), {}, node)
         if isinstance(owner, Ref) and name == "sort":
             ordered = self.call_numpy(np.sort, (owner, *args), kwargs, node)
             with self.guarding(node):
@@ -715,6 +719,10 @@ class Calls(Mixin):
             return self.new_list(())
         if isinstance(args[0], ListVal):
             return self._copy_list(self.state.heap[args[0].cell])
+        if isinstance(args[0], Ref) and self.ref_type(args[0]).ndim == 1:
+            cell = Cell()
+            self.state.heap[cell] = Growing(self.b.emit("list_unstack", self.sym(args[0])).operand)
+            return ListVal(cell)
         items = self.static_items(args[0])
         if items is None:
             return self.refuse(node, "the length of this list is known only at run time", "append in a loop")

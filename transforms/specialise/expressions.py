@@ -390,6 +390,16 @@ class Expressions(Mixin):
             value = combine(value, lambda other=other: self.eval(other), node)
         return value
 
+    def condition(self, node: ast.expr) -> Num:
+        """A test, of which only the truth matters: `if stack and stack[-1] > x`."""
+        if not isinstance(node, ast.BoolOp):
+            return self.truth(self.eval(node), node)
+        combine = self.lazy_and if isinstance(node.op, ast.And) else self.lazy_or
+        value = self.condition(node.values[0])
+        for other in node.values[1:]:
+            value = combine(value, lambda other=other: self.condition(other), node)
+        return value
+
     def lazy_and(self, left: Value, right: Any, node: ast.AST) -> Value:
         cond = self.truth(left, node)
         if cond.known is not None:
@@ -504,7 +514,7 @@ class Expressions(Mixin):
             return ref if name == "real" else self.call_surface("numpy.ravel", (ref,), {}, node)
         if name in ("T", "size"):
             return self.call_surface(f"numpy.ndarray.{name}", (ref,), {}, node)
-        if f"numpy.ndarray.{name}" in {**SURFACES, **LIBRARY} or name in ("fill", "sort"):
+        if f"numpy.ndarray.{name}" in {**SURFACES, **LIBRARY} or name in ("fill", "sort", "tolist"):
             return Bound(ref, name)
         if not hasattr(np.ndarray, name):
             raise self.located(
@@ -554,7 +564,7 @@ class Expressions(Mixin):
             if index.step is None or index.step.known in ((1,), (-1,)):
                 backward = index.step is not None and index.step.known == (-1,)
                 return replace(owner, reverse=owner.reverse != backward)
-        if isinstance(owner, Obj) and owner.value in (np.r_, np.c_):
+        if isinstance(owner, Obj) and (owner.value is np.r_ or owner.value is np.c_):
             return self.joined_by_index(owner.value, index, node)
         if isinstance(owner, Obj) and not isinstance(owner.value, str):
             key = self.static(index, node, "this index")

@@ -204,9 +204,25 @@ class Joins(Mixin):
                 merged.heap[cell] = leaf(p, q, user)
                 merged.entangle(cell, x.cell)
                 merged.entangle(cell, y.cell)
-                if x.cell is not y.cell and all(self._outlives(r, before) for r in (x, y)):
-                    cell.choice = (cond, x, y)
+                if x.cell is not y.cell:
+                    first, second = exported(x, p, True), exported(y, q, False)
+                    if first is not None and second is not None:
+                        cell.choice = (cond, first, second)
             return Ref(memo[key])
+
+        def exported(ref: Ref, value: Var, then: bool) -> Ref | None:
+            """A reference of one branch that means the same array outside it."""
+            if self._outlives(ref, before):
+                return ref
+            if ref.cell in before or ref.cell.param is not None or ref.path:
+                return None
+            with self._within(two if then else one):
+                nothing = self.b.emit("undef", type=Array(value.type.dtype, (OPEN,) * value.type.ndim))
+            cell = Cell(ref.cell.label)
+            pair = (value, nothing.operand) if then else (nothing.operand, value)
+            merged.heap[cell] = leaf(*pair, "")
+            merged.entangle(cell, ref.cell)
+            return Ref(cell)
 
         def join_content(x: Any, y: Any, user: str) -> Any:
             if x is y:

@@ -61,7 +61,7 @@ class NumpyCalls(Mixin):
         ufunc = getattr(value, "__self__", None)
         if isinstance(ufunc, np.ufunc):
             return self._ufunc_method(ufunc, value.__name__, args, kwargs, node)
-        if value in (np.ndindex, itertools.product):
+        if value is np.ndindex or value is itertools.product:
             ranges = args
             if value is np.ndindex:
                 sizes = args[0].values if len(args) == 1 and isinstance(args[0], TupleVal) else args
@@ -73,7 +73,15 @@ class NumpyCalls(Mixin):
             return ProductVal(self._ranges_of(args[0], node), args[0])
         if value is np.nditer and len(args) == 1 and isinstance(args[0], Ref) and not kwargs:
             return self.call_surface("numpy.ravel", args, {}, node)
-        if value in FACTS and not kwargs:
+        if value is itertools.combinations:
+            items = self.static_items(args[0])
+            if items is None:
+                self.refuse(node, "combinations of a run-time sequence are not supported", "nest two loops")
+            chosen = itertools.combinations(items, self.static(args[1], node, "how many to choose"))
+            return TupleVal(tuple(TupleVal(c) for c in chosen))
+        if value is str and len(args) == 1:
+            return Obj(str(self.static(args[0], node, "what is made a string")))
+        if any(value is f for f in FACTS) and not kwargs:
             return Obj(value(*(self.static(a, node, "this argument") for a in args)))
         if value is np.vectorize and len(args) == 1 and not kwargs:
             return Bound(args[0], "__vectorized__")

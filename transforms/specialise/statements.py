@@ -350,8 +350,7 @@ class Statements(Mixin):
     # ---- branches
 
     def run_If(self, node: ast.If) -> bool:
-        test = self.eval(node.test)
-        cond = self.truth(test, node.test)
+        cond = self.condition(node.test)
         if cond.known is not None:
             return self.run(node.body if cond.known[0] else node.orelse)
         return self.if_(cond, lambda: self.run(node.body), lambda: self.run(node.orelse))
@@ -387,7 +386,7 @@ class Statements(Mixin):
         return (str(self.static(value, args[0], "the message")),)
 
     def run_Assert(self, node: ast.Assert) -> bool:
-        cond = self.truth(self.eval(node.test), node.test)
+        cond = self.condition(node.test)
         if cond.known is not None and cond.known[0]:
             return False
 
@@ -611,7 +610,7 @@ class Statements(Mixin):
         except NeedUnroll as need:
             self.rollback(attempt)
             if need.peel:
-                cond = self.truth(self.eval(node.test), node.test)
+                cond = self.condition(node.test)
                 return self.first_and_rest(
                     cond, lambda: self.run(node.body), lambda: self._while(node), node.until, node
                 )
@@ -621,7 +620,7 @@ class Statements(Mixin):
         """One copy of the body per iteration, as long as the condition is known."""
         while left:
             left -= 1
-            cond = self.truth(self.eval(node.test), node.test)
+            cond = self.condition(node.test)
             if cond.known is None:
                 break
             if not cond.known[0]:
@@ -643,7 +642,7 @@ class Statements(Mixin):
         def once() -> tuple[bool, Operand | None]:
             test: Block = []
             with self.b.into(test):
-                cond = self.truth(self.eval(node.test), node.test)
+                cond = self.condition(node.test)
             made["test"], made["cond"] = test, cond
             if self.run(node.body):
                 return True, None
@@ -685,8 +684,7 @@ class Statements(Mixin):
             def body() -> bool:
                 cond = self.constant(True)
                 for test in generator.ifs:
-                    cond = self.lazy_and(cond, lambda test=test: self.eval(test), test)
-                cond = self.truth(cond, node)
+                    cond = self.lazy_and(cond, lambda test=test: self.condition(test), test)
                 if cond.known is not None:
                     return level(depth + 1) if cond.known[0] else False
                 return self.if_(cond, lambda: level(depth + 1), lambda: False)
