@@ -136,7 +136,7 @@ def _lend(typingctx: Any, a: Any) -> Any:
 
 @overload(kernels.lent, jit_options=_OPTIONS)
 def _lent(a):  # type: ignore[no-untyped-def]
-    return lambda a: _lend(a)
+    return lambda a: _lend(a)  # pyright: ignore[reportCallIssue]
 
 
 # ---------------------------------------------------------------- the rest
@@ -176,7 +176,7 @@ def _int_power(x, n):  # type: ignore[no-untyped-def]
 
 
 # Division with a remainder must not be reassociated.
-_EXACT = {"error_model": "numpy"}
+_EXACT: Any = {"error_model": "numpy"}
 
 
 @overload(kernels.floor_divide, jit_options=_EXACT)

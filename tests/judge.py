@@ -27,7 +27,8 @@ def expected_gradients(name: str, n: int) -> tuple[Any, ...]:
         )
 
 
-def transform(case: Case, backend: str) -> Callable[..., Any]:
+def transform(case: Case, backend: str | None) -> Callable[..., Any]:
+    """The compiled form of a case; without a backend, `S2S_BACKEND` chooses at each call."""
     import s2s
 
     options: dict[str, Any] = {"backend": backend}
@@ -45,10 +46,11 @@ def judge(
     n: int,
     dtype: Any,
     arrange: Callable[[Any], Any] = lambda tree: tree,
+    label: str = "",
 ) -> None:
     """Runs `f`, the transformed function, and compares it with the plain one.  `arrange`
     lays the arguments out in memory."""
-    label = f"{case.name}, n={n}, {np.dtype(dtype).name}"
+    label = f"{case.name}, n={n}, {np.dtype(dtype).name}, {label}".rstrip(", ")
     rtol = 1e-9 if dtype is np.float64 else case.rtol32
 
     printed = io.StringIO()

@@ -740,13 +740,6 @@ def iterate_over_scalar(x):
 # ---------------------------------------------------------------- keywords and options
 
 
-@refused(V, says="out", advice="assign the result")
-def ufunc_with_out(x):
-    y = np.zeros(3)
-    np.sin(x, out=y)  #@ np.sin(x, out=y)
-    return np.sum(y)
-
-
 @refused(V, says="where", advice="")
 def ufunc_with_where(x):
     return np.sum(np.exp(x, where=x > 0.0))  #@ np.exp(x, where=x > 0.0)
@@ -799,7 +792,8 @@ def list_of_mixed_ranks(x):
 def type_changes_in_loop(x):
     y = 0.0
     for i in range(x.shape[0]):
-        y = x * y  #@ y
+        if x[i] > 0.0:
+            y = x * y  #@ y
     return np.sum(y)
 
 

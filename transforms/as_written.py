@@ -107,6 +107,8 @@ class AsWritten(Temporaries):
 
     def same(self, names: Names, unit: Unit, escaping: set[str]) -> bool:
         assert self.user is not None
+        if self.function.notes.get("aliases", frozenset()) & (names.loads | names.stores):
+            return False
         for name in unit.read_counts:
             if name in self.pending:
                 unit.reads |= self.pending[name].users
@@ -186,7 +188,8 @@ class AsWritten(Temporaries):
             names = names_in([node.test])
         else:
             return ""
-        if names.stores or not says_the_same(names, unit, self.user, self.variables, set()):
+        aliases = self.function.notes.get("aliases", frozenset())
+        if names.stores or aliases & names.loads or not says_the_same(names, unit, self.user, self.variables, set()):
             return ""
         text = self.user.header(node)
         return text if self.indent + len(text) < WIDTH else ""

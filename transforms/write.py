@@ -164,7 +164,6 @@ class _Writer(AsWritten):
         if until is not None:
             self.line(f"if {wrap(self.text(until), TERNARY)}:")
             self.lines.append(" " * self.indent + "    break")
-        self.write_left_over(outer)
         if len(self.lines) == size:
             self.line("pass")
         self.pending = {n: p for n, p in outer.items() if self.left[n] > 0}
@@ -172,12 +171,6 @@ class _Writer(AsWritten):
         self.announce = announce
         self.indent -= 4
         self.around.pop()
-
-    def write_left_over(self, outer: dict[str, Any]) -> None:
-        """Temporaries of a nested block that the sweep reads later, in its own branch."""
-        for name, p in list(self.pending.items()):
-            if name not in outer and self.left[name] > 0:
-                self.line(f"{name} = {wrap(p.text, TERNARY)}")
 
     # ---- statements
 

@@ -434,7 +434,7 @@ def relative_difference(x, y):
     return np.sum(rel_diff(x, y) ** 2)
 
 
-@nb.njit("f8(f8[:,:])", cache=True)
+@nb.njit(["f8(f8[:,:])", "f8(f4[:,:])"], cache=True)
 def sum2d(arr):
     M, N = arr.shape
     result = 0.0

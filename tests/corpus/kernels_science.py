@@ -35,7 +35,7 @@ def kalman_matrices(x, F, P0, H, r, zs):
 
 
 @case(arr(3, 3), arr(3, 2), arr(3), ints(N, low=0, high=2), wrt=("logA", "logB", "logpi"),
-      tags="kernels science")
+      trips=(1, 2, 3), tags="kernels science")
 def hmm_forward_log(logA, logB, logpi, obs):
     alpha = logpi.copy()
     for t in range(len(obs)):

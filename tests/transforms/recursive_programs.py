@@ -273,6 +273,42 @@ def same_name_as_its_gradient(x, n):
     return same_name_as_its_gradient_vjp(x, n) * x
 
 
+def _first(x, n):
+    if n <= 0:
+        return x * x
+    return _first(x * 0.5, n - 1) + _second(x, n - 1) * x
+
+
+def _second(x, n):
+    if n > 0:
+        return _second(x * 0.7, n - 2) * _first(x, n - 1)
+    return np.sin(x)
+
+
+def each_other_and_themselves(x, n):
+    return _first(x, n) + _second(x, n)
+
+
+def _through(x, n):
+    if n <= 0:
+        return x
+    return _baseless(x * x, n - 1) + _baseless(x, n - 2)
+
+
+def _baseless(x, n):
+    return _through(x * 0.5, n) * _last(x, n)
+
+
+def _last(x, n):
+    if n <= 0:
+        return _through(x, n - 1)
+    return _last(x, n - 1) + _through(x, n - 1)
+
+
+def base_case_elsewhere(x, n):
+    return _through(x, n)
+
+
 # ---------------------------------------------------------------- arrays
 
 
@@ -362,16 +398,27 @@ def polynomial(a, n):
     return _horner(a, a[0] + n, 0)
 
 
+def _powers(m, n):
+    if n > 1:
+        h = _powers(m, n // 2)
+        return h @ h if n % 2 == 0 else h @ h @ m
+    return m
+
+
+def matrix_power(a, n):
+    return np.sum(_powers(np.outer(a, a) + np.eye(len(a)), n + 1))
+
+
 NUMBERS = (
     itself, tree, mutual, short_circuit, inside_loops, loops_inside, in_a_while_test,
     result_as_argument, integer_result, global_values, closure, closure_over_a_variable,
     function_as_argument, tuple_result, namedtuple_result, dict_argument, method,
     method_of_an_object, default_arguments, deep_but_known, reached_in_one_branch,
-    same_name_as_its_gradient,
+    same_name_as_its_gradient, each_other_and_themselves, base_case_elsewhere,
 )  # fmt: skip
 ARRAYS = (
     array_argument, array_result, shorter_and_shorter, axis_must_be_known, broadcasting,
-    one_array_twice, local_writes, polynomial,
+    one_array_twice, local_writes, polynomial, matrix_power,
 )  # fmt: skip
 
 # ---------------------------------------------------------------- prints and errors
@@ -395,6 +442,16 @@ def strict(x, n):
 def strict_in_vain(x, n):
     strict(x, n)
     return x * x
+
+
+def _weigh(records, i, x):
+    if i == len(records):
+        return x * x
+    return _weigh(records, i + 1, x * records[i]["w"] + records["v"][i])
+
+
+def over_records(x, records):
+    return _weigh(records, 0, x)
 
 
 # ---------------------------------------------------------------- refusals

@@ -244,8 +244,8 @@ def test_end_to_end(f: Callable[..., Any], backend: str) -> None:
 
 @pytest.mark.parametrize(
     "f",
-    [programs.mutual, programs.loops_inside, programs.closure, programs.tuple_result,
-     programs.one_array_twice, programs.shorter_and_shorter],
+    [programs.each_other_and_themselves, programs.loops_inside, programs.closure,
+     programs.tuple_result, programs.one_array_twice, programs.shorter_and_shorter],
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_compiled_by_numba(f: Callable[..., Any]) -> None:
@@ -256,6 +256,32 @@ def test_compiled_by_numba(f: Callable[..., Any]) -> None:
         np.testing.assert_allclose(value, f(x, n), rtol=1e-12)
         expected = differences(lambda x, n=n: f(x, n), x)
         np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-8)
+
+
+def test_numba_compiles_one_function_for_arrays_of_any_kind() -> None:
+    """What may not be written, and what lies in strides, is passed on as what may and does not."""
+    locked = VECTOR.copy()
+    locked.flags.writeable = False
+    for f in (programs.array_argument, programs.local_writes):
+        compiled = s2s.grad(f, backend="numba")
+        expected = s2s.grad(f, backend="loops")(VECTOR, 3)
+        np.testing.assert_allclose(compiled(locked, 3), expected)
+        np.testing.assert_allclose(compiled(np.repeat(VECTOR, 2)[::2], 3), expected)
+
+
+@pytest.mark.parametrize("backend", ["loops", "python", "numba"])
+def test_too_deep(backend: str) -> None:
+    """As in Python; machine code would otherwise overrun its stack."""
+    with pytest.raises(RecursionError, match="maximum recursion depth exceeded"):
+        s2s.grad(programs.itself, backend=backend)(NUMBER, -1)
+
+
+@pytest.mark.parametrize("backend", ["loops", "python"])
+def test_records(backend: str) -> None:
+    records = np.array([(1.5, 2.0), (0.5, 1.0)], dtype=[("w", "f8"), ("v", "f8")])
+    gradient = s2s.grad(programs.over_records, backend=backend)(NUMBER, records)
+    expected = differences(lambda x: programs.over_records(x, records), NUMBER)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("backend", ["loops", "python"])

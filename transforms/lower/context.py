@@ -342,11 +342,11 @@ class Context:
         uses = self.usage.uses(block, position)
         if block[position] is not stmt or uses is None or uses.direct != 1 or uses.nested:
             return None
-        for later in block[position + 1 :]:
-            if isinstance(later, ir.Store) and later.value == stmt.target:
-                reads = frozenset().union(*(self.value(a).reads for a in stmt.op.args))
-                if later.add and not later.path and not uses.disturbed_by(reads):
-                    return later.array
+        later = block[uses.last]
+        if isinstance(later, ir.Store) and later.value == stmt.target:
+            reads = frozenset().union(*(self.value(a).reads for a in stmt.op.args))
+            if later.add and not later.path and not uses.disturbed_by(reads):
+                return later.array
         return None
 
     def set_scalar(self, target: ir.Var, expr: L.Expr) -> None:

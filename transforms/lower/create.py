@@ -80,7 +80,21 @@ def undef(cx: Context, stmt: ir.Assign) -> Value:
         return scalar_value(L.Lit(0, type_.dtype))
     if isinstance(type_, ir.ListOf):
         return start(cx, stmt)
-    return cx.dest(stmt.target, frozenset({stmt.target.name}), (L.ZERO,) * type_.ndim)
+    return cx.dest(stmt.target, frozenset({stmt.target.name}), _undef_sizes(cx, stmt.target))
+
+
+def _undef_sizes(cx: Context, target: ir.Var) -> tuple[L.Expr, ...]:
+    """As large as its type says where that is known: a copy of the variable is made by those
+    sizes, and must find its elements."""
+    sizes: list[L.Expr] = []
+    assert isinstance(target.type, ir.Array)
+    for dim in target.type.shape:
+        dim = cx.facts.canonical(dim)
+        size = L.Lit(dim.const, "int64") if dim.is_const else cx.known_sizes.get(dim, L.ZERO)
+        if isinstance(size, L.Name):  # a number that need not be a size on this path
+            size = L.select(L.compare(">", size, L.ZERO), size, L.ZERO)
+        sizes.append(size)
+    return tuple(sizes)
 
 
 # ---------------------------------------------------------------- sequences

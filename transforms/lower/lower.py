@@ -21,7 +21,6 @@ from .store import store
 from .values import buffer_value
 from .write import write
 
-
 # How deep calls may be nested at run time.
 DEEPEST = 5000
 

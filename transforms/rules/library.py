@@ -33,7 +33,8 @@ def written(*paths: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def _scan_first(a: Any, axis: Any) -> Any:
-    return np.ravel(a).copy() if axis is None else np.moveaxis(a, axis, 0).copy()
+    x = np.ravel(a).copy() if axis is None else np.moveaxis(a, axis, 0).copy()
+    return x if x.dtype.kind in "fu" else x.astype(np.int64)
 
 
 @written("numpy.cumprod", "numpy.ndarray.cumprod", "numpy.multiply.accumulate")
@@ -338,7 +339,7 @@ def ediff1d(ary: Any) -> Any:
 @written("numpy.polyval")
 def polyval(p: Any, x: Any) -> Any:
     out = np.zeros_like(x)
-    for c in p:
+    for c in np.asarray(p):
         out = out * x + c
     return out
 
@@ -390,7 +391,16 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 @written("numpy.correlate")
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    return convolve(a, v[::-1], mode)
+    full = convolve(a, v[::-1])
+    n, m = a.shape[0], v.shape[0]
+    if mode == "full":
+        return full
+    if mode == "same":
+        first = (m - 1) // 2 if n >= m else n - 1 - (n - 1) // 2
+        return full[first : first + max(n, m)]
+    if mode != "valid":
+        raise ValueError("mode must be 'full', 'same' or 'valid'")
+    return full[min(n, m) - 1 : max(n, m)]
 
 
 @written("numpy.kron")

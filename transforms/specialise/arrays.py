@@ -7,10 +7,12 @@ Writing yields a new version of the whole cell, so that every alias sees it.
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 from ..build import Builder, Sym
 from ..ir import Array, ListOf, Operand, Record, Scalar, Var
+from ..rules.promote import join_types
 from .values import (
     Bound,
     Cell,
@@ -357,6 +359,21 @@ class Arrays(Mixin):
             value = self.b.emit("list_append", value, self.sym(item).astype(elem.dtype))
         return Growing(value.operand)
 
+    def widened(self, content: Growing, type_: Any, node: ast.AST | None) -> Growing:
+        """A run-time list that can hold elements of this type too without loss."""
+        elem = content.operand.type.elem
+        dtype = join_types(_shapeless(elem), _shapeless(type_)).dtype
+        if dtype == elem.dtype:
+            return content
+        if elem.ndim:
+            self.refuse(node, f"a list of {elem.dtype} arrays cannot take one of {type_.dtype}",
+                        "give all its arrays one dtype")  # fmt: skip
+        numbers = self.b.emit("list_stack", content.operand).astype(dtype)
+        return Growing(self.b.emit("list_unstack", numbers).operand)
+
+
+def _shapeless(type_: Any) -> Any:
+    return replace(type_, shape=()) if isinstance(type_, Array) else type_
 
 
 def _one_of(cell: Cell, other: Cell) -> bool:

@@ -129,6 +129,7 @@ class Calls(Mixin):
             return self._call_s2s(callee, args, kwargs, node)
         scalar_function = getattr(getattr(value, "_dispatcher", None), "py_func", None)
         if scalar_function is not None:
+            args = self.as_declared(value, args, node)
             return self._call_vectorized(Obj(scalar_function), args, kwargs, node)
         if hasattr(value, "py_func"):
             inner = Obj(value.py_func, (*callee.path, (".", "py_func")) if callee.path else ())
@@ -508,6 +509,8 @@ class Calls(Mixin):
                         "keep one list per rank")
         if isinstance(value, Ref):
             self.appended.add(value.cell)
+        content = self.widened(content, item.type, node)
+        elem = content.operand.type.elem
         with self.guarding(node):
             grown = self.b.emit("list_append", content.operand, item.astype(elem.dtype))
         return Growing(grown.operand)

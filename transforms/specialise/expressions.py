@@ -17,6 +17,7 @@ from ..ir import Assign, Block, Const, Scalar
 from ..rules.library import LIBRARY
 from ..rules.registry import RULES, SURFACES
 from .values import (
+    Cell,
     Bound,
     Closure,
     DictVal,
@@ -95,7 +96,6 @@ class Expressions(Mixin):
 
     def eval_Name(self, node: ast.Name) -> Value:
         value = self.lookup(node.id, node)
-        self.note_read(node.id, value)
         return value
 
     def eval_Tuple(self, node: ast.Tuple) -> Value:
@@ -214,6 +214,18 @@ class Expressions(Mixin):
             result = self.b.emit(name, *(self.sym(o) for o in operands))
         return self.wrap(result)
 
+    def _is_number(self, items: list[Value] | None) -> bool:
+        return items is not None and len(items) == 1 and isinstance(items[0], Num)
+
+    def _repeated(self, item: Num, count: Num) -> Value:
+        """`[0.0] * n` for an `n` known at run time only."""
+        size = self.b.emit("maximum", count.operand, 0)
+        dtype = item.operand.type.dtype
+        array = self.b.emit("full", item.operand, size, dtype=dtype)
+        cell = Cell()
+        self.state.heap[cell] = Growing(self.b.emit("list_unstack", array).operand)
+        return ListVal(cell)
+
     def _structural_binary(self, name: str, left: Value, right: Value, node: ast.AST) -> Value:
         if name == "add" and isinstance(left, TupleVal) and isinstance(right, TupleVal):
             return TupleVal(left.values + right.values)
@@ -225,6 +237,8 @@ class Expressions(Mixin):
             for seq, count in ((left, right), (right, left)):
                 if isinstance(seq, (TupleVal, ListVal)) and isinstance(count, Num):
                     items = self.static_items(seq)
+                    if isinstance(seq, ListVal) and count.known is None and self._is_number(items):
+                        return self._repeated(items[0], count)
                     n = self.static(count, node, "a repetition count")
                     if items is not None:
                         values = tuple(items * n)
@@ -499,6 +513,8 @@ class Expressions(Mixin):
         if isinstance(owner, Obj):
             if isinstance(owner.value, str):
                 return Bound(owner, name)
+            if isinstance(owner.value, (np.finfo, np.iinfo)):
+                return self.constant(getattr(owner.value, name))
             return self.attribute_of(owner, name, node)
         return self.refuse(node, f"{self.kind_of(owner)} has no attribute {name!r} here")
 
@@ -604,7 +620,11 @@ class Expressions(Mixin):
         """A run-time index into a sequence of numbers: the numbers become an array."""
         if values and all(isinstance(v, Num) for v in values):
             array = self.wrap(self.surface_call("numpy.array", [list(values)], {}, node))
-            return self.index_value(array, (("int", index.operand),), node)
+            element = self.index_value(array, (("int", index.operand),), node)
+            if not all(v.operand.type.weak for v in values):
+                return element
+            dtype = self.sym(element).dtype  # Python's numbers stay Python's numbers
+            return self.wrap(self.b.emit("cast", self.sym(element), dtype=dtype, weak=True))
         return self.need_unroll(node)
 
     # ---- comprehensions

@@ -250,7 +250,7 @@ class Joins(Mixin):
         names = list(dict.fromkeys([*one.state.env, *two.state.env]))
         for name in names:
             x, y = one.state.env.get(name, UNDEFINED), two.state.env.get(name, UNDEFINED)
-            merged.env[name] = join(x, y, name)
+            merged.env[name] = join(x, y, "" if name[0] == "<" else name)
         for other in (one.state, two.state):
             for cell, content in other.heap.items():
                 merged.heap.setdefault(cell, content)
@@ -340,7 +340,8 @@ class Joins(Mixin):
 
     def _grow_in(self, branch: Branch, content: Any, elem: Any) -> Operand:
         with self._within(branch):
-            return (content if isinstance(content, Growing) else self.grow(content, elem, None)).operand
+            grown = self.grow(content, elem, None) if isinstance(content, Items) else content
+            return self.widened(grown, elem, None).operand
 
     def _element_type(self, *contents: Any) -> Any:
         """The element type of lists that become one run-time list; None if there is none."""
@@ -421,6 +422,7 @@ class Joins(Mixin):
         else:
             self.refuse(node, "the types of this loop's variables do not settle",
                         "give each variable one type")
+        self.ask_to_peel(plan.conflicts, node)
         carried: list[Carried] = []
         results: dict[Key, Var] = {}
         with self.b.into(block):
@@ -506,7 +508,7 @@ class Joins(Mixin):
                     if joined is None:
                         plan.grows[key[1]] = elem
                         plan.changed = True
-                    plan.leaf(key, x.operand.type)
+                    plan.leaf(key, x.operand.type if joined is not None else ListOf(elem))
                 return
             self.need_unroll(
                 self.stmt,
@@ -585,6 +587,8 @@ class Joins(Mixin):
             content = state.heap.get(cell)
             if isinstance(content, Items):
                 state.heap[cell] = self.grow(content, elem, None)
+            elif isinstance(content, Growing):
+                state.heap[cell] = self.widened(content, elem, None)
         return state
 
     def _loop_head(

@@ -121,6 +121,22 @@ class NumpyCalls(Mixin):
             total = self.call(function, (total, item), {}, node)
         return total
 
+    def as_declared(self, ufunc: Any, args: Any, node: Any) -> Any:
+        """Arguments in the dtypes of the first signature of `@vectorize` that they fit."""
+        operands = [self.sym(a) if isinstance(a, (Num, Ref)) else None for a in args]
+        if any(x is None for x in operands):
+            return args
+        for signature in getattr(ufunc, "types", ()):
+            dtypes = [np.dtype(c) for c in signature.split("->")[0]]
+            if len(dtypes) == len(args) and all(
+                np.can_cast(x.dtype, d) for x, d in zip(operands, dtypes)
+            ):
+                return tuple(
+                    a if x.dtype == d.name else self.wrap(x.astype(d.name))
+                    for a, x, d in zip(args, operands, dtypes)
+                )
+        return args
+
     # ---- out=
 
     def split_out(self, value: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:

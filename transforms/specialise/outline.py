@@ -383,7 +383,7 @@ class Outlines(Mixin):
             }
             result = retyped(result, lambda index: types[index])
             shared = inner.sharing(leaves_of(result), packer, positions)
-        notes = {"callee": True, "facts": inner.b.facts, "bindings": inner.bindings}
+        notes = {"callee": True, "facts": inner.b.facts}
         function = Function(
             outlined.name, variables, inner.b.block, operands, [], callee.source, notes
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Union
+from typing import Any
 
 from ..build import OPEN
 from ..dims import Dim
@@ -78,7 +78,7 @@ class Still:
     value: Any = field(compare=False)
 
 
-Pattern = Union[Leaf, Node, Again, Still]
+Pattern = Leaf | Node | Again | Still
 
 
 def leaves_of(pattern: Pattern) -> Iterator[Leaf]:

@@ -23,6 +23,17 @@ class Peel(Mixin):
 
     b: Builder
     state: State
+    peeled: list[Any]  # the loops whose rest is being translated
+
+    def ask_to_peel(self, conflicts: dict[Any, Any], node: Any) -> None:
+        """A loop after which a name in conflict is read is worth a first iteration."""
+        if any(p is node for p in self.peeled):
+            return
+        for key, conflict in conflicts.items():
+            place = self.read_after(key[1], node) if key[0] == "env" and len(key) == 2 else None
+            if place is not None:
+                advice = "use one name for one kind of thing"
+                self.need_unroll(place, conflict.why, advice, peel=True)
 
     def first_and_rest(
         self, cond: Num, first: Callable[[], bool], rest: Callable[[], bool], until: str | None, node: Any
@@ -33,7 +44,11 @@ class Peel(Mixin):
         def run() -> bool:
             if first():
                 return True
-            ended = self.unless(until, rest, node)
+            self.peeled.append(node)
+            try:
+                ended = self.unless(until, rest, node)
+            finally:
+                self.peeled.pop()
             if not ended:
                 kinds.update((name, self._kind(value)) for name, value in self.state.env.items())
             return ended
@@ -61,11 +76,11 @@ class Peel(Mixin):
         return self.constant(False) if until is None else self.usable(self.state.env[until], node)
 
     def _changed_kind(self, after: dict[str, Any], node: Any) -> str | None:
-        """A name that the loop makes something else, and that is read elsewhere."""
+        """A name that the loop makes something else, and that is read after it."""
         if not after:  # every way through the loop fails
             return None
         for name, value in self.state.env.items():
-            if self._kind(value) != after.get(name) and self._read_elsewhere(name, node):
+            if self._kind(value) != after.get(name) and self.read_after(name, node) is not None:
                 return name
         return None
 
@@ -74,12 +89,16 @@ class Peel(Mixin):
             value = value.value
         return ("array", self.ref_type(value).ndim) if isinstance(value, Ref) else type(value)
 
-    def _read_elsewhere(self, name: str, node: Any) -> bool:
+    def read_after(self, name: str, node: Any) -> ast.Name | None:
+        """Where a name is read after a loop, unless it is bound anew before that."""
         last = getattr(node, "end_lineno", node.lineno)
-        return any(
-            isinstance(n, ast.Name)
-            and n.id == name
-            and isinstance(n.ctx, ast.Load)
-            and not node.lineno <= n.lineno <= last
-            for n in ast.walk(self.frame.node)
-        )
+        uses: list[tuple[int, bool, ast.Name]] = []
+        for stmt in ast.walk(self.frame.node):
+            target = stmt.target if isinstance(stmt, ast.AugAssign) else None
+            for n in ast.iter_child_nodes(stmt):
+                if isinstance(n, ast.Name) and n.id == name and n.lineno > last:
+                    uses.append((n.lineno, isinstance(n.ctx, ast.Store) and n is not target, n))
+        if not uses:
+            return None
+        _, bound, first = min(uses, key=lambda use: use[:2])
+        return None if bound else first

@@ -130,10 +130,12 @@ class Specialiser(
         self.appended: set[Cell] = set()
         self.voids: set[Cell] = set()
         self.branch_names: list[frozenset[str]] = []
+        self.peeled: list[Any] = []
         self.runtime_depth = 0
-        self.bindings: dict[Any, tuple[list[Any], list[Any]]] = {}
         self.desugared = shared.desugared
         self.lifetimes: dict[Any, dict[int, frozenset[str]]] = {}
+        self.aliases: set[str] = set()  # names that are second names for arrays
+        self.closing = False
         self.stmt: ast.stmt | None = None
         self.reading: ast.AST | None = None
 
@@ -174,7 +176,7 @@ class Specialiser(
             if cell.param is not None and isinstance(content, Var) and content != cell.param
         ]
         main = Function(name, params, self.b.block, results, effects, source)  # type: ignore[arg-type]
-        main.notes["bindings"] = self.bindings
+        main.notes["aliases"] = frozenset(self.aliases)
         main.notes["facts"] = self.b.facts
         written = [i for i, p in enumerate(params) if any(e[0] == p for e in effects)]
         return Specialised(
@@ -365,28 +367,6 @@ class Specialiser(
         return self.need_unroll(
             node, f"{what} must be known while compiling", "pass it through static_argnames"
         )
-
-    # ---- what the writer needs to print the user's own text
-
-    def note_read(self, name: str, value: Value) -> None:
-        self._note(name, value, 0)
-
-    def note_write(self, name: str, value: Value) -> None:
-        self._note(name, value, 1)
-
-    def _note(self, name: str, value: Value, which: int) -> None:
-        """Which value a name of the user's statement stood for: its text may be printed only
-        if the name still stands for that value."""
-        if self.frame.depth or self.b.origin is None:
-            return
-        operand: Any = None
-        if isinstance(value, (Num, Rec)):
-            operand = value.operand
-        elif isinstance(value, Ref):
-            operand = self.read(value)
-        elif isinstance(value, (Obj, Closure)):
-            return
-        self.bindings.setdefault(self.b.origin.stmt, ([], []))[which].append((name, operand))
 
 
 def _locals(node: ast.FunctionDef | ast.Lambda) -> set[str]:

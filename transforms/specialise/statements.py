@@ -55,10 +55,11 @@ class Statements(Mixin):
     b: Builder
     state: State
 
-    def run(self, stmts: list[ast.stmt]) -> bool:
-        """Runs a block; True if it always ends in an error."""
+    def run(self, stmts: list[ast.stmt], loop: bool = False) -> bool:
+        """Runs a block (the body of a `loop`, maybe); True if it always ends in an error."""
         for stmt in stmts:
             self.stmt = self.frame.stmt = stmt
+            self.closing = loop and stmt is stmts[-1]
             with self.b.at(self.origin(stmt)):
                 method = getattr(self, f"run_{type(stmt).__name__}", None)
                 if method is None:
@@ -115,7 +116,6 @@ class Statements(Mixin):
         if isinstance(target, ast.Name):
             value = self.named(target.id, value)
             self.state.env[target.id] = value
-            self.note_write(target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value, node)
         elif isinstance(target, ast.Subscript):
@@ -133,6 +133,9 @@ class Statements(Mixin):
                 literal = self.b.emit("literal", value.operand, hint=name, user=name)
                 return Num(literal.operand, value.known)
             operand = self._rename(value.operand, name)
+            if operand.user and operand.user != name and self.frame.depth == 0:
+                # Two names, two values: what the user's text says depends on which is which.
+                operand = self.b.emit("copy", operand, hint=name, user=name).operand
             return value if operand is value.operand else Num(operand, value.known)
         if isinstance(value, Ref):
             if not value.path:
@@ -140,17 +143,25 @@ class Statements(Mixin):
                 if not value.cell.label:
                     value.cell.label = name
                 self.state.heap[value.cell] = self._rename(content, name)
+                self._note_alias(name, self.state.heap[value.cell])
             else:
                 key = (value.cell, value.path)
                 base, view = self.state.views.get(key, ("", None))
                 if view is not None:
                     self.state.views[key] = (base, self._rename(view, name))
+                    self._note_alias(name, self.state.views[key][1])
         elif isinstance(value, ListVal) and not value.cell.label:
             value.cell.label = name
             content = self.state.heap[value.cell]
             if isinstance(content, Growing) and isinstance(content.operand, Var):
                 self.state.heap[value.cell] = Growing(self._rename(content.operand, name))
         return value
+
+    def _note_alias(self, name: str, value: Var) -> None:
+        """A second name for an array leaves no statement behind, so text that mentions it
+        cannot be checked; at the end of a loop's body the next iteration names it anew."""
+        if value.user and value.user != name and self.frame.depth == 0 and not self.closing:
+            self.aliases.add(name)
 
     def _rename(self, var: Var, name: str) -> Var:
         """Marks a temporary defined in this block as the user's variable."""
@@ -268,6 +279,8 @@ class Statements(Mixin):
             self.refuse(node, "a run-time list must hold elements of one rank")
         if isinstance(value, Ref):
             self.appended.add(value.cell)
+        content = self.widened(content, item.type, node)
+        elem = content.operand.type.elem
         with self.guarding(node):
             changed = self.b.emit("list_set", content.operand, index.operand, item.astype(elem.dtype))
         self.state.heap[owner.cell] = Growing(changed.operand)
@@ -302,7 +315,6 @@ class Statements(Mixin):
                 value = self.eval(node.value)
                 if isinstance(current, Ref):
                     self._in_place(current, name, value, node)
-                    self.note_write(target.id, current)
                     return
                 if isinstance(current, ListVal) and name == "add":
                     self.call_method(current, "extend", (value,), {}, node)
@@ -403,7 +415,7 @@ class Statements(Mixin):
 
     def run_For(self, node: Any) -> bool:
         iterable = self.eval(node.iter)
-        return self.for_each(node.target, iterable, lambda: self.run(node.body), node.until, node)
+        return self.for_each(node.target, iterable, lambda: self.run(node.body, True), node.until, node)
 
     def for_each(self, target: ast.expr, iterable: Value, body: Any, until: str | None, node: Any) -> bool:
         numeric = isinstance(iterable, (RangeVal, ProductVal))
@@ -625,7 +637,7 @@ class Statements(Mixin):
                 break
             if not cond.known[0]:
                 return False
-            if self.run(node.body):
+            if self.run(node.body, True):
                 return True
             over = self.is_over(node.until, node)
             if over.known is None:
@@ -644,7 +656,7 @@ class Statements(Mixin):
             with self.b.into(test):
                 cond = self.condition(node.test)
             made["test"], made["cond"] = test, cond
-            if self.run(node.body):
+            if self.run(node.body, True):
                 return True, None
             return False, self._until(node.until, node)
 
