@@ -22,9 +22,7 @@ def expected_gradients(name: str, n: int) -> tuple[Any, ...]:
     case = CASES[name]
     args, kwargs = case.arguments(n, np.float64)
     with contextlib.redirect_stdout(io.StringIO()):
-        return oracle.finite_differences(
-            case.function, args, kwargs, case.wrt, value=case.scalar
-        )
+        return oracle.finite_differences(case.function, args, kwargs, case.wrt, value=case.scalar)
 
 
 def transform(case: Case, backend: str | None) -> Callable[..., Any]:

@@ -204,9 +204,17 @@ def with_jax_numpy(f: Callable[..., Any]) -> Callable[..., Any]:
 
     class Math:
         def __getattr__(self, name: str) -> Any:
-            renamed = {"pow": "power", "atan": "arctan", "asin": "arcsin", "acos": "arccos",
-                       "atan2": "arctan2", "fabs": "abs", "asinh": "arcsinh",
-                       "acosh": "arccosh", "atanh": "arctanh"}
+            renamed = {
+                "pow": "power",
+                "atan": "arctan",
+                "asin": "arcsin",
+                "acos": "arccos",
+                "atan2": "arctan2",
+                "fabs": "abs",
+                "asinh": "arcsinh",
+                "acosh": "arccosh",
+                "atanh": "arctanh",
+            }
             if name in ("erf", "erfc"):
                 return getattr(jax.scipy.special, name)
             return getattr(jnp, renamed.get(name, name))

@@ -68,17 +68,17 @@ def refused(
 
 @refused(V, says="generator", advice="list")
 def generator(x):
-    yield x[0]  #@ yield x[0]
+    yield x[0]  # @ yield x[0]
 
 
 @refused(V, says="generator", advice="list")
 def generator_from(x):
     s = x * 2.0
-    yield from s  #@ yield from s
+    yield from s  # @ yield from s
 
 
 @refused(2.0, says="async", advice="plain function")
-async def async_function(x):  #@ async def
+async def async_function(x):  # @ async def
     return x
 
 
@@ -87,7 +87,7 @@ COUNTER = 0.0
 
 @refused(2.0, says="global", advice="return the value")
 def global_write(x):
-    global COUNTER  #@ global COUNTER
+    global COUNTER  # @ global COUNTER
     COUNTER = x
     return x
 
@@ -97,7 +97,7 @@ def _nonlocal_case():
 
     @refused(2.0, says="enclosing", advice="return the value")
     def nonlocal_write(x):
-        nonlocal total  #@ nonlocal total
+        nonlocal total  # @ nonlocal total
         total = x
         return x
 
@@ -107,7 +107,7 @@ _nonlocal_case()
 
 @refused(2.0, says="try", advice="if")
 def try_except(x):
-    try:  #@ try
+    try:  # @ try
         return 1.0 / x
     except ZeroDivisionError:
         return 0.0
@@ -116,7 +116,7 @@ def try_except(x):
 @refused(2.0, says="try")
 def try_finally(x):
     y = x
-    try:  #@ try
+    try:  # @ try
         y = x * x
     finally:
         y = 2.0
@@ -125,20 +125,20 @@ def try_finally(x):
 
 @refused(2.0, says="with", advice="outside")
 def with_statement(x):
-    with np.errstate(all="raise"):  #@ with
+    with np.errstate(all="raise"):  # @ with
         return x * x
 
 
 @refused(2.0, says="del", advice="leave")
 def del_statement(x):
     y = x * x
-    del x  #@ del x
+    del x  # @ del x
     return y
 
 
 @refused(2.0, says="match", advice="if")
 def match_statement(x, k=1):
-    match k:  #@ match
+    match k:  # @ match
         case 1:
             return x
         case _:
@@ -147,7 +147,7 @@ def match_statement(x, k=1):
 
 @refused(2.0, says="class", advice="module level")
 def class_inside(x):
-    class Box:  #@ class Box
+    class Box:  # @ class Box
         v = 1.0
 
     return x * Box.v
@@ -155,14 +155,14 @@ def class_inside(x):
 
 @refused(2.0, says="import", advice="module level")
 def import_inside(x):
-    import math as m  #@ import math
+    import math as m  # @ import math
 
     return m.sin(x)
 
 
 @refused(2.0, says="import", advice="module level")
 def import_from_inside(x):
-    from math import sin  #@ from math
+    from math import sin  # @ from math
 
     return sin(x)
 
@@ -170,19 +170,19 @@ def import_from_inside(x):
 @refused(2.0, says="set", advice="tuple")
 def set_literal(x):
     s = 0.0
-    for k in {1.0, 2.0}:  #@ {1.0, 2.0}
+    for k in {1.0, 2.0}:  # @ {1.0, 2.0}
         s += k * x
     return s
 
 
 @refused(V, says="set", advice="list")
 def set_comprehension(x):
-    return sum({v for v in x})  #@ {v for v in x}
+    return sum({v for v in x})  # @ {v for v in x}
 
 
 @refused(V, says="dict", advice="")
 def dict_comprehension_over_values(x):
-    d = {i: x[i] for i in range(x.shape[0])}  #@ {i: x[i]
+    d = {i: x[i] for i in range(x.shape[0])}  # @ {i: x[i]
     return d[0]
 
 
@@ -190,14 +190,14 @@ def dict_comprehension_over_values(x):
 def local_generator_function(x):
     def items(v):
         for t in v:
-            yield t * t  #@ yield t * t
+            yield t * t  # @ yield t * t
 
     return sum(items(x))
 
 
 @refused(2.0, says="complex", advice="real and imaginary")
 def complex_literal(x):
-    z = x + 2.0j  #@ 2.0j
+    z = x + 2.0j  # @ 2.0j
     return z * 2.0
 
 
@@ -206,84 +206,84 @@ def complex_literal(x):
 
 @refused(2.0, says="scipy.integrate")
 def calls_quad(x):
-    return scipy.integrate.quad(math.sin, 0.0, x)[0]  #@ scipy.integrate.quad
+    return scipy.integrate.quad(math.sin, 0.0, x)[0]  # @ scipy.integrate.quad
 
 
 @refused(2.0, says="open")
 def calls_open(x):
-    f = open("data.txt")  #@ open(
+    f = open("data.txt")  # @ open(
     return x
 
 
 @refused(V, says="numpy.fft.fft", advice="docs/writing-a-rule.md")
 def unknown_numpy_function(x):
     y = x * 2.0
-    return np.sum(np.fft.fft(y).real)  #@ np.fft.fft(y)
+    return np.sum(np.fft.fft(y).real)  # @ np.fft.fft(y)
 
 
 @refused(V, says="numpy.unwrap", advice="docs/writing-a-rule.md")
 def numpy_function_without_rule(x):
-    return np.sum(np.unwrap(x))  #@ np.unwrap(x)
+    return np.sum(np.unwrap(x))  # @ np.unwrap(x)
 
 
 @refused(V, says="scipy.special")
 def unknown_scipy_ufunc(x):
-    return np.sum(scipy.special.airy(x)[0])  #@ scipy.special.airy(x)
+    return np.sum(scipy.special.airy(x)[0])  # @ scipy.special.airy(x)
 
 
 @refused(V, says="statistics")
 def standard_library_call(x):
-    return statistics.fmean(x)  #@ statistics.fmean(x)
+    return statistics.fmean(x)  # @ statistics.fmean(x)
 
 
 @refused(2.0, says="os.")
 def operating_system_call(x):
-    return x * os.cpu_count()  #@ os.cpu_count()
+    return x * os.cpu_count()  # @ os.cpu_count()
 
 
 @refused(V, says="numpy.random")
 def random_numbers(x):
-    return np.sum(x * np.random.normal(size=3))  #@ np.random.normal
+    return np.sum(x * np.random.normal(size=3))  # @ np.random.normal
 
 
 @refused(V, says="searchsorty", error=AttributeError)
 def unknown_attribute_of_numpy(x):
-    return np.searchsorty(x, 0.5)  #@ np.searchsorty
+    return np.searchsorty(x, 0.5)  # @ np.searchsorty
 
 
 @refused(V, says="tobytes")
 def unsupported_array_method(x):
     y = x * 2.0
-    return len(y.tobytes()) * x[0]  #@ y.tobytes
+    return len(y.tobytes()) * x[0]  # @ y.tobytes
 
 
 @refused(V, says="no attribute 'summ'", error=AttributeError)
 def unknown_array_method(x):
     y = x * 2.0
-    return y.summ()  #@ y.summ
+    return y.summ()  # @ y.summ
 
 
 @refused(2.0, says="input")
 def reads_input(x):
-    k = input()  #@ input()
+    k = input()  # @ input()
     return x
 
 
 @refused(V, "abc", says="str")
 def string_operations(x, s):
     k = s.upper().find("B") if x[0] > 0.0 else 1
-    t = "n" * int(x[2])  #@ "n" * int(x[2])
+    t = "n" * int(x[2])  # @ "n" * int(x[2])
     return x[k] + len(t)
 
 
 @refused(2.0, says="eval")
 def calls_eval(x):
-    return eval("x * 2")  #@ eval(
+    return eval("x * 2")  # @ eval(
 
 
 @refused(2.0, says="locals")
 def calls_locals(x):
-    return locals()["x"]  #@ locals()
+    return locals()["x"]  # @ locals()
 
 
 @jitclass([("k", numba.float64)])
@@ -305,12 +305,12 @@ def jitclass_argument(x, spring):
 
 @refused(2.0, says="jitclass", advice="dataclass")
 def jitclass_global(x):
-    return SPRING.energy(x)  #@ SPRING
+    return SPRING.energy(x)  # @ SPRING
 
 
 @refused(2.0, says="jitclass", advice="dataclass")
 def jitclass_built_inside(x):
-    s = Spring(x)  #@ Spring(x)
+    s = Spring(x)  # @ Spring(x)
     return s.energy(2.0)
 
 
@@ -321,14 +321,14 @@ def typed_list_argument(x, items):
 
 @refused(2.0, says="typed.List", advice="list")
 def typed_list_inside(x):
-    out = numba.typed.List()  #@ numba.typed.List()
+    out = numba.typed.List()  # @ numba.typed.List()
     out.append(x)
     return out[0]
 
 
 @refused(2.0, says="typed.Dict", advice="dataclass")
 def typed_dict_inside(x):
-    d = numba.typed.Dict()  #@ numba.typed.Dict()
+    d = numba.typed.Dict()  # @ numba.typed.Dict()
     return x
 
 
@@ -418,27 +418,27 @@ def returns_none(x):
 @refused(V, V, says="None", advice="return the array it writes")
 def returns_none_explicitly(x, out):
     out[0] = x[0]
-    return None  #@ return None
+    return None  # @ return None
 
 
 @refused(V, says="scalar", error=TypeError)
 def returns_array(x):
-    return x * 2.0  #@ x * 2.0
+    return x * 2.0  # @ x * 2.0
 
 
 @refused(V, says="scalar", error=TypeError)
 def returns_tuple(x):
-    return x[0], x[1]  #@ x[0], x[1]
+    return x[0], x[1]  # @ x[0], x[1]
 
 
 @refused(2.0, says="int", error=TypeError)
 def returns_integer(x):
-    return int(x)  #@ int(x)
+    return int(x)  # @ int(x)
 
 
 @refused(2.0, says="aux", has_aux=True, error=TypeError)
 def auxiliary_missing(x):
-    return x * x  #@ x * x
+    return x * x  # @ x * x
 
 
 @refused(2.0, says="z", wrt="z", error=TypeError, advice="x, y")
@@ -474,7 +474,7 @@ def wrt_empty(x):
 @refused(2.0, says="callable", error=TypeError)
 def calls_a_number(x):
     y = x * 2.0
-    return y(3.0)  #@ y(3.0)
+    return y(3.0)  # @ y(3.0)
 
 
 @refused(says="missing", error=TypeError)
@@ -489,7 +489,7 @@ def argument_too_many(x):
 
 @refused(2.0, says="unexpected keyword", error=TypeError)
 def helper_keyword_unknown(x):
-    return math_free(x, scale=2.0)  #@ math_free(x, scale=2.0)
+    return math_free(x, scale=2.0)  # @ math_free(x, scale=2.0)
 
 
 def math_free(x):
@@ -520,24 +520,29 @@ _hidden_helper = _exec_made("def hidden(x):\n    return x * x\n", "hidden")
 
 @refused(2.0, error=s2s.SourceError, says="source not available")
 def helper_without_source(x):
-    return _hidden_helper(x) + 1.0  #@ _hidden_helper(x)
+    return _hidden_helper(x) + 1.0  # @ _hidden_helper(x)
 
 
 def recursive_by_name(x, n):
     if n == 0:
         return x
-    return x * decorated(x, n - 1)  #@ decorated(
+    return x * decorated(x, n - 1)  # @ decorated(
 
 
 @s2s.grad(backend="loops")
 def decorated(x, n):
     if n == 0:
         return x
-    return x * decorated(x, n - 1)  #@ decorated(
+    return x * decorated(x, n - 1)  # @ decorated(
 
 
-refused(2.0, 2, says="here decorated is its gradient", advice="g = s2s.grad(decorated)",
-        name="recursion_in_decorated")(decorated)
+refused(
+    2.0,
+    2,
+    says="here decorated is its gradient",
+    advice="g = s2s.grad(decorated)",
+    name="recursion_in_decorated",
+)(decorated)
 
 
 # ---------------------------------------------------------------- names
@@ -545,19 +550,19 @@ refused(2.0, 2, says="here decorated is its gradient", advice="g = s2s.grad(deco
 
 @refused(2.0, error=NameError, says="undefined_thing")
 def undefined_name(x):
-    return x * undefined_thing  #@ undefined_thing
+    return x * undefined_thing  # @ undefined_thing
 
 
 @refused(2.0, error=UnboundLocalError, says="y")
 def unbound_local(x):
     if x > 5.0:
         y = x
-    return y * x  #@ y
+    return y * x  # @ y
 
 
 @refused(2.0, error=UnboundLocalError, says="y")
 def unbound_before_assignment(x):
-    z = y * 2.0  #@ y
+    z = y * 2.0  # @ y
     y = x
     return z + y
 
@@ -566,12 +571,12 @@ def unbound_before_assignment(x):
 def unbound_after_empty_loop(x, n):
     for i in range(n):
         last = x * i
-    return last  #@ last
+    return last  # @ last
 
 
 @refused(2.0, error=AttributeError, says="sinn")
 def undefined_attribute(x):
-    return math.sinn(x)  #@ math.sinn
+    return math.sinn(x)  # @ math.sinn
 
 
 # ---------------------------------------------------------------- shapes, indices, dtypes
@@ -580,91 +585,91 @@ def undefined_attribute(x):
 @refused(V, np.zeros(2), error=ValueError, says="broadcast")
 def shapes_do_not_broadcast(x, y):
     z = x * 2.0
-    return np.sum(z + y)  #@ z + y
+    return np.sum(z + y)  # @ z + y
 
 
 @refused(M, V[:2], error=ValueError, says="matmul")
 def matmul_mismatch(a, x):
-    return np.sum(a @ x)  #@ a @ x
+    return np.sum(a @ x)  # @ a @ x
 
 
 @refused(V, error=ValueError, says="reshape")
 def reshape_mismatch(x):
-    return np.sum(x.reshape(2, 2))  #@ x.reshape(2, 2)
+    return np.sum(x.reshape(2, 2))  # @ x.reshape(2, 2)
 
 
 @refused(V, M, error=ValueError, says="")
 def concatenate_mismatch(x, a):
-    return np.sum(np.concatenate([x, a]))  #@ np.concatenate([x, a])
+    return np.sum(np.concatenate([x, a]))  # @ np.concatenate([x, a])
 
 
 @refused(V, error=ValueError, says="axis 1 is out of bounds")
 def axis_out_of_range(x):
-    return np.sum(np.sum(x, axis=1))  #@ np.sum(x, axis=1)
+    return np.sum(np.sum(x, axis=1))  # @ np.sum(x, axis=1)
 
 
 @refused(V, 3, error=IndexError, says="out of bounds for axis 0")
 def index_out_of_range(x, i):
     y = x * 2.0
-    return y[i]  #@ y[i]
+    return y[i]  # @ y[i]
 
 
 @refused(V, error=IndexError, says="out of bounds")
 def index_below_range(x):
-    return x[-4] * 2.0  #@ x[-4]
+    return x[-4] * 2.0  # @ x[-4]
 
 
 @refused(V, 7, error=IndexError, says="out of bounds")
 def index_out_of_range_in_write(x, i):
     y = x * 2.0
-    y[i] = 1.0  #@ y[i]
+    y[i] = 1.0  # @ y[i]
     return np.sum(y)
 
 
 @refused(V, np.array([0, 5]), error=IndexError, says="out of bounds")
 def gather_out_of_range(x, idx):
-    return np.sum(x[idx])  #@ x[idx]
+    return np.sum(x[idx])  # @ x[idx]
 
 
 @refused(V, error=IndexError, says="out of bounds")
 def loop_runs_too_far(x):
     s = 0.0
     for i in range(x.shape[0]):
-        s += x[i + 1]  #@ x[i + 1]
+        s += x[i + 1]  # @ x[i + 1]
     return s
 
 
 @refused(V, error=IndexError, says="too many indices")
 def too_many_indices(x):
-    return x[0, 1]  #@ x[0, 1]
+    return x[0, 1]  # @ x[0, 1]
 
 
 @refused(V, np.array([True, False]), error=IndexError, says="boolean")
 def mask_of_wrong_size(x, m):
-    return np.sum(x[m])  #@ x[m]
+    return np.sum(x[m])  # @ x[m]
 
 
 @refused(V, error=IndexError, says="integers")
 def float_index(x):
-    return x[1.0]  #@ x[1.0]
+    return x[1.0]  # @ x[1.0]
 
 
 @refused(V, error=ValueError, says="broadcast")
 def slice_of_wrong_size(x):
     y = np.zeros(3)
-    y[:2] = x  #@ y[:2]
+    y[:2] = x  # @ y[:2]
     return np.sum(y)
 
 
 @refused(V, 0, error=ValueError, says="step")
 def slice_step_zero(x, k):
-    return np.sum(x[::k])  #@ x[::k]
+    return np.sum(x[::k])  # @ x[::k]
 
 
 @refused(2.0, 0, error=ValueError, says="range() arg 3 must not be zero")
 def range_step_zero(x, k):
     s = x
-    for i in range(0, 3, k):  #@ range(0, 3, k)
+    for i in range(0, 3, k):  # @ range(0, 3, k)
         s = s * x
     return s
 
@@ -677,62 +682,62 @@ def _read_only():
 
 @refused(_read_only(), error=ValueError, says="read-only")
 def read_only_argument_written(x):
-    x[0] = 1.0  #@ x[0]
+    x[0] = 1.0  # @ x[0]
     return np.sum(x)
 
 
 @refused(M, error=ValueError, says="unpack")
 def unpack_mismatch(a):
-    n, m, k = a.shape  #@ n, m, k
+    n, m, k = a.shape  # @ n, m, k
     return np.sum(a) * n
 
 
 @refused((1.0, 2.0), error=IndexError, says="tuple index out of range")
 def tuple_index_out_of_range(p):
-    return p[2]  #@ p[2]
+    return p[2]  # @ p[2]
 
 
 @refused({"a": 1.0}, error=KeyError, says="b")
 def missing_key(d):
-    return d["b"]  #@ d["b"]
+    return d["b"]  # @ d["b"]
 
 
 @refused(V, error=ValueError, says="truth value")
 def truth_of_array(x):
-    if x > 0.0:  #@ x > 0.0
+    if x > 0.0:  # @ x > 0.0
         return x[0]
     return x[1]
 
 
 @refused(V, error=TypeError, says="")
 def float_of_array(x):
-    return float(x)  #@ float(x)
+    return float(x)  # @ float(x)
 
 
 @refused(V, error=TypeError, says="")
 def range_of_float(x):
     s = 0.0
-    for i in range(x[0]):  #@ range(x[0])
+    for i in range(x[0]):  # @ range(x[0])
         s += x[i]
     return s
 
 
 @refused(V[:0], error=ValueError, says="zero-size array to reduction operation maximum")
 def maximum_of_nothing(x):
-    return np.max(x)  #@ np.max(x)
+    return np.max(x)  # @ np.max(x)
 
 
 @refused(V, error=TypeError, says="")
 def in_place_cast(x):
     k = np.arange(3)
-    k += x  #@ k += x
+    k += x  # @ k += x
     return np.sum(k * x)
 
 
 @refused(V, error=TypeError, says="iterable")
 def iterate_over_scalar(x):
     s = 0.0
-    for v in x[0]:  #@ x[0]
+    for v in x[0]:  # @ x[0]
         s += v
     return s
 
@@ -742,12 +747,12 @@ def iterate_over_scalar(x):
 
 @refused(V, says="where", advice="")
 def ufunc_with_where(x):
-    return np.sum(np.exp(x, where=x > 0.0))  #@ np.exp(x, where=x > 0.0)
+    return np.sum(np.exp(x, where=x > 0.0))  # @ np.exp(x, where=x > 0.0)
 
 
 @refused(V, says="order")
 def reshape_in_fortran_order(x):
-    return np.sum(x.reshape((3, 1), order="F"))  #@ x.reshape((3, 1), order="F")
+    return np.sum(x.reshape((3, 1), order="F"))  # @ x.reshape((3, 1), order="F")
 
 
 @refused(V, says="no backend", error=ValueError, advice="numba", backend="gpu")
@@ -757,12 +762,12 @@ def unknown_backend(x):
 
 @refused(V, says="nonsense", advice="leave out")
 def unknown_keyword_of_numpy(x):
-    return np.sum(x, nonsense=True)  #@ np.sum(x, nonsense=True)
+    return np.sum(x, nonsense=True)  # @ np.sum(x, nonsense=True)
 
 
 @refused(V, says="complex", advice="float")
 def complex_dtype_inside(x):
-    y = np.zeros(3, dtype=np.complex128)  #@ np.zeros
+    y = np.zeros(3, dtype=np.complex128)  # @ np.zeros
     return np.sum(x)
 
 
@@ -774,7 +779,7 @@ def list_of_ragged_arrays(x):
     parts = []
     for i in range(x.shape[0]):
         parts.append(x[:i])
-    return np.sum(np.stack(parts))  #@ np.stack(parts)
+    return np.sum(np.stack(parts))  # @ np.stack(parts)
 
 
 @refused(V, says="", advice="")
@@ -784,7 +789,7 @@ def list_of_mixed_ranks(x):
         if i == 0:
             parts.append(x)
         else:
-            parts.append(x[0])  #@ parts.append(x[0])
+            parts.append(x[0])  # @ parts.append(x[0])
     return len(parts) * x[0]
 
 
@@ -793,20 +798,20 @@ def type_changes_in_loop(x):
     y = 0.0
     for i in range(x.shape[0]):
         if x[i] > 0.0:
-            y = x * y  #@ y
+            y = x * y  # @ y
     return np.sum(y)
 
 
 @refused(-2.0, error=ValueError, says="x must be positive, got -2.0")
 def raises_with_value(x):
     if x <= 0:
-        raise ValueError(f"x must be positive, got {x}")  #@ raise
+        raise ValueError(f"x must be positive, got {x}")  # @ raise
     return x
 
 
 @refused(-2.0, error=AssertionError, says="x must be positive")
 def assertion_fails(x):
-    assert x > 0.0, "x must be positive"  #@ assert
+    assert x > 0.0, "x must be positive"  # @ assert
     return x
 
 
@@ -816,7 +821,7 @@ def raises_in_loop(x):
     while x[0] < 100.0:
         k += 1
         if k == 3:
-            raise RuntimeError(f"no convergence after {k} steps")  #@ raise
+            raise RuntimeError(f"no convergence after {k} steps")  # @ raise
     return x[0]
 
 
@@ -826,7 +831,7 @@ def try_in_helper(x):
 
 
 def _guarded(v):
-    try:  #@ try
+    try:  # @ try
         return 1.0 / v
     except ZeroDivisionError:
         return 0.0
@@ -844,7 +849,7 @@ COUNT = Counter()
 def object_written_in_loop(x):
     s = 0.0
     for i in range(x.shape[0]):
-        COUNT.n += x[i]  #@ COUNT.n
+        COUNT.n += x[i]  # @ COUNT.n
         s += COUNT.n
     return s
 

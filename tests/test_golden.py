@@ -76,8 +76,7 @@ def test_emission_does_not_depend_on_the_process() -> None:
     """Byte-identical under another hash seed."""
     names = [n for n in NAMES if n not in KNOWN][:6]
     script = (
-        "from tests.test_golden import emitted\n"
-        f"print('\\n'.join(emitted(n) for n in {names!r}))"
+        f"from tests.test_golden import emitted\nprint('\\n'.join(emitted(n) for n in {names!r}))"
     )
     texts = [
         subprocess.run(

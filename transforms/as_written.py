@@ -189,7 +189,11 @@ class AsWritten(Temporaries):
         else:
             return ""
         aliases = self.function.notes.get("aliases", frozenset())
-        if names.stores or aliases & names.loads or not says_the_same(names, unit, self.user, self.variables, set()):
+        if (
+            names.stores
+            or aliases & names.loads
+            or not says_the_same(names, unit, self.user, self.variables, set())
+        ):
             return ""
         text = self.user.header(node)
         return text if self.indent + len(text) < WIDTH else ""

@@ -131,9 +131,7 @@ class Builder:
 def resolve_dims(type_: Type, name: str) -> Type:
     """Dims that inference left open (symbol "?") get the value's own name."""
     if isinstance(type_, Array) and any("?" in d.symbols for d in type_.shape):
-        shape = tuple(
-            d.substitute({"?": Dim.of(f"{name}.{i}")}) for i, d in enumerate(type_.shape)
-        )
+        shape = tuple(d.substitute({"?": Dim.of(f"{name}.{i}")}) for i, d in enumerate(type_.shape))
         return replace(type_, shape=shape)
     if isinstance(type_, Scalar) and type_.dtype == "int64" and type_.value is None:
         return replace(type_, value=Dim.of(name))

@@ -130,7 +130,9 @@ class _Desugar:
         returns = _has(stmt.body, (ast.Return,), loops=True)
         breaks = _has(stmt.body, (ast.Break,), loops=False)
         failed = None
-        if isinstance(stmt, ast.While) and any(isinstance(n, ast.NamedExpr) for n in ast.walk(stmt.test)):
+        if isinstance(stmt, ast.While) and any(
+            isinstance(n, ast.NamedExpr) for n in ast.walk(stmt.test)
+        ):
             # A name bound in the test is bound again before the test fails.
             leave: list[ast.stmt] = [_at(ast.Break(), stmt)]
             if stmt.orelse:

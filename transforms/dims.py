@@ -330,9 +330,7 @@ class Facts:
         size = self._size(dim)
         if dim.is_const or size is None:
             return None if size is None else size == 1
-        self._guard(Guard("one", dim)) if size == 1 else self.guards.append(
-            Guard("differ", dim)
-        )
+        self._guard(Guard("one", dim)) if size == 1 else self.guards.append(Guard("differ", dim))
         return size == 1
 
     def _size(self, dim: Dim) -> int | None:

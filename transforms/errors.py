@@ -38,7 +38,10 @@ class S2SError(Exception):
                 if self.span.end_line == self.span.line
                 else max(1, len(self.source_line.rstrip()) - self.span.col)
             )
-            parts += [f"    {self.source_line.rstrip()}", "    " + " " * self.span.col + "^" * width]
+            parts += [
+                f"    {self.source_line.rstrip()}",
+                "    " + " " * self.span.col + "^" * width,
+            ]
         if self.advice:
             parts.append(f"help: {self.advice}")
         return "\n".join(parts)

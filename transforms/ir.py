@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Union
+from typing import Any
 
 from .dims import Dim
 
@@ -110,7 +110,7 @@ class Record:
         return "record"
 
 
-Type = Union[Scalar, Array, ListOf, Record]
+Type = Scalar | Array | ListOf | Record
 
 FLOATS = ("float64", "float32", "float16")
 
@@ -166,7 +166,7 @@ class Const:
     type: Scalar
 
 
-Operand = Union[Var, Const]
+Operand = Var | Const
 
 
 # ---------------------------------------------------------------- statements
@@ -326,7 +326,7 @@ class Push:
     origin: Origin | None = None
 
 
-Stmt = Union[Assign, Call, Save, If, For, While, Raise, Print, Store, Push]
+Stmt = Assign | Call | Save | If | For | While | Raise | Print | Store | Push
 Block = list[Stmt]
 
 
@@ -527,6 +527,10 @@ def _substitute(stmt: Stmt, f: Callable[[Operand], Operand]) -> Stmt:
 
 def _substitute_parts(parts: tuple[Any, ...], f: Callable[[Operand], Operand]) -> tuple[Any, ...]:
     return tuple(
-        _substitute_parts(p, f) if isinstance(p, tuple) else f(p) if isinstance(p, (Var, Const)) else p
+        _substitute_parts(p, f)
+        if isinstance(p, tuple)
+        else f(p)
+        if isinstance(p, (Var, Const))
+        else p
         for p in parts
     )

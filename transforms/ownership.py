@@ -200,9 +200,7 @@ class _Cuts:
 
         rewrite_reads(block[at:], walk.live, swap)
         self.function.results = [kept if r == parent else r for r in self.function.results]
-        self.function.effects = [
-            (p, kept if v == parent else v) for p, v in self.function.effects
-        ]
+        self.function.effects = [(p, kept if v == parent else v) for p, v in self.function.effects]
         block.insert(group_start(block, at, parent), Assign(kept, Op("copy", (parent,)), None))
         return True
 

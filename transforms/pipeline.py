@@ -103,7 +103,11 @@ def _specialise(request: Request) -> Specialised:
     while True:
         try:
             return specialise(
-                request.function, request.args, request.values, frozenset(static), request.lifted_ints
+                request.function,
+                request.args,
+                request.values,
+                frozenset(static),
+                request.lifted_ints,
             )
         except NeedStaticArgument as need:
             if need.path in static:
@@ -123,9 +127,7 @@ def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]
         module = reverse(module, tuple(p.name for _, p in wrt), 0, facts)
         first = module.main.notes["primal_results"] = len(spec.module.main.results)
         module.main.notes["out_like"] = {
-            first + k: position
-            for k, (position, p) in enumerate(wrt)
-            if isinstance(p.type, Array)
+            first + k: position for k, (position, p) in enumerate(wrt) if isinstance(p.type, Array)
         }
         module.main.notes["wrt"] = request.wrt
         yield "reverse", module

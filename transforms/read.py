@@ -101,7 +101,9 @@ def _parse(file: str, text: str) -> ast.Module:
 def _find(function: Any, tree: ast.Module) -> ast.FunctionDef | ast.Lambda | None:
     """The node a code object was compiled from."""
     code: types.CodeType = function.__code__
-    wanted = (ast.Lambda,) if code.co_name == "<lambda>" else (ast.FunctionDef, ast.AsyncFunctionDef)
+    wanted = (
+        (ast.Lambda,) if code.co_name == "<lambda>" else (ast.FunctionDef, ast.AsyncFunctionDef)
+    )
     found: list[Any] = []
     for node in ast.walk(tree):
         if not isinstance(node, wanted) or getattr(node, "name", code.co_name) != code.co_name:

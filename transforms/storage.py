@@ -55,9 +55,7 @@ Move = tuple[Var, Operand]
 def storage(module: Module, for_lowering: bool = False) -> Module:
     """The module in memory form.  `for_lowering` keeps every variable to one type and one
     kind of memory, as compiled code needs it; otherwise the user's names come first."""
-    functions = {
-        name: store_function(f, for_lowering) for name, f in module.functions.items()
-    }
+    functions = {name: store_function(f, for_lowering) for name, f in module.functions.items()}
     return Module(functions, module.entry)
 
 

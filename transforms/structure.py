@@ -148,7 +148,7 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
         return RecordSpec(fields, value.ndim)
     if not dtype.isnative:
         raise TypeError(
-            "arrays of foreign byte order are not supported; use x.astype(x.dtype.newbyteorder('='))"
+            "a foreign byte order is not supported; use x.astype(x.dtype.newbyteorder('='))"
         )
     if dtype.kind == "c":
         raise TypeError("complex arrays are not supported; pass real and imaginary parts")
@@ -219,7 +219,9 @@ def leaf_type(spec: Spec, name: str) -> Type:
         value = Dim.of(name) if spec.dtype == "int64" else None
         return Scalar(spec.dtype, spec.weak, value)
     if isinstance(spec, ArraySpec):
-        return Array(spec.dtype, tuple(Dim.of(f"{name}.{i}") for i in range(spec.ndim)), spec.layout)
+        return Array(
+            spec.dtype, tuple(Dim.of(f"{name}.{i}") for i in range(spec.ndim)), spec.layout
+        )
     if isinstance(spec, RecordSpec):
         return Record(spec.fields, tuple(Dim.of(f"{name}.{i}") for i in range(spec.ndim)))
     raise AssertionError(spec)

@@ -380,7 +380,7 @@ def created_by_everything(x, n):
     h = np.linspace(0.0, 1.0, 3) * x
     i = np.eye(3) @ x
     j = np.arange(0.0, 1.5, 0.5)
-    return (np.sum(a) + np.sum(b * c) + np.sum(d * e * x) + np.sum(f * g) + np.sum(h * i * j))
+    return np.sum(a) + np.sum(b * c) + np.sum(d * e * x) + np.sum(f * g) + np.sum(h * i * j)
 
 
 @case(num(), num(), wrt=(0, 1), tags="arrays literals")

@@ -22,8 +22,12 @@ def elementary_functions(x):
 @case(arr(4), arr(4, low=0.5, high=1.5), wrt=(0, 1), tags="elementwise jax")
 def binary_functions(x, y):
     return np.sum(
-        np.arctan2(x, y) + np.hypot(x, y) + np.add(x, y) * np.subtract(x, y)
-        + np.multiply(x, y) / np.divide(y, 2.0) + np.power(y, x) + np.logaddexp(x, y)
+        np.arctan2(x, y)
+        + np.hypot(x, y)
+        + np.add(x, y) * np.subtract(x, y)
+        + np.multiply(x, y) / np.divide(y, 2.0)
+        + np.power(y, x)
+        + np.logaddexp(x, y)
     )
 
 

@@ -33,14 +33,23 @@ def default_arguments(x, k=3.0, n=2):
     return x**n * k
 
 
-@case(num(), num(), tags="functions keyword jax", kw={"scale": num(), "shift": num()},
-      wrt=("x", "scale"))
+@case(
+    num(),
+    num(),
+    tags="functions keyword jax",
+    kw={"scale": num(), "shift": num()},
+    wrt=("x", "scale"),
+)
 def keyword_only(x, y, *, scale, shift=0.0):
     return x * scale + y * shift * x
 
 
-@case(num(), tags="functions static jax", kw={"mode": value("double"), "times": value(3)},
-      static=("mode", "times"))
+@case(
+    num(),
+    tags="functions static jax",
+    kw={"mode": value("double"), "times": value(3)},
+    static=("mode", "times"),
+)
 def static_arguments(x, mode="single", times=1):
     for _ in range(times):
         x = x * 2.0 if mode == "double" else x

@@ -12,14 +12,26 @@ def negative_indices(x):
 
 @case(arr(6), tags="indexing slices")
 def slices_of_every_kind(x):
-    return (np.sum(x[1:] * x[:-1]) + np.sum(x[::2] * x[1::2]) + np.sum(x[::-1] * x)
-            + np.sum(x[-3:] * x[:3]) + np.sum(x[4:1:-1]) + np.sum(x[10:]) + np.sum(x[-100:2]))
+    return (
+        np.sum(x[1:] * x[:-1])
+        + np.sum(x[::2] * x[1::2])
+        + np.sum(x[::-1] * x)
+        + np.sum(x[-3:] * x[:3])
+        + np.sum(x[4:1:-1])
+        + np.sum(x[10:])
+        + np.sum(x[-100:2])
+    )
 
 
 @case(arr(3, 4), tags="indexing slices")
 def slices_in_two_dimensions(a):
-    return (np.sum(a[1:, ::2] * a[:-1, 1::2]) + np.sum(a[0] * a[-1]) + np.sum(a[:, 1] * a[:, -1])
-            + a[1][2] * a[1, 2] + np.sum(a[::-1, ::-1] * a))
+    return (
+        np.sum(a[1:, ::2] * a[:-1, 1::2])
+        + np.sum(a[0] * a[-1])
+        + np.sum(a[:, 1] * a[:, -1])
+        + a[1][2] * a[1, 2]
+        + np.sum(a[::-1, ::-1] * a)
+    )
 
 
 @case(arr(2, 3, 4), tags="indexing ellipsis")

@@ -41,8 +41,15 @@ def Qtimesx(Qdiag, L, x):
     return Qdiag * x + L @ x
 
 
-@case(arr(2), arr(2, 2), arr(2, 3), arr(3, 2), pair(value(0.5), value(1)),
-      wrt=("alphas", "means", "icf"), tags="kernels ad")
+@case(
+    arr(2),
+    arr(2, 2),
+    arr(2, 3),
+    arr(3, 2),
+    pair(value(0.5), value(1)),
+    wrt=("alphas", "means", "icf"),
+    tags="kernels ad",
+)
 def gmm_objective(alphas, means, icf, x, wishart):
     gamma, m = wishart
     n, d = x.shape
@@ -100,13 +107,20 @@ def rodrigues_rotate_point(rot, X):
 
 
 def project(cam, X):
-    Xcam = rodrigues_rotate_point(cam[ROT_IDX:ROT_IDX + 3], X - cam[C_IDX:C_IDX + 3])
-    distorted = radial_distort(cam[RAD_IDX:RAD_IDX + 2], Xcam[0:2] / Xcam[2])
-    return distorted * cam[F_IDX] + cam[X0_IDX:X0_IDX + 2]
+    Xcam = rodrigues_rotate_point(cam[ROT_IDX : ROT_IDX + 3], X - cam[C_IDX : C_IDX + 3])
+    distorted = radial_distort(cam[RAD_IDX : RAD_IDX + 2], Xcam[0:2] / Xcam[2])
+    return distorted * cam[F_IDX] + cam[X0_IDX : X0_IDX + 2]
 
 
-@case(arr(2, 11), arr(3, 3, low=2.0, high=3.0), arr(4), value(np.array([[0, 0], [1, 1], [0, 2], [1, 0]])),
-      arr(4, 2), wrt=("cams", "X", "w"), tags="kernels ad")
+@case(
+    arr(2, 11),
+    arr(3, 3, low=2.0, high=3.0),
+    arr(4),
+    value(np.array([[0, 0], [1, 1], [0, 2], [1, 0]])),
+    arr(4, 2),
+    wrt=("cams", "X", "w"),
+    tags="kernels ad",
+)
 def bundle_adjustment(cams, X, w, obs, feats):
     p = obs.shape[0]
     reproj_err = np.empty((p, 2))
@@ -129,16 +143,17 @@ def lstm_cell(weight, bias, hidden, cell, _input):
     hsize = hidden.shape[0]
     gates = np.concatenate((_input, hidden, _input, hidden)) * weight + bias
     forget = sigmoid(gates[0:hsize])
-    ingate = sigmoid(gates[hsize:2 * hsize])
-    outgate = sigmoid(gates[2 * hsize:3 * hsize])
-    change = np.tanh(gates[3 * hsize:])
+    ingate = sigmoid(gates[hsize : 2 * hsize])
+    outgate = sigmoid(gates[2 * hsize : 3 * hsize])
+    change = np.tanh(gates[3 * hsize :])
     cell = cell * forget + ingate * change
     hidden = outgate * np.tanh(cell)
     return (hidden, cell)
 
 
-@case(arr(2, 8), arr(2, 8), arr(4, 2), arr(3, 2), wrt=("main_w", "main_b", "state"),
-      tags="kernels ad")
+@case(
+    arr(2, 8), arr(2, 8), arr(4, 2), arr(3, 2), wrt=("main_w", "main_b", "state"), tags="kernels ad"
+)
 def lstm_objective(main_w, main_b, state, sequence):
     total = 0.0
     count = 0
@@ -283,6 +298,7 @@ def least_squares_descent(x, ys, lr):
 @case(arr(4), value(2), wrt="x", tags="kernels ad")
 def ode_rk4(x, s):
     """Arrays of known length as the state, a function of the state as its change."""
+
     def f(y):
         dy = np.empty_like(y)
         dy[0] = x[0]
@@ -373,8 +389,13 @@ def init_unused(m, n, rng=None):
     return [Params(np.zeros((m, n)), np.zeros(n))]
 
 
-@case(listed(build(Params, arr(2, 3), arr(3)), build(Params, arr(3, 2), arr(2))), arr(4, 2),
-      arr(4, 2), wrt="params", tags="kernels ad")
+@case(
+    listed(build(Params, arr(2, 3), arr(3)), build(Params, arr(3, 2), arr(2))),
+    arr(4, 2),
+    arr(4, 2),
+    wrt="params",
+    tags="kernels ad",
+)
 def mlp_namedtuples(params, inputs, targets, *, l2: Optional[float] = 0.1):
     """A classifier: negative log likelihood and a penalty."""
     assert len(params) == 2, "two layers"
@@ -388,8 +409,12 @@ def mlp_namedtuples(params, inputs, targets, *, l2: Optional[float] = 0.1):
     return -np.sum(logits * targets) + l2 * penalty
 
 
-@case(pair(build(Layer, arr(2, 3), arr(3)), build(Layer, arr(3, 1), arr(1))), arr(4, 2),
-      wrt="layers", tags="kernels ad")
+@case(
+    pair(build(Layer, arr(2, 3), arr(3)), build(Layer, arr(3, 1), arr(1))),
+    arr(4, 2),
+    wrt="layers",
+    tags="kernels ad",
+)
 def layers_as_callables(layers, x):
     return functools.reduce(lambda h, layer: layer(h), layers, x).sum()
 
@@ -432,8 +457,7 @@ def newton_square_root_kernel(a):
     return x
 
 
-@case(arr(3, low=0.2, high=1.0), arr(4), ints(4, low=0, high=3), wrt=("p", "x"),
-      tags="kernels ad")
+@case(arr(3, low=0.2, high=1.0), arr(4), ints(4, low=0, high=3), wrt=("p", "x"), tags="kernels ad")
 def categorical_likelihood(p, x, labels):
     logp = np.log(p / p.sum())
     one_hot = np.zeros((labels.size, p.size))

@@ -23,8 +23,9 @@ def vadv(utens_stage, u_stage, wcon, u_pos, utens, dtr_stage):
         ccol[:, :, k] = gcv * BET_P
         bcol = dtr_stage - ccol[:, :, k]
         correction_term = -cs * (u_stage[:, :, k + 1] - u_stage[:, :, k])
-        dcol[:, :, k] = (dtr_stage * u_pos[:, :, k] + utens[:, :, k]
-                         + utens_stage[:, :, k] + correction_term)
+        dcol[:, :, k] = (
+            dtr_stage * u_pos[:, :, k] + utens[:, :, k] + utens_stage[:, :, k] + correction_term
+        )
         divided = 1.0 / bcol
         ccol[:, :, k] = ccol[:, :, k] * divided
         dcol[:, :, k] = dcol[:, :, k] * divided
@@ -37,10 +38,12 @@ def vadv(utens_stage, u_stage, wcon, u_pos, utens, dtr_stage):
         acol = gav * BET_P
         ccol[:, :, k] = gcv * BET_P
         bcol = dtr_stage - acol - ccol[:, :, k]
-        correction_term = (-as_ * (u_stage[:, :, k - 1] - u_stage[:, :, k])
-                           - cs * (u_stage[:, :, k + 1] - u_stage[:, :, k]))
-        dcol[:, :, k] = (dtr_stage * u_pos[:, :, k] + utens[:, :, k]
-                         + utens_stage[:, :, k] + correction_term)
+        correction_term = -as_ * (u_stage[:, :, k - 1] - u_stage[:, :, k]) - cs * (
+            u_stage[:, :, k + 1] - u_stage[:, :, k]
+        )
+        dcol[:, :, k] = (
+            dtr_stage * u_pos[:, :, k] + utens[:, :, k] + utens_stage[:, :, k] + correction_term
+        )
         divided = 1.0 / (bcol - ccol[:, :, k - 1] * acol)
         ccol[:, :, k] = ccol[:, :, k] * divided
         dcol[:, :, k] = (dcol[:, :, k] - (dcol[:, :, k - 1]) * acol) * divided
@@ -51,8 +54,9 @@ def vadv(utens_stage, u_stage, wcon, u_pos, utens, dtr_stage):
         acol = gav * BET_P
         bcol = dtr_stage - acol
         correction_term = -as_ * (u_stage[:, :, k - 1] - u_stage[:, :, k])
-        dcol[:, :, k] = (dtr_stage * u_pos[:, :, k] + utens[:, :, k]
-                         + utens_stage[:, :, k] + correction_term)
+        dcol[:, :, k] = (
+            dtr_stage * u_pos[:, :, k] + utens[:, :, k] + utens_stage[:, :, k] + correction_term
+        )
         divided = 1.0 / (bcol - ccol[:, :, k - 1] * acol)
         dcol[:, :, k] = (dcol[:, :, k] - (dcol[:, :, k - 1]) * acol) * divided
 
@@ -67,8 +71,16 @@ def vadv(utens_stage, u_stage, wcon, u_pos, utens, dtr_stage):
         utens_stage[:, :, k] = dtr_stage * (datacol - u_pos[:, :, k])
 
 
-@case(arr(2, 2, 4), arr(2, 2, 4), arr(3, 2, 4), arr(2, 2, 4), arr(2, 2, 4), num(2.0, 3.0),
-      wrt=("utens_stage", "u_stage", "wcon", "u_pos", "dtr_stage"), tags="kernels apps")
+@case(
+    arr(2, 2, 4),
+    arr(2, 2, 4),
+    arr(3, 2, 4),
+    arr(2, 2, 4),
+    arr(2, 2, 4),
+    num(2.0, 3.0),
+    wrt=("utens_stage", "u_stage", "wcon", "u_pos", "dtr_stage"),
+    tags="kernels apps",
+)
 def vertical_advection(utens_stage, u_stage, wcon, u_pos, utens, dtr_stage):
     vadv(utens_stage, u_stage, wcon, u_pos, utens, dtr_stage)
     return np.sum(utens_stage**2)
@@ -76,17 +88,23 @@ def vertical_advection(utens_stage, u_stage, wcon, u_pos, utens, dtr_stage):
 
 def hdiff(in_field, out_field, coeff):
     I, J, K = out_field.shape[0], out_field.shape[1], out_field.shape[2]
-    lap_field = 4.0 * in_field[1:I + 3, 1:J + 3, :] - (
-        in_field[2:I + 4, 1:J + 3, :] + in_field[0:I + 2, 1:J + 3, :]
-        + in_field[1:I + 3, 2:J + 4, :] + in_field[1:I + 3, 0:J + 2, :])
-    res = lap_field[1:, 1:J + 1, :] - lap_field[:-1, 1:J + 1, :]
+    lap_field = 4.0 * in_field[1 : I + 3, 1 : J + 3, :] - (
+        in_field[2 : I + 4, 1 : J + 3, :]
+        + in_field[0 : I + 2, 1 : J + 3, :]
+        + in_field[1 : I + 3, 2 : J + 4, :]
+        + in_field[1 : I + 3, 0 : J + 2, :]
+    )
+    res = lap_field[1:, 1 : J + 1, :] - lap_field[:-1, 1 : J + 1, :]
     flx_field = np.where(
-        (res * (in_field[2:I + 3, 2:J + 2, :] - in_field[1:I + 2, 2:J + 2, :])) > 0, 0, res)
-    res = lap_field[1:I + 1, 1:, :] - lap_field[1:I + 1, :-1, :]
+        (res * (in_field[2 : I + 3, 2 : J + 2, :] - in_field[1 : I + 2, 2 : J + 2, :])) > 0, 0, res
+    )
+    res = lap_field[1 : I + 1, 1:, :] - lap_field[1 : I + 1, :-1, :]
     fly_field = np.where(
-        (res * (in_field[2:I + 2, 2:J + 3, :] - in_field[2:I + 2, 1:J + 2, :])) > 0, 0, res)
-    out_field[:, :, :] = in_field[2:I + 2, 2:J + 2, :] - coeff[:, :, :] * (
-        flx_field[1:, :, :] - flx_field[:-1, :, :] + fly_field[:, 1:, :] - fly_field[:, :-1, :])
+        (res * (in_field[2 : I + 2, 2 : J + 3, :] - in_field[2 : I + 2, 1 : J + 2, :])) > 0, 0, res
+    )
+    out_field[:, :, :] = in_field[2 : I + 2, 2 : J + 2, :] - coeff[:, :, :] * (
+        flx_field[1:, :, :] - flx_field[:-1, :, :] + fly_field[:, 1:, :] - fly_field[:, :-1, :]
+    )
 
 
 @case(arr(6, 6, 2), arr(2, 2, 2), arr(2, 2, 2), wrt=("in_field", "coeff"), tags="kernels apps")
@@ -126,8 +144,15 @@ def getEnergy(pos, vel, mass, G):
     return KE, PE
 
 
-@case(arr(3, 1, low=0.5), arr(3, 3), arr(3, 3), value(3), value(0.1),
-      wrt=("mass", "pos", "vel"), tags="kernels apps")
+@case(
+    arr(3, 1, low=0.5),
+    arr(3, 3),
+    arr(3, 3),
+    value(3),
+    value(0.1),
+    wrt=("mass", "pos", "vel"),
+    tags="kernels apps",
+)
 def nbody_energy(mass, pos, vel, Nt, dt, G=1.0, softening=0.5):
     """Leapfrog; the energies of all steps are kept."""
     vel -= np.mean(mass * vel, axis=0) / np.mean(mass)
@@ -149,19 +174,23 @@ def nbody_energy(mass, pos, vel, Nt, dt, G=1.0, softening=0.5):
 @case(arr(4), arr(4), arr(4), arr(4), wrt=(0, 1, 2, 3), tags="kernels apps")
 def arc_distance(theta_1, phi_1, theta_2, phi_2):
     """Pairwise arc distance between all points of a and b."""
-    temp = (np.sin((theta_2 - theta_1) / 2)**2
-            + np.cos(theta_1) * np.cos(theta_2) * np.sin((phi_2 - phi_1) / 2)**2)
+    temp = (
+        np.sin((theta_2 - theta_1) / 2) ** 2
+        + np.cos(theta_1) * np.cos(theta_2) * np.sin((phi_2 - phi_1) / 2) ** 2
+    )
     distance_matrix = 2 * (np.arctan2(np.sqrt(temp), np.sqrt(1 - temp)))
     return distance_matrix.sum()
 
 
 def build_up_b(b, rho, dt, u, v, dx, dy):
-    b[1:-1, 1:-1] = (rho * (1 / dt * ((u[1:-1, 2:] - u[1:-1, 0:-2]) / (2 * dx)
-                                      + (v[2:, 1:-1] - v[0:-2, 1:-1]) / (2 * dy))
-                            - ((u[1:-1, 2:] - u[1:-1, 0:-2]) / (2 * dx))**2
-                            - 2 * ((u[2:, 1:-1] - u[0:-2, 1:-1]) / (2 * dy)
-                                   * (v[1:-1, 2:] - v[1:-1, 0:-2]) / (2 * dx))
-                            - ((v[2:, 1:-1] - v[0:-2, 1:-1]) / (2 * dy))**2))
+    b[1:-1, 1:-1] = rho * (
+        1
+        / dt
+        * ((u[1:-1, 2:] - u[1:-1, 0:-2]) / (2 * dx) + (v[2:, 1:-1] - v[0:-2, 1:-1]) / (2 * dy))
+        - ((u[1:-1, 2:] - u[1:-1, 0:-2]) / (2 * dx)) ** 2
+        - 2 * ((u[2:, 1:-1] - u[0:-2, 1:-1]) / (2 * dy) * (v[1:-1, 2:] - v[1:-1, 0:-2]) / (2 * dx))
+        - ((v[2:, 1:-1] - v[0:-2, 1:-1]) / (2 * dy)) ** 2
+    )
 
 
 def pressure_poisson(nit, p, dx, dy, b):
@@ -169,19 +198,31 @@ def pressure_poisson(nit, p, dx, dy, b):
     pn = p.copy()
     for q in range(nit):
         pn = p.copy()
-        p[1:-1, 1:-1] = (((pn[1:-1, 2:] + pn[1:-1, 0:-2]) * dy**2
-                          + (pn[2:, 1:-1] + pn[0:-2, 1:-1]) * dx**2)
-                         / (2 * (dx**2 + dy**2))
-                         - dx**2 * dy**2 / (2 * (dx**2 + dy**2)) * b[1:-1, 1:-1])
+        p[1:-1, 1:-1] = (
+            (pn[1:-1, 2:] + pn[1:-1, 0:-2]) * dy**2 + (pn[2:, 1:-1] + pn[0:-2, 1:-1]) * dx**2
+        ) / (2 * (dx**2 + dy**2)) - dx**2 * dy**2 / (2 * (dx**2 + dy**2)) * b[1:-1, 1:-1]
         p[:, -1] = p[:, -2]  # dp/dx = 0 at x = 2
         p[0, :] = p[1, :]  # dp/dy = 0 at y = 0
         p[:, 0] = p[:, 1]  # dp/dx = 0 at x = 0
         p[-1, :] = 0  # p = 0 at y = 2
 
 
-@case(value(4), value(4), value(2), value(2), arr(4, 4), arr(4, 4), value(0.1), value(0.5),
-      value(0.5), arr(4, 4), num(0.5, 1.0), num(0.05, 0.1), wrt=("u", "v", "p", "rho", "nu"),
-      tags="kernels apps")
+@case(
+    value(4),
+    value(4),
+    value(2),
+    value(2),
+    arr(4, 4),
+    arr(4, 4),
+    value(0.1),
+    value(0.5),
+    value(0.5),
+    arr(4, 4),
+    num(0.5, 1.0),
+    num(0.05, 0.1),
+    wrt=("u", "v", "p", "rho", "nu"),
+    tags="kernels apps",
+)
 def cavity_flow(nx, ny, nt, nit, u, v, dt, dx, dy, p, rho, nu):
     un = np.empty_like(u)
     vn = np.empty_like(v)
@@ -191,18 +232,23 @@ def cavity_flow(nx, ny, nt, nit, u, v, dt, dx, dy, p, rho, nu):
         vn = v.copy()
         build_up_b(b, rho, dt, u, v, dx, dy)
         pressure_poisson(nit, p, dx, dy, b)
-        u[1:-1, 1:-1] = (un[1:-1, 1:-1]
-                         - un[1:-1, 1:-1] * dt / dx * (un[1:-1, 1:-1] - un[1:-1, 0:-2])
-                         - vn[1:-1, 1:-1] * dt / dy * (un[1:-1, 1:-1] - un[0:-2, 1:-1])
-                         - dt / (2 * rho * dx) * (p[1:-1, 2:] - p[1:-1, 0:-2])
-                         + nu * (dt / dx**2
-                                 * (un[1:-1, 2:] - 2 * un[1:-1, 1:-1] + un[1:-1, 0:-2])
-                                 + dt / dy**2
-                                 * (un[2:, 1:-1] - 2 * un[1:-1, 1:-1] + un[0:-2, 1:-1])))
-        v[1:-1, 1:-1] = (vn[1:-1, 1:-1]
-                         - un[1:-1, 1:-1] * dt / dx * (vn[1:-1, 1:-1] - vn[1:-1, 0:-2])
-                         - vn[1:-1, 1:-1] * dt / dy * (vn[1:-1, 1:-1] - vn[0:-2, 1:-1])
-                         - dt / (2 * rho * dy) * (p[2:, 1:-1] - p[0:-2, 1:-1]))
+        u[1:-1, 1:-1] = (
+            un[1:-1, 1:-1]
+            - un[1:-1, 1:-1] * dt / dx * (un[1:-1, 1:-1] - un[1:-1, 0:-2])
+            - vn[1:-1, 1:-1] * dt / dy * (un[1:-1, 1:-1] - un[0:-2, 1:-1])
+            - dt / (2 * rho * dx) * (p[1:-1, 2:] - p[1:-1, 0:-2])
+            + nu
+            * (
+                dt / dx**2 * (un[1:-1, 2:] - 2 * un[1:-1, 1:-1] + un[1:-1, 0:-2])
+                + dt / dy**2 * (un[2:, 1:-1] - 2 * un[1:-1, 1:-1] + un[0:-2, 1:-1])
+            )
+        )
+        v[1:-1, 1:-1] = (
+            vn[1:-1, 1:-1]
+            - un[1:-1, 1:-1] * dt / dx * (vn[1:-1, 1:-1] - vn[1:-1, 0:-2])
+            - vn[1:-1, 1:-1] * dt / dy * (vn[1:-1, 1:-1] - vn[0:-2, 1:-1])
+            - dt / (2 * rho * dy) * (p[2:, 1:-1] - p[0:-2, 1:-1])
+        )
         u[0, :] = 0
         u[:, 0] = 0
         u[:, -1] = 0
@@ -214,8 +260,15 @@ def cavity_flow(nx, ny, nt, nit, u, v, dt, dx, dy, p, rho, nu):
     return np.sum(u**2) + np.sum(v**2) + np.sum(p)
 
 
-@case(arr(3, 4), arr(3, 4, low=0.1), value(0.05), value(0.5), num(0.5, 1.0),
-      wrt=("u", "p", "rho"), tags="kernels apps")
+@case(
+    arr(3, 4),
+    arr(3, 4, low=0.1),
+    value(0.05),
+    value(0.5),
+    num(0.5, 1.0),
+    wrt=("u", "p", "rho"),
+    tags="kernels apps",
+)
 def channel_flow(u, p, dt, dx, rho):
     """Periodic in x: steps until the change is small, at most five."""
     udiff = 1
@@ -248,8 +301,16 @@ def relu(x):
     return np.maximum(x, 0)
 
 
-@case(arr(3, 4), arr(4, 3), arr(3), arr(3, 2), arr(2), arr(3, 2), wrt=("w1", "b1", "w2", "b2"),
-      tags="kernels apps")
+@case(
+    arr(3, 4),
+    arr(4, 3),
+    arr(3),
+    arr(3, 2),
+    arr(2),
+    arr(3, 2),
+    wrt=("w1", "b1", "w2", "b2"),
+    tags="kernels apps",
+)
 def mlp(input, w1, b1, w2, b2, w):
     x = relu(input @ w1 + b1)
     x = softmax(x @ w2 + b2)
@@ -266,14 +327,15 @@ def conv2d(input, weights):
     for i in range(H_out):
         for j in range(W_out):
             output[:, i, j, :] = np.sum(
-                input[:, i:i + K, j:j + K, :, np.newaxis] * weights[np.newaxis, :, :, :],
+                input[:, i : i + K, j : j + K, :, np.newaxis] * weights[np.newaxis, :, :, :],
                 axis=(1, 2, 3),
             )
     return output
 
 
-@case(arr(2, 4, 3, 2), arr(2, 2, 2, 3), arr(3), wrt=("input", "weights", "bias"),
-      tags="kernels apps")
+@case(
+    arr(2, 4, 3, 2), arr(2, 2, 2, 3), arr(3), wrt=("input", "weights", "bias"), tags="kernels apps"
+)
 def conv2d_bias(input, weights, bias):
     return np.sum((conv2d(input, weights) + bias) ** 2)
 
@@ -284,8 +346,14 @@ def batchnorm2d(x, eps=1e-5):
     return (x - mean) / np.sqrt(std + eps)
 
 
-@case(arr(2, 3, 3, 2), arr(1, 1, 2, 2), arr(3, 3, 2, 2), arr(1, 1, 2, 2),
-      wrt=("input", "conv1", "conv2", "conv3"), tags="kernels apps")
+@case(
+    arr(2, 3, 3, 2),
+    arr(1, 1, 2, 2),
+    arr(3, 3, 2, 2),
+    arr(1, 1, 2, 2),
+    wrt=("input", "conv1", "conv2", "conv3"),
+    tags="kernels apps",
+)
 def resnet_block(input, conv1, conv2, conv3):
     padded = np.zeros((input.shape[0], input.shape[1] + 2, input.shape[2] + 2, conv1.shape[3]))
     padded[:, 1:-1, 1:-1, :] = conv2d(input, conv1)
@@ -302,12 +370,21 @@ def maxpool2d(x):
     output = np.empty([x.shape[0], x.shape[1] // 2, x.shape[2] // 2, x.shape[3]], dtype=x.dtype)
     for i in range(x.shape[1] // 2):
         for j in range(x.shape[2] // 2):
-            output[:, i, j, :] = np.max(x[:, 2 * i:2 * i + 2, 2 * j:2 * j + 2, :], axis=(1, 2))
+            output[:, i, j, :] = np.max(x[:, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2, :], axis=(1, 2))
     return output
 
 
-@case(arr(2, 7, 7, 1), arr(2, 2, 1, 2), arr(2), arr(2, 2, 2, 3), arr(3), arr(3, 4), arr(4),
-      wrt=("conv1", "conv1bias", "conv2", "fc1w", "fc1b"), tags="kernels apps")
+@case(
+    arr(2, 7, 7, 1),
+    arr(2, 2, 1, 2),
+    arr(2),
+    arr(2, 2, 2, 3),
+    arr(3),
+    arr(3, 4),
+    arr(4),
+    wrt=("conv1", "conv1bias", "conv2", "fc1w", "fc1b"),
+    tags="kernels apps",
+)
 def lenet(input, conv1, conv1bias, conv2, conv2bias, fc1w, fc1b):
     N = input.shape[0]
     x = relu(conv2d(input, conv1) + conv1bias)
@@ -319,13 +396,19 @@ def lenet(input, conv1, conv1bias, conv2, conv2bias, fc1w, fc1b):
     return np.sum(x**2)
 
 
-@case(value(np.array([0, 2, 3, 5], dtype=np.uint32)), value(np.array([0, 2, 1, 0, 1])), arr(5),
-      arr(3), wrt=("A_val", "x"), tags="kernels apps")
+@case(
+    value(np.array([0, 2, 3, 5], dtype=np.uint32)),
+    value(np.array([0, 2, 1, 0, 1])),
+    arr(5),
+    arr(3),
+    wrt=("A_val", "x"),
+    tags="kernels apps",
+)
 def spmv(A_row, A_col, A_val, x):
     y = np.empty(A_row.size - 1, A_val.dtype)
     for i in range(A_row.size - 1):
-        cols = A_col[A_row[i]:A_row[i + 1]]
-        vals = A_val[A_row[i]:A_row[i + 1]]
+        cols = A_col[A_row[i] : A_row[i + 1]]
+        vals = A_val[A_row[i] : A_row[i + 1]]
         y[i] = vals @ x[cols]
     return np.sum(y**2)
 
@@ -367,14 +450,20 @@ def go_fast(a):
     return np.sum((a + trace) ** 2)
 
 
-@case(arr(3, 3, low=-5.0, high=15.0), arr(3, 3), num(), num(), num(),
-      wrt=("array_1", "array_2", "a", "b", "c"), tags="kernels apps")
+@case(
+    arr(3, 3, low=-5.0, high=15.0),
+    arr(3, 3),
+    num(),
+    num(),
+    num(),
+    wrt=("array_1", "array_2", "a", "b", "c"),
+    tags="kernels apps",
+)
 def compute_clip(array_1, array_2, a, b, c):
     return np.sum(np.clip(array_1, 2, 10) * a + array_2 * b + c)
 
 
-@case(value(4), value(5), num(-0.6, -0.5), num(0.0, 0.1), wrt=("cr", "ci"),
-      tags="kernels apps")
+@case(value(4), value(5), num(-0.6, -0.5), num(0.0, 0.1), wrt=("cr", "ci"), tags="kernels apps")
 def escape_time(width, maxiter, cr, ci):
     """The set of Mandelbrot in real arithmetic: the size of z after it has escaped."""
     total = 0.0
@@ -389,8 +478,18 @@ def escape_time(width, maxiter, cr, ci):
     return total
 
 
-@case(value(2), value(2), value(2), value(3), value(2), ints(3, 2, low=0, high=3),
-      arr(2, 2, 3, 2, 2), arr(3, 2, 2, 2), wrt=("G", "dH"), tags="kernels apps")
+@case(
+    value(2),
+    value(2),
+    value(2),
+    value(3),
+    value(2),
+    ints(3, 2, low=0, high=3),
+    arr(2, 2, 3, 2, 2),
+    arr(3, 2, 2, 2),
+    wrt=("G", "dH"),
+    tags="kernels apps",
+)
 def scattering_energies(Nkz, NE, Nqz, NA, NB, neigh_idx, G, dH):
     """Many loops around small matrix products."""
     Sigma = np.zeros_like(G)
@@ -470,8 +569,15 @@ def bubble_passes(image, n):
     return np.sum(X * np.arange(N))
 
 
-@case(arr(5, low=10.0, high=20.0), num(10.0, 20.0), value(1.0), value(0.05), value(0.3),
-      wrt=("S", "X"), tags="kernels apps")
+@case(
+    arr(5, low=10.0, high=20.0),
+    num(10.0, 20.0),
+    value(1.0),
+    value(0.05),
+    value(0.3),
+    wrt=("S", "X"),
+    tags="kernels apps",
+)
 def black_scholes(S, X, T, R, V):
     def cnd(d):
         A1 = 0.31938153

@@ -226,7 +226,12 @@ def _clipped(a, b):
 def running_products_and_slopes(m, x):
     s = np.cumprod(x).sum() + m.cumprod(axis=1)[:, 2].sum() + np.cumprod(m).sum()
     s += np.gradient(x, 0.1) @ x + np.gradient(m)[1].sum() + np.gradient(x, np.arange(4.0) ** 2)[1]
-    return s + np.trapezoid(x**2, dx=0.1) + np.trapezoid(m, x, axis=1).sum() + np.ediff1d(m) @ x[[0] * 11]
+    return (
+        s
+        + np.trapezoid(x**2, dx=0.1)
+        + np.trapezoid(m, x, axis=1).sum()
+        + np.ediff1d(m) @ x[[0] * 11]
+    )
 
 
 @case(arr(3, 4), arr(4), wrt=(0, 1), tags="kernels idioms")
@@ -234,13 +239,19 @@ def ordered(m, x):
     s = np.sort(x) @ np.arange(4.0) + np.sort(m, axis=0)[0].sum() + x[np.argsort(-x)][0]
     y = x.copy()
     y.sort()
-    s += np.median(x) * np.median(m, axis=0) @ y + np.percentile(x, 30) + np.quantile(m, 0.7, axis=1)[0]
+    s += (
+        np.median(x) * np.median(m, axis=0) @ y
+        + np.percentile(x, 30)
+        + np.quantile(m, 0.7, axis=1)[0]
+    )
     return s + np.ptp(x) + (m[np.arange(3)[:, None], np.argsort(m, axis=1)] * np.arange(4)).sum()
 
 
 @case(arr(3), arr(4), arr(5), wrt=(0, 1, 2), tags="kernels idioms")
 def interpolated_and_convolved(x, fp, a):
-    s = np.interp(x, np.array([-1.0, 0.0, 0.3, 1.0]), fp).sum() + np.interp(0.2, np.linspace(0, 1, 4), fp)
+    s = np.interp(x, np.array([-1.0, 0.0, 0.3, 1.0]), fp).sum() + np.interp(
+        0.2, np.linspace(0, 1, 4), fp
+    )
     s += np.convolve(a, x, mode="same") @ a + np.convolve(x, fp).max()
     s += np.correlate(a, x, "valid").sum() * np.correlate(x, a, "same")[1]
     places = np.searchsorted(np.array([-0.5, 0.0, 0.5]), x)
@@ -255,8 +266,14 @@ def split_into_views(x, m):
     d[:] = 1.0
     thirds = np.array_split(x, 4)
     left, right = np.hsplit(m, 2)
-    return (x**2).sum() + b[0] * c.sum() + (m * m).sum() + sum([t.sum() ** 2 for t in thirds]) + (
-        left * right).sum() + e.sum()
+    return (
+        (x**2).sum()
+        + b[0] * c.sum()
+        + (m * m).sum()
+        + sum([t.sum() ** 2 for t in thirds])
+        + (left * right).sum()
+        + e.sum()
+    )
 
 
 @case(arr(3, 4), arr(4), wrt=(0, 1), tags="kernels idioms")
@@ -264,7 +281,9 @@ def picked_and_chosen(m, x):
     s = np.take(x, [0, 2, 2]).sum() + np.take(m, np.array([1, 0]), axis=0)[0] @ x
     s += np.take_along_axis(m, np.argmax(m, axis=1)[:, None], axis=1).sum()
     s += np.select([x > 0.3, x < -0.3], [x**2, x**3], default=0.0).sum()
-    s += m[np.ix_([0, 2], [1, 3])].sum() + m[np.triu_indices(3)].prod() + m[np.diag_indices(3)].sum()
+    s += (
+        m[np.ix_([0, 2], [1, 3])].sum() + m[np.triu_indices(3)].prod() + m[np.diag_indices(3)].sum()
+    )
     i, j = np.unravel_index(np.argmax(m), m.shape)
     return s + m[i, j] ** 2 + np.where(np.isin(np.arange(4), [1, 3]), x, 0).sum()
 
@@ -292,7 +311,11 @@ def products_of_all_kinds(m, x):
 
 @case(arr(3, 4), arr(4), ints(4, low=0, high=3), wrt=(0, 1), tags="kernels idioms")
 def statistics_by_numpy(m, x, k):
-    s = np.average(x, weights=x * x + 1) + np.average(m, axis=0)[1] + np.average(m, axis=1, weights=x + 2)[0]
+    s = (
+        np.average(x, weights=x * x + 1)
+        + np.average(m, axis=0)[1]
+        + np.average(m, axis=1, weights=x + 2)[0]
+    )
     s += np.cov(m)[0, 1] + np.corrcoef(m)[0, 1] + np.cov(x) + np.bincount(k, weights=x)[k[0]]
     y = np.where(k == 1, np.nan, x)
     s += np.nansum(y) + np.nanmax(x) + np.nanmin(x) + np.nanmean(x) + np.nan_to_num(y).sum()
@@ -302,7 +325,10 @@ def statistics_by_numpy(m, x, k):
 @case(arr(3, 4), arr(4), wrt=(0, 1), tags="kernels idioms")
 def special_functions(m, x):
     s = scipy.special.expit(x).sum() + scipy.special.logsumexp(x)
-    s += scipy.special.logsumexp(m, axis=1, keepdims=True).sum() + scipy.special.logsumexp(m, axis=0)[1]
+    s += (
+        scipy.special.logsumexp(m, axis=1, keepdims=True).sum()
+        + scipy.special.logsumexp(m, axis=0)[1]
+    )
     return s + scipy.special.softmax(m, axis=1)[0, 1] + scipy.special.log_softmax(x)[2]
 
 
@@ -339,4 +365,4 @@ def list_of_ints_takes_floats(x):
     repeated = [0] * len(x)
     for i in range(len(x)):
         repeated[i] = x[i] * 2
-    return sum(d) + sum(grown) + repeated[0] * d[1] + repeated[-1]
+    return float(sum(d) + sum(grown) + repeated[0] * d[1] + repeated[-1])

@@ -20,10 +20,12 @@ def jacobi_1d(TSTEPS, A, B):
 
 def kernel_jacobi_2d(TSTEPS, A, B):
     for t in range(1, TSTEPS):
-        B[1:-1, 1:-1] = 0.2 * (A[1:-1, 1:-1] + A[1:-1, :-2] + A[1:-1, 2:]
-                               + A[2:, 1:-1] + A[:-2, 1:-1])
-        A[1:-1, 1:-1] = 0.2 * (B[1:-1, 1:-1] + B[1:-1, :-2] + B[1:-1, 2:]
-                               + B[2:, 1:-1] + B[:-2, 1:-1])
+        B[1:-1, 1:-1] = 0.2 * (
+            A[1:-1, 1:-1] + A[1:-1, :-2] + A[1:-1, 2:] + A[2:, 1:-1] + A[:-2, 1:-1]
+        )
+        A[1:-1, 1:-1] = 0.2 * (
+            B[1:-1, 1:-1] + B[1:-1, :-2] + B[1:-1, 2:] + B[2:, 1:-1] + B[:-2, 1:-1]
+        )
 
 
 @case(value(3), arr(5, 4), arr(5, 4), wrt=("A", "B"), tags="kernels polybench")
@@ -72,8 +74,15 @@ def heat_3d(TSTEPS, A, B):
 def seidel_2d(TSTEPS, N, A):
     for t in range(0, TSTEPS - 1 + 1):
         for i in range(1, N - 1):
-            A[i, 1:-1] += (A[i - 1, :-2] + A[i - 1, 1:-1] + A[i - 1, 2:] + A[i, 2:]
-                           + A[i + 1, :-2] + A[i + 1, 1:-1] + A[i + 1, 2:])
+            A[i, 1:-1] += (
+                A[i - 1, :-2]
+                + A[i - 1, 1:-1]
+                + A[i - 1, 2:]
+                + A[i, 2:]
+                + A[i + 1, :-2]
+                + A[i + 1, 1:-1]
+                + A[i + 1, 2:]
+            )
             for j in range(1, N - 1):
                 A[i, j] += A[i, j - 1]
                 A[i, j] /= 9.0
@@ -85,8 +94,17 @@ def seidel_2d_loops(tsteps, n, A):
     for t in range(tsteps):
         for i in range(1, n - 1):
             for j in range(1, n - 1):
-                A[i, j] = (A[i - 1, j - 1] + A[i - 1, j] + A[i - 1, j + 1] + A[i, j - 1] + A[i, j]
-                           + A[i, j + 1] + A[i + 1, j - 1] + A[i + 1, j] + A[i + 1, j + 1]) / 9.0
+                A[i, j] = (
+                    A[i - 1, j - 1]
+                    + A[i - 1, j]
+                    + A[i - 1, j + 1]
+                    + A[i, j - 1]
+                    + A[i, j]
+                    + A[i, j + 1]
+                    + A[i + 1, j - 1]
+                    + A[i + 1, j]
+                    + A[i + 1, j + 1]
+                ) / 9.0
     return np.sum(A**2)
 
 
@@ -98,8 +116,15 @@ def kernel_fdtd_2d(TMAX, ex, ey, hz, _fict_):
         hz[:-1, :-1] -= 0.7 * (ex[:-1, 1:] - ex[:-1, :-1] + ey[1:, :-1] - ey[:-1, :-1])
 
 
-@case(value(3), arr(3, 4), arr(3, 4), arr(3, 4), arr(3), wrt=("ex", "ey", "hz", "_fict_"),
-      tags="kernels polybench")
+@case(
+    value(3),
+    arr(3, 4),
+    arr(3, 4),
+    arr(3, 4),
+    arr(3),
+    wrt=("ex", "ey", "hz", "_fict_"),
+    tags="kernels polybench",
+)
 def fdtd_2d(TMAX, ex, ey, hz, _fict_):
     kernel_fdtd_2d(TMAX, ex, ey, hz, _fict_)
     return np.sum(hz**2) + np.sum(ex * ey)
@@ -123,26 +148,34 @@ def kernel_adi(TSTEPS, N, u):
     e = 1.0 + mul2
     f = d
     for t in range(1, TSTEPS + 1):
-        v[0, 1:N - 1] = 1.0
-        p[1:N - 1, 0] = 0.0
-        q[1:N - 1, 0] = v[0, 1:N - 1]
+        v[0, 1 : N - 1] = 1.0
+        p[1 : N - 1, 0] = 0.0
+        q[1 : N - 1, 0] = v[0, 1 : N - 1]
         for j in range(1, N - 1):
-            p[1:N - 1, j] = -c / (a * p[1:N - 1, j - 1] + b)
-            q[1:N - 1, j] = (-d * u[j, 0:N - 2] + (1.0 + 2.0 * d) * u[j, 1:N - 1]
-                             - f * u[j, 2:N] - a * q[1:N - 1, j - 1]) / (a * p[1:N - 1, j - 1] + b)
-        v[N - 1, 1:N - 1] = 1.0
+            p[1 : N - 1, j] = -c / (a * p[1 : N - 1, j - 1] + b)
+            q[1 : N - 1, j] = (
+                -d * u[j, 0 : N - 2]
+                + (1.0 + 2.0 * d) * u[j, 1 : N - 1]
+                - f * u[j, 2:N]
+                - a * q[1 : N - 1, j - 1]
+            ) / (a * p[1 : N - 1, j - 1] + b)
+        v[N - 1, 1 : N - 1] = 1.0
         for j in range(N - 2, 0, -1):
-            v[j, 1:N - 1] = p[1:N - 1, j] * v[j + 1, 1:N - 1] + q[1:N - 1, j]
-        u[1:N - 1, 0] = 1.0
-        p[1:N - 1, 0] = 0.0
-        q[1:N - 1, 0] = u[1:N - 1, 0]
+            v[j, 1 : N - 1] = p[1 : N - 1, j] * v[j + 1, 1 : N - 1] + q[1 : N - 1, j]
+        u[1 : N - 1, 0] = 1.0
+        p[1 : N - 1, 0] = 0.0
+        q[1 : N - 1, 0] = u[1 : N - 1, 0]
         for j in range(1, N - 1):
-            p[1:N - 1, j] = -f / (d * p[1:N - 1, j - 1] + e)
-            q[1:N - 1, j] = (-a * v[0:N - 2, j] + (1.0 + 2.0 * a) * v[1:N - 1, j]
-                             - c * v[2:N, j] - d * q[1:N - 1, j - 1]) / (d * p[1:N - 1, j - 1] + e)
-        u[1:N - 1, N - 1] = 1.0
+            p[1 : N - 1, j] = -f / (d * p[1 : N - 1, j - 1] + e)
+            q[1 : N - 1, j] = (
+                -a * v[0 : N - 2, j]
+                + (1.0 + 2.0 * a) * v[1 : N - 1, j]
+                - c * v[2:N, j]
+                - d * q[1 : N - 1, j - 1]
+            ) / (d * p[1 : N - 1, j - 1] + e)
+        u[1 : N - 1, N - 1] = 1.0
         for j in range(N - 2, 0, -1):
-            u[1:N - 1, j] = p[1:N - 1, j] * u[1:N - 1, j + 1] + q[1:N - 1, j]
+            u[1 : N - 1, j] = p[1 : N - 1, j] * u[1 : N - 1, j + 1] + q[1 : N - 1, j]
 
 
 @case(value(2), value(5), arr(5, 5), wrt="u", tags="kernels polybench")
@@ -224,7 +257,7 @@ def kernel_ludcmp(A, b):
     for i in range(A.shape[0]):
         y[i] = b[i] - A[i, :i] @ y[:i]
     for i in range(A.shape[0] - 1, -1, -1):
-        x[i] = (y[i] - A[i, i + 1:] @ x[i + 1:]) / A[i, i]
+        x[i] = (y[i] - A[i, i + 1 :] @ x[i + 1 :]) / A[i, i]
     return x, y
 
 
@@ -275,19 +308,26 @@ def gramschmidt(A):
 @case(num(), num(), arr(4, 4), arr(4, 3), wrt=("alpha", "beta", "C", "A"), tags="kernels polybench")
 def syrk(alpha, beta, C, A):
     for i in range(A.shape[0]):
-        C[i, :i + 1] *= beta
+        C[i, : i + 1] *= beta
         for k in range(A.shape[1]):
-            C[i, :i + 1] += alpha * A[i, k] * A[:i + 1, k]
+            C[i, : i + 1] += alpha * A[i, k] * A[: i + 1, k]
     return np.sum(C**2)
 
 
-@case(num(), num(), arr(4, 4), arr(4, 3), arr(4, 3), wrt=("alpha", "beta", "C", "A", "B"),
-      tags="kernels polybench")
+@case(
+    num(),
+    num(),
+    arr(4, 4),
+    arr(4, 3),
+    arr(4, 3),
+    wrt=("alpha", "beta", "C", "A", "B"),
+    tags="kernels polybench",
+)
 def syr2k(alpha, beta, C, A, B):
     for i in range(A.shape[0]):
-        C[i, :i + 1] *= beta
+        C[i, : i + 1] *= beta
         for k in range(A.shape[1]):
-            C[i, :i + 1] += A[:i + 1, k] * alpha * B[i, k] + B[:i + 1, k] * alpha * A[i, k]
+            C[i, : i + 1] += A[: i + 1, k] * alpha * B[i, k] + B[: i + 1, k] * alpha * A[i, k]
     return np.sum(C**2)
 
 
@@ -295,13 +335,20 @@ def syr2k(alpha, beta, C, A, B):
 def trmm(alpha, A, B):
     for i in range(B.shape[0]):
         for j in range(B.shape[1]):
-            B[i, j] += np.dot(A[i + 1:, i], B[i + 1:, j])
+            B[i, j] += np.dot(A[i + 1 :, i], B[i + 1 :, j])
     B *= alpha
     return np.sum(B**2)
 
 
-@case(num(), num(), arr(3, 4), arr(3, 3), arr(3, 4), wrt=("alpha", "beta", "C", "A", "B"),
-      tags="kernels polybench")
+@case(
+    num(),
+    num(),
+    arr(3, 4),
+    arr(3, 3),
+    arr(3, 4),
+    wrt=("alpha", "beta", "C", "A", "B"),
+    tags="kernels polybench",
+)
 def symm(alpha, beta, C, A, B):
     temp2 = np.empty((C.shape[1],), dtype=C.dtype)
     C *= beta
@@ -319,15 +366,35 @@ def kernel_gemver(alpha, beta, A, u1, v1, u2, v2, w, x, y, z):
     w += alpha * A @ x
 
 
-@case(num(), num(), arr(3, 3), arr(3), arr(3), arr(3), arr(3), arr(3), arr(3), arr(3), arr(3),
-      wrt=("alpha", "beta", "A", "u1", "v2", "x", "y", "z"), tags="kernels polybench")
+@case(
+    num(),
+    num(),
+    arr(3, 3),
+    arr(3),
+    arr(3),
+    arr(3),
+    arr(3),
+    arr(3),
+    arr(3),
+    arr(3),
+    arr(3),
+    wrt=("alpha", "beta", "A", "u1", "v2", "x", "y", "z"),
+    tags="kernels polybench",
+)
 def gemver(alpha, beta, A, u1, v1, u2, v2, w, x, y, z):
     kernel_gemver(alpha, beta, A, u1, v1, u2, v2, w, x, y, z)
     return np.sum(w) + x @ x
 
 
-@case(num(), num(), arr(3, 3), arr(3, 3), arr(3), wrt=("alpha", "beta", "A", "B", "x"),
-      tags="kernels polybench")
+@case(
+    num(),
+    num(),
+    arr(3, 3),
+    arr(3, 3),
+    arr(3),
+    wrt=("alpha", "beta", "A", "B", "x"),
+    tags="kernels polybench",
+)
 def gesummv(alpha, beta, A, B, x):
     r = alpha * A @ x + beta * B @ x
     return (r**2).sum()
@@ -338,8 +405,15 @@ def kernel_mvt(x1, x2, y_1, y_2, A):
     x2 += y_2 @ A
 
 
-@case(arr(3), arr(3), arr(3), arr(3), arr(3, 3), wrt=("x1", "x2", "y_1", "y_2", "A"),
-      tags="kernels polybench")
+@case(
+    arr(3),
+    arr(3),
+    arr(3),
+    arr(3),
+    arr(3, 3),
+    wrt=("x1", "x2", "y_1", "y_2", "A"),
+    tags="kernels polybench",
+)
 def mvt(x1, x2, y_1, y_2, A):
     kernel_mvt(x1, x2, y_1, y_2, A)
     return x1 @ x2
@@ -357,28 +431,39 @@ def bicg(A, p, r):
     return s.sum() * q.sum()
 
 
-@case(num(), num(), arr(2, 3), arr(3, 4), arr(4, 2), arr(2, 2),
-      wrt=("alpha", "beta", "A", "B", "C", "D"), tags="kernels polybench")
+@case(
+    num(),
+    num(),
+    arr(2, 3),
+    arr(3, 4),
+    arr(4, 2),
+    arr(2, 2),
+    wrt=("alpha", "beta", "A", "B", "C", "D"),
+    tags="kernels polybench",
+)
 def k2mm(alpha, beta, A, B, C, D):
     D[:] = alpha * A @ B @ C + beta * D
     return np.sum(D**2)
 
 
-@case(arr(2, 3), arr(3, 4), arr(4, 2), arr(2, 3), wrt=("A", "B", "C", "D"),
-      tags="kernels polybench")
+@case(
+    arr(2, 3), arr(3, 4), arr(4, 2), arr(2, 3), wrt=("A", "B", "C", "D"), tags="kernels polybench"
+)
 def k3mm(A, B, C, D):
     return (A @ B @ C @ D).sum()
 
 
-@case(value(2), value(3), value(4), arr(2, 3, 4), arr(4, 4), wrt=("A", "C4"),
-      tags="kernels polybench")
+@case(
+    value(2), value(3), value(4), arr(2, 3, 4), arr(4, 4), wrt=("A", "C4"), tags="kernels polybench"
+)
 def doitgen(NR, NQ, NP, A, C4):
     A[:] = np.reshape(np.reshape(A, (NR, NQ, 1, NP)) @ C4, (NR, NQ, NP))
     return np.sum(A**2)
 
 
-@case(value(2), value(3), value(4), arr(2, 3, 4), arr(4, 4), wrt=("A", "C4"),
-      tags="kernels polybench")
+@case(
+    value(2), value(3), value(4), arr(2, 3, 4), arr(4, 4), wrt=("A", "C4"), tags="kernels polybench"
+)
 def doitgen_loops(nr, nq, np_, A, C4):
     total = np.zeros(np_)
     for r in range(nr):
@@ -411,7 +496,7 @@ def correlation_kernel(M, float_n, data):
     data /= np.sqrt(float_n) * stddev
     corr = np.eye(M, dtype=data.dtype)
     for i in range(M - 1):
-        corr[i + 1:M, i] = corr[i, i + 1:M] = data[:, i] @ data[:, i + 1:M]
+        corr[i + 1 : M, i] = corr[i, i + 1 : M] = data[:, i] @ data[:, i + 1 : M]
     return np.sum(corr * np.arange(9.0).reshape(3, 3))
 
 
@@ -468,8 +553,11 @@ def trisolv(L, b):
 
 @case(num(0.2, 0.3), arr(3, 4), wrt=("alpha", "imgIn"), tags="kernels polybench")
 def deriche(alpha, imgIn):
-    k = ((1.0 - np.exp(-alpha)) * (1.0 - np.exp(-alpha))
-         / (1.0 + alpha * np.exp(-alpha) - np.exp(2.0 * alpha)))
+    k = (
+        (1.0 - np.exp(-alpha))
+        * (1.0 - np.exp(-alpha))
+        / (1.0 + alpha * np.exp(-alpha) - np.exp(2.0 * alpha))
+    )
     a1 = a5 = k
     a2 = a6 = k * np.exp(-alpha) * (alpha - 1.0)
     a3 = a7 = k * np.exp(-alpha) * (alpha + 1.0)
@@ -481,24 +569,24 @@ def deriche(alpha, imgIn):
     y1[:, 0] = a1 * imgIn[:, 0]
     y1[:, 1] = a1 * imgIn[:, 1] + a2 * imgIn[:, 0] + b1 * y1[:, 0]
     for j in range(2, imgIn.shape[1]):
-        y1[:, j] = (a1 * imgIn[:, j] + a2 * imgIn[:, j - 1]
-                    + b1 * y1[:, j - 1] + b2 * y1[:, j - 2])
+        y1[:, j] = a1 * imgIn[:, j] + a2 * imgIn[:, j - 1] + b1 * y1[:, j - 1] + b2 * y1[:, j - 2]
     y2 = np.empty_like(imgIn)
     y2[:, -1] = 0.0
     y2[:, -2] = a3 * imgIn[:, -1]
     for j in range(imgIn.shape[1] - 3, -1, -1):
-        y2[:, j] = (a3 * imgIn[:, j + 1] + a4 * imgIn[:, j + 2]
-                    + b1 * y2[:, j + 1] + b2 * y2[:, j + 2])
+        y2[:, j] = (
+            a3 * imgIn[:, j + 1] + a4 * imgIn[:, j + 2] + b1 * y2[:, j + 1] + b2 * y2[:, j + 2]
+        )
     imgOut = c1 * (y1 + y2)
     y1[0, :] = a5 * imgOut[0, :]
     y1[1, :] = a5 * imgOut[1, :] + a6 * imgOut[0, :] + b1 * y1[0, :]
     for i in range(2, imgIn.shape[0]):
-        y1[i, :] = (a5 * imgOut[i, :] + a6 * imgOut[i - 1, :]
-                    + b1 * y1[i - 1, :] + b2 * y1[i - 2, :])
+        y1[i, :] = a5 * imgOut[i, :] + a6 * imgOut[i - 1, :] + b1 * y1[i - 1, :] + b2 * y1[i - 2, :]
     y2[-1, :] = 0.0
     y2[-2, :] = a7 * imgOut[-1, :]
     for i in range(imgIn.shape[0] - 3, -1, -1):
-        y2[i, :] = (a7 * imgOut[i + 1, :] + a8 * imgOut[i + 2, :]
-                    + b1 * y2[i + 1, :] + b2 * y2[i + 2, :])
+        y2[i, :] = (
+            a7 * imgOut[i + 1, :] + a8 * imgOut[i + 2, :] + b1 * y2[i + 1, :] + b2 * y2[i + 2, :]
+        )
     imgOut[:] = c2 * (y1 + y2)
     return np.sum(imgOut**2)

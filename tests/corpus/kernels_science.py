@@ -16,8 +16,16 @@ TABLE = np.array([0.1, 0.4, 0.2, 0.3])
 # ---------------------------------------------------------------- filters and likelihoods
 
 
-@case(arr(2), arr(2, 2), arr(2, 2), arr(1, 2), value(0.5), arr(3, 1), wrt=("x", "F", "H", "zs"),
-      tags="kernels science")
+@case(
+    arr(2),
+    arr(2, 2),
+    arr(2, 2),
+    arr(1, 2),
+    value(0.5),
+    arr(3, 1),
+    wrt=("x", "F", "H", "zs"),
+    tags="kernels science",
+)
 def kalman_matrices(x, F, P0, H, r, zs):
     P = P0 @ P0.T + np.eye(2)
     I = np.identity(F.shape[0])
@@ -34,8 +42,15 @@ def kalman_matrices(x, F, P0, H, r, zs):
     return ll + x @ x
 
 
-@case(arr(3, 3), arr(3, 2), arr(3), ints(N, low=0, high=2), wrt=("logA", "logB", "logpi"),
-      trips=(1, 2, 3), tags="kernels science")
+@case(
+    arr(3, 3),
+    arr(3, 2),
+    arr(3),
+    ints(N, low=0, high=2),
+    wrt=("logA", "logB", "logpi"),
+    trips=(1, 2, 3),
+    tags="kernels science",
+)
 def hmm_forward_log(logA, logB, logpi, obs):
     alpha = logpi.copy()
     for t in range(len(obs)):
@@ -66,8 +81,16 @@ def viterbi_score(logA, logB, obs):
     return delta[-1, path[-1]] + delta[1, path[1]]
 
 
-@case(num(90.0, 110.0), num(95.0, 105.0), num(0.01, 0.05), num(0.1, 0.3), value(1.0), value(3),
-      wrt=("S", "K", "r", "sigma"), tags="kernels science")
+@case(
+    num(90.0, 110.0),
+    num(95.0, 105.0),
+    num(0.01, 0.05),
+    num(0.1, 0.3),
+    value(1.0),
+    value(3),
+    wrt=("S", "K", "r", "sigma"),
+    tags="kernels science",
+)
 def binomial_tree(S, K, r, sigma, T, M):
     dt = T / M
     u = math.exp(sigma * math.sqrt(dt))
@@ -100,8 +123,15 @@ def sigmoid(z):
     return 1 / (1 + exp(-z))
 
 
-@case(num(0.2, 0.4), num(0.05, 0.1), value(0.99), value(0.01), value(5),
-      wrt=("beta", "gamma"), tags="kernels science")
+@case(
+    num(0.2, 0.4),
+    num(0.05, 0.1),
+    value(0.99),
+    value(0.01),
+    value(5),
+    wrt=("beta", "gamma"),
+    tags="kernels science",
+)
 def sir_model_kernel(beta, gamma, s, i, days):
     S, I, R = [s], [i], [0.0]
     for day in range(days):
@@ -150,7 +180,7 @@ def gauss_seidel_kernel(A, b):
         x_new = zeros(len(b))
         for i in range(A.shape[0]):
             s1 = np.dot(A[i, :i], x_new[:i])
-            s2 = np.dot(A[i, i + 1:], x[i + 1:])
+            s2 = np.dot(A[i, i + 1 :], x[i + 1 :])
             x_new[i] = (b[i] - s1 - s2) / A[i, i]
         it += 1
         if norm(x - x_new) < 1e-3 or it >= 6:
@@ -172,7 +202,7 @@ def gaussian_elimination(A, b):
             M[i] -= M[i, k] / M[k, k] * M[k]
     x = np.zeros(n)
     for i in reversed(range(n)):
-        x[i] = (M[i, -1] - M[i, i + 1:n] @ x[i + 1:]) / M[i, i]
+        x[i] = (M[i, -1] - M[i, i + 1 : n] @ x[i + 1 :]) / M[i, i]
     return x.dot(x)
 
 
@@ -227,8 +257,13 @@ def thomas_crank_nicolson(u, f, nu):
 # ---------------------------------------------------------------- simulators
 
 
-@case(pair(num(0.0, 1.0), num(10.0, 12.0)), pair(num(1.0, 2.0), num(0.0, 1.0)), num(0.1, 0.2),
-      wrt=("pos", "vel", "drag"), tags="kernels science")
+@case(
+    pair(num(0.0, 1.0), num(10.0, 12.0)),
+    pair(num(1.0, 2.0), num(0.0, 1.0)),
+    num(0.1, 0.2),
+    wrt=("pos", "vel", "drag"),
+    tags="kernels science",
+)
 def projectile(pos, vel, drag):
     x, y = pos
     vx, vy = vel
@@ -267,13 +302,20 @@ def upwind_periodic(u, nt, c=0.3):
     return u @ u
 
 
-@case(arr(5, 5, low=0.0), value(2), num(0.01, 0.05), num(0.05, 0.06), wrt=("U", "F", "k"),
-      tags="kernels science")
+@case(
+    arr(5, 5, low=0.0),
+    value(2),
+    num(0.01, 0.05),
+    num(0.05, 0.06),
+    wrt=("U", "F", "k"),
+    tags="kernels science",
+)
 def gray_scott(U, steps, F, k):
     V = 0.5 * U[::-1, :]
     for _ in range(steps):
-        Lu = (np.roll(U, 1, 0) + np.roll(U, -1, 0) + np.roll(U, 1, 1) + np.roll(U, -1, axis=1)
-              - 4 * U)
+        Lu = (
+            np.roll(U, 1, 0) + np.roll(U, -1, 0) + np.roll(U, 1, 1) + np.roll(U, -1, axis=1) - 4 * U
+        )
         Lv = np.roll(V, 1, 0) + np.roll(V, -1, 0) - 2 * V
         uvv = U * V * V
         U = U + 0.1 * Lu - uvv + F * (1 - U)
@@ -284,7 +326,7 @@ def gray_scott(U, steps, F, k):
 @case(arr(4, 4), wrt="grid", tags="kernels science")
 def red_black(grid):
     for color in (0, 1):
-        grid[1:-1:2, 1 + color:-1:2] *= 0.5
+        grid[1:-1:2, 1 + color : -1 : 2] *= 0.5
         grid[::2, color::2] += grid[1::2, color::2]
     return (grid**2).sum()
 
@@ -308,8 +350,13 @@ def lennard_jones_kernel(pos, cutoff):
     return energy + 0.01 * np.sum(forces**2)
 
 
-@case(arr(2), build(dict, w1=arr(2, 4), b1=arr(4), w2=arr(4, 2)), value(4), wrt=("y0", "params"),
-      tags="kernels science")
+@case(
+    arr(2),
+    build(dict, w1=arr(2, 4), b1=arr(4), w2=arr(4, 2)),
+    value(4),
+    wrt=("y0", "params"),
+    tags="kernels science",
+)
 def neural_ode_euler(y0, params, steps):
     trajectory = [y0]
     y = y0
@@ -327,7 +374,8 @@ def neural_ode_euler(y0, params, steps):
 def softmin3(a, b, c, gamma):
     m = min(a, b, c)
     return m - gamma * math.log(
-        math.exp(-(a - m) / gamma) + math.exp(-(b - m) / gamma) + math.exp(-(c - m) / gamma))
+        math.exp(-(a - m) / gamma) + math.exp(-(b - m) / gamma) + math.exp(-(c - m) / gamma)
+    )
 
 
 @case(arr(3), arr(4), num(0.5, 1.0), wrt=("x", "y", "gamma"), tags="kernels science")
@@ -367,8 +415,13 @@ def knapsack(values, weights, capacity):
 # ---------------------------------------------------------------- splines, transforms, images
 
 
-@case(arr(5), value(np.array([0.0, 1.0, 2.0, 3.0, 4.0])), arr(3, low=0.1, high=3.9),
-      wrt=("y", "xq"), tags="kernels science")
+@case(
+    arr(5),
+    value(np.array([0.0, 1.0, 2.0, 3.0, 4.0])),
+    arr(3, low=0.1, high=3.9),
+    wrt=("y", "xq"),
+    tags="kernels science",
+)
 def linear_interpolation(y, x, xq):
     out = np.empty(xq.shape)
     for n, q in enumerate(xq):
@@ -420,13 +473,22 @@ def bilinear_warp(img, theta):
             x1 = min(x0 + 1, W - 1)
             y1 = min(y0 + 1, H - 1)
             wx, wy = x - x0, y - y0
-            out[i, j] = (img[y0, x0] * (1 - wx) * (1 - wy) + img[y0, x1] * wx * (1 - wy)
-                         + img[y1, x0] * (1 - wx) * wy + img[y1, x1] * wx * wy)
+            out[i, j] = (
+                img[y0, x0] * (1 - wx) * (1 - wy)
+                + img[y0, x1] * wx * (1 - wy)
+                + img[y1, x0] * (1 - wx) * wy
+                + img[y1, x1] * wx * wy
+            )
     return np.sum(out**2)
 
 
-@case(arr(5, 5), arr(4, low=0.5, high=3.5), arr(4, low=0.5, high=3.5), wrt=("im", "x", "y"),
-      tags="kernels science")
+@case(
+    arr(5, 5),
+    arr(4, low=0.5, high=3.5),
+    arr(4, low=0.5, high=3.5),
+    wrt=("im", "x", "y"),
+    tags="kernels science",
+)
 def bilinear_vectorised(im, x, y):
     x0 = np.floor(x).astype(int)
     x1 = x0 + 1
@@ -463,8 +525,15 @@ def conv_im2col(x, w, b, stride=1, pad=0):
     return np.sum(np.maximum(0, out))
 
 
-@case(arr(3), arr(3), arr(2, 3, low=-2.0, high=2.0), num(0.5, 1.0), wrt=("origin", "light", "centres", "radius"),
-      tags="kernels science", seed=3)
+@case(
+    arr(3),
+    arr(3),
+    arr(2, 3, low=-2.0, high=2.0),
+    num(0.5, 1.0),
+    wrt=("origin", "light", "centres", "radius"),
+    tags="kernels science",
+    seed=3,
+)
 def ray_trace(origin, light, centres, radius):
     color = 0.0
     eye = origin - np.array([0.0, 0.0, 5.0])
@@ -526,10 +595,20 @@ def mha(x, c_attn, c_proj, n_head):
     return linear(np.hstack(out_heads), **c_proj)
 
 
-@case(arr(5, 4), arr(4, 4),
-      build(dict, attn=build(dict, w=arr(4, 12), b=arr(12)), proj=build(dict, w=arr(4, 4), b=arr(4)),
-            g=arr(4), b=arr(4)),
-      ints(3, low=0, high=5), wrt=("wte", "wpe", "blk"), tags="kernels science")
+@case(
+    arr(5, 4),
+    arr(4, 4),
+    build(
+        dict,
+        attn=build(dict, w=arr(4, 12), b=arr(12)),
+        proj=build(dict, w=arr(4, 4), b=arr(4)),
+        g=arr(4),
+        b=arr(4),
+    ),
+    ints(3, low=0, high=5),
+    wrt=("wte", "wpe", "blk"),
+    tags="kernels science",
+)
 def tiny_gpt(wte, wpe, blk, tokens):
     x = wte[tokens] + wpe[range(len(tokens))]
     x = x + mha(layer_norm(x, blk["g"], blk["b"]), blk["attn"], blk["proj"], n_head=2)
@@ -538,8 +617,14 @@ def tiny_gpt(wte, wpe, blk, tokens):
     return np.sum(logits**2)
 
 
-@case(arr(2, 2, 3, 2), arr(2, 2, 3, 2), arr(2, 2, 3, 2), value(np.array([[1, 1, 0], [1, 1, 1]])),
-      wrt=("q", "k", "v"), tags="kernels science")
+@case(
+    arr(2, 2, 3, 2),
+    arr(2, 2, 3, 2),
+    arr(2, 2, 3, 2),
+    value(np.array([[1, 1, 0], [1, 1, 1]])),
+    wrt=("q", "k", "v"),
+    tags="kernels science",
+)
 def batched_attention(q, k, v, mask):
     scores = np.matmul(q, k.transpose(0, 1, 3, 2)) / math.sqrt(q.shape[-1])
     scores = np.where(mask[:, None, None, :] == 0, -1e9, scores)
@@ -560,8 +645,15 @@ def batch_norm_train(x, gamma, beta, eps=1e-3):
     return np.sum(out**3) + running.sum()
 
 
-@case(arr(3, 2), arr(2, 4), arr(4, 4), arr(4), arr(4, 3), wrt=("Wxh", "Whh", "bh", "Why"),
-      tags="kernels science")
+@case(
+    arr(3, 2),
+    arr(2, 4),
+    arr(4, 4),
+    arr(4),
+    arr(4, 3),
+    wrt=("Wxh", "Whh", "bh", "Why"),
+    tags="kernels science",
+)
 def char_rnn(emb, Wxh, Whh, bh, Why):
     inputs = [0, 1, 2]
     targets = [1, 2, 0]
@@ -577,8 +669,14 @@ def char_rnn(emb, Wxh, Whh, bh, Why):
     return loss
 
 
-@case(arr(4, 2), arr(2, 2), arr(2), ints(4, low=0, high=2), wrt=("X", "W", "b"),
-      tags="kernels science")
+@case(
+    arr(4, 2),
+    arr(2, 2),
+    arr(2),
+    ints(4, low=0, high=2),
+    wrt=("X", "W", "b"),
+    tags="kernels science",
+)
 def softmax_cross_entropy_kernel(X, W, b, y):
     num_examples = X.shape[0]
     scores = np.dot(X, W) + b

@@ -62,8 +62,17 @@ def result_of_runtime_size(x):
 
 @case(arr(3), value(2), tags="primal dtypes", gradient=False)
 def result_dtypes(x, k):
-    return (x * k, x + 1, x * 2.0, x.astype(np.float32), np.float32(k) * x, x // 1.0,
-            np.arange(k) * x[0], np.zeros(2, dtype=np.int64), np.ones(k, np.float32) * 1.5)
+    return (
+        x * k,
+        x + 1,
+        x * 2.0,
+        x.astype(np.float32),
+        np.float32(k) * x,
+        x // 1.0,
+        np.arange(k) * x[0],
+        np.zeros(2, dtype=np.int64),
+        np.ones(k, np.float32) * 1.5,
+    )
 
 
 @case(arr(2, 3), tags="primal layouts", gradient=False)

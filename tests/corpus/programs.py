@@ -104,16 +104,28 @@ def hidden_markov_forward(trans, start, obs):
     return ll
 
 
-@case(arr(2, 3), arr(3), arr(3, 1), arr(1), arr(N, 2), arr(N, 1), wrt=(0, 1, 2, 3),
-      tags="programs network jax")
+@case(
+    arr(2, 3),
+    arr(3),
+    arr(3, 1),
+    arr(1),
+    arr(N, 2),
+    arr(N, 1),
+    wrt=(0, 1, 2, 3),
+    tags="programs network jax",
+)
 def two_layer_network(w1, b1, w2, b2, x, y):
     h = np.tanh(x @ w1 + b1)
     pred = h @ w2 + b2
     return np.sum((pred - y) ** 2)
 
 
-@case(build(dict, wx=arr(2, 3), wh=arr(3, 3), b=arr(3)), arr(N, 2), wrt=(0, 1),
-      tags="programs network")
+@case(
+    build(dict, wx=arr(2, 3), wh=arr(3, 3), b=arr(3)),
+    arr(N, 2),
+    wrt=(0, 1),
+    tags="programs network",
+)
 def recurrent_network(p, xs):
     h = np.zeros(3)
     for t in range(xs.shape[0]):

@@ -7,8 +7,14 @@ from . import N, arr, bools, case, value
 
 @case(arr(3, 4), tags="reductions jax")
 def sum_axes(a):
-    return (np.sum(np.sum(a, axis=0) ** 2) + np.sum(np.sum(a, axis=1) ** 3)
-            + np.sum(a.sum(axis=-1) * 2.0) + np.sum(a) ** 2 + a.sum(0)[1] + a.sum(1)[0])
+    return (
+        np.sum(np.sum(a, axis=0) ** 2)
+        + np.sum(np.sum(a, axis=1) ** 3)
+        + np.sum(a.sum(axis=-1) * 2.0)
+        + np.sum(a) ** 2
+        + a.sum(0)[1]
+        + a.sum(1)[0]
+    )
 
 
 @case(arr(3, 4), tags="reductions keepdims jax")
@@ -20,9 +26,12 @@ def sum_keepdims(a):
 
 @case(arr(2, 3, 4), tags="reductions tuple jax")
 def tuple_axes(a):
-    return (np.sum(np.sum(a, axis=(0, 2)) ** 2)
-            + np.sum(np.mean(a, axis=(1, 2), keepdims=True) ** 2)
-            + np.sum(a.max(axis=(0, 1))) + np.sum(np.sum(a, axis=(-1, 0)) * 2.0))
+    return (
+        np.sum(np.sum(a, axis=(0, 2)) ** 2)
+        + np.sum(np.mean(a, axis=(1, 2), keepdims=True) ** 2)
+        + np.sum(a.max(axis=(0, 1)))
+        + np.sum(np.sum(a, axis=(-1, 0)) * 2.0)
+    )
 
 
 @case(arr(3, 4), tags="reductions jax")
@@ -47,15 +56,25 @@ def product_with_two_zeros(x):
 
 @case(arr(3, 4), tags="reductions kinks jax")
 def maxima_and_minima(a):
-    return (np.max(a) * 2.0 + np.min(a) + np.sum(np.max(a, axis=0) ** 2)
-            + np.sum(a.min(axis=1) ** 3)
-            + np.sum(np.amax(a, axis=1, keepdims=True) * a))
+    return (
+        np.max(a) * 2.0
+        + np.min(a)
+        + np.sum(np.max(a, axis=0) ** 2)
+        + np.sum(a.min(axis=1) ** 3)
+        + np.sum(np.amax(a, axis=1, keepdims=True) * a)
+    )
 
 
 @case(arr(3, 4), tags="reductions jax")
 def variances(a):
-    return (np.var(a) + np.sum(np.var(a, axis=0)) + np.std(a) + np.sum(a.std(axis=1))
-            + np.sum(np.var(a, axis=1, ddof=1, keepdims=True) * a) + a.var(ddof=1))
+    return (
+        np.var(a)
+        + np.sum(np.var(a, axis=0))
+        + np.std(a)
+        + np.sum(a.std(axis=1))
+        + np.sum(np.var(a, axis=1, ddof=1, keepdims=True) * a)
+        + a.var(ddof=1)
+    )
 
 
 @case(arr(N), tags="reductions trips jax")

@@ -95,14 +95,20 @@ def append_scalars(x, s):
 
 @case(arr(2, 3), tags="shapes flip jax")
 def flips_and_rolls(a):
-    return (np.sum(np.flip(a) * a) + np.sum(a[::-1] * np.flip(a, axis=1))
-            + np.sum(np.roll(a, 1, axis=1) * a * a))
+    return (
+        np.sum(np.flip(a) * a)
+        + np.sum(a[::-1] * np.flip(a, axis=1))
+        + np.sum(np.roll(a, 1, axis=1) * a * a)
+    )
 
 
 @case(arr(3), tags="shapes repeat jax")
 def tiles_and_repeats(x):
-    return (np.sum(np.tile(x, 2) * np.arange(6.0)) + np.sum(np.repeat(x, 2) * np.arange(6.0))
-            + np.sum(np.atleast_2d(x) ** 2))
+    return (
+        np.sum(np.tile(x, 2) * np.arange(6.0))
+        + np.sum(np.repeat(x, 2) * np.arange(6.0))
+        + np.sum(np.atleast_2d(x) ** 2)
+    )
 
 
 @case(arr(4, 4), tags="shapes triangle jax")

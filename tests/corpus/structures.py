@@ -71,16 +71,31 @@ def dataclass_argument(p):
     return np.sum(p.scale * p.weights**2 + p.bias) * p.scale
 
 
-@case(build(Model, first=build(Layer, arr(2, 3), arr(3)), second=build(Layer, arr(3, 1), arr(1)),
-            gain=num()), arr(4, 2), wrt=(0, 1), tags="structures nested jax")
+@case(
+    build(
+        Model,
+        first=build(Layer, arr(2, 3), arr(3)),
+        second=build(Layer, arr(3, 1), arr(1)),
+        gain=num(),
+    ),
+    arr(4, 2),
+    wrt=(0, 1),
+    tags="structures nested jax",
+)
 def nested_dataclass(m, x):
     h = np.tanh(x @ m.first.W + m.first.b)
     return np.sum(h @ m.second.W + m.second.b) * m.gain
 
 
-@case(build(dict, layers=listed(build(dict, W=arr(2, 2), b=arr(2)),
-                                build(dict, W=arr(2, 2), b=arr(2))), scale=num()), arr(2),
-      tags="structures nested jax")
+@case(
+    build(
+        dict,
+        layers=listed(build(dict, W=arr(2, 2), b=arr(2)), build(dict, W=arr(2, 2), b=arr(2))),
+        scale=num(),
+    ),
+    arr(2),
+    tags="structures nested jax",
+)
 def nested_dict_of_lists(params, x):
     for layer in params["layers"]:
         x = np.tanh(layer["W"] @ x + layer["b"])
@@ -207,8 +222,10 @@ def dict_carried_by_loop(state, n):
     return np.sum(s["x"] * s["y"])
 
 
-@case(made(lambda rng, n, dtype: {"x": rng.uniform(-1, 1, 3).astype(dtype)}),
-      tags="structures written")
+@case(
+    made(lambda rng, n, dtype: {"x": rng.uniform(-1, 1, 3).astype(dtype)}),
+    tags="structures written",
+)
 def writes_array_in_dict(state):
     state["x"][0] = state["x"][1] * 2.0
     state["x"] *= 3.0

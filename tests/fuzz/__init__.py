@@ -1,4 +1,4 @@
 """Random programs: generated, judged against plain Python and finite differences, shrunk.
 
-    python -m tests.fuzz --n 2000 --seed 0
+python -m tests.fuzz --n 2000 --seed 0
 """

@@ -40,7 +40,7 @@ class Node:
         return out
 
 
-HELPERS = '''\
+HELPERS = """\
 import numpy as np
 
 
@@ -62,7 +62,7 @@ def damp(v, c):
     v[0] = v[-1] * c
 
 
-'''
+"""
 
 
 @dataclass

@@ -87,9 +87,7 @@ def run(
                 seen[kind] += 1
                 if seen[kind] <= 2:
                     if shrinking and verdict.where is not None:
-                        program = shrink(
-                            program, lambda s, v=verdict: still_fails(v, s, folder)
-                        )
+                        program = shrink(program, lambda s, v=verdict: still_fails(v, s, folder))
                     report.failures.append((number, verdict.reason, program.source))
                     if progress:
                         print("\n" + describe(report.failures[-1]), flush=True)

@@ -6,12 +6,11 @@ import copy
 import functools
 import inspect
 import pickle
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import warnings
-
 import pytest
 
 import s2s

@@ -51,9 +51,7 @@ MAIN = """
 
 
 @pytest.fixture
-def modules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[ModuleType, ...]]:
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ModuleType, ...]]:
     names = ("other_module_of_reaching", "main_module_of_reaching")
     for name, text in zip(names, (OTHER, MAIN)):
         (tmp_path / f"{name}.py").write_text(textwrap.dedent(text))

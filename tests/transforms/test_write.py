@@ -97,7 +97,9 @@ def test_the_ideal() -> None:
     text = written(model, *args, wrt=("W", "b"))
     n = [line_of(model, k) for k in range(10)]
     first = text.index("def ")
-    assert text[first:] == f"""\
+    assert (
+        text[first:]
+        == f"""\
 def model_vjp(W, b, x, y, out_bar=1.0):
     # hidden layer
     h = np.tanh(x @ W + b)
@@ -127,6 +129,7 @@ def model_vjp(W, b, x, y, out_bar=1.0):
     W_bar = x.T @ h_1_bar
     return out, (W_bar, b_bar)
 """
+    )
 
 
 def breaks(x, n):
@@ -143,7 +146,9 @@ def breaks(x, n):
 
 def test_a_whole_loop_keeps_its_break_and_continue() -> None:
     text = written(breaks, X, 4)
-    assert body(text) == """\
+    assert (
+        body(text)
+        == """\
 s = 0.0
 for i in range(n):
     # far enough
@@ -153,6 +158,7 @@ for i in range(n):
         continue
     s += x[i]  # so far
 return s * 2.0"""
+    )
 
 
 def rebinds(x):
@@ -164,11 +170,14 @@ def rebinds(x):
 def test_a_version_needed_later_gets_a_name() -> None:
     text = written(rebinds, X, wrt=("x",))
     kept = f"h_L{line_of(rebinds, 1)}"
-    assert forward(text) == f"""\
+    assert (
+        forward(text)
+        == f"""\
 h = x * 2.0
 {kept} = h
 h = h * h  # squared
 out = h.sum()"""
+    )
     assert f"# Saved for the adjoint sweep: {kept}." in text
 
 

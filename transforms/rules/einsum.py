@@ -16,10 +16,10 @@ from ..build import Builder, Sym
 from ..dims import Dim
 from ..ir import Type
 from ..precedence import ATOM, TERNARY, Text, wrap
+from .declare import as_operand
 from .index import placement
 from .linalg import LETTERS, bilinear, swap_last, typed
 from .promote import join_dtypes
-from .declare import as_operand
 from .registry import Rule, register, surface
 from .shape_surfaces import transposed
 from .sizes import invalid, require_equal, size_of, static

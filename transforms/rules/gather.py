@@ -133,7 +133,9 @@ def _pairs(b: Builder, width: Any, rank: int) -> list[tuple[Any, Any]]:
         return [both] * rank
     pairs = [(p[0], p[-1]) for p in width]
     if len(pairs) not in (1, rank):
-        raise ValueError("operands could not be broadcast together: pad_width does not fit the array")
+        raise ValueError(
+            "operands could not be broadcast together: pad_width does not fit the array"
+        )
     return pairs * rank if len(pairs) == 1 else pairs
 
 

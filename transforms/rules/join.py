@@ -11,8 +11,8 @@ from ..build import Builder, Sym
 from ..dims import Dim
 from ..ir import Array, Operand, Type
 from ..precedence import ATOM, TERNARY, Text, wrap
-from .promote import join_dtypes
 from .declare import as_operand
+from .promote import join_dtypes
 from .registry import Rule, register, surface
 from .shape_surfaces import atleast_1d, atleast_2d, atleast_3d, ravel, sliced
 from .sizes import axis_of, invalid, require_equal, size_of

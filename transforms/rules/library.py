@@ -4,7 +4,11 @@ A call of one is translated as a call of a helper of the user's own.  They are h
 operation is lost by writing them out; what deserves an operation has a rule instead.
 """
 
+# pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
 # Parameters have NumPy's names, and the bodies are the subset of Python that s2s translates.
+
+# The compiler reads these functions with its own types, which are stricter than NumPy's stubs.
+# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 
 from __future__ import annotations
 
@@ -97,7 +101,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None) -> Any:
     x = np.ravel(a) if axis is None else a
     if x.ndim == 1:
         return _places(x)
-    along = np.moveaxis(x, axis, -1)
+    along: Any = np.moveaxis(x, axis, -1)
     out = np.zeros(along.shape, dtype=np.int64)
     rows, places = along.reshape((-1, along.shape[-1])), out.reshape((-1, along.shape[-1]))
     for i in range(rows.shape[0]):
@@ -110,7 +114,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None) -> Any:
     x = np.ravel(a) if axis is None else np.asarray(a)
     if x.ndim == 1:
         return x[_places(x)]
-    along = np.moveaxis(x, axis, -1)
+    along: Any = np.moveaxis(x, axis, -1)
     out = along.reshape((-1, along.shape[-1])).copy()
     for i in range(out.shape[0]):
         out[i] = out[i, _places(out[i])]

@@ -8,8 +8,8 @@ from typing import Any
 from ..build import Builder, Sym
 from ..dims import Dim
 from ..ir import Scalar
-from .index import value_of
 from .declare import as_operand
+from .index import value_of
 from .registry import surface
 from .sizes import (
     axes_of,

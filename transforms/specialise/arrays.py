@@ -246,7 +246,13 @@ class Arrays(Mixin):
         value = self.b.sym(value).astype(base.type.dtype)
         label = base.user or cell.label
         new = self.b.emit(
-            "update_add" if add else "update", base, value, *operands, path=path, hint=label or "t", user=label
+            "update_add" if add else "update",
+            base,
+            value,
+            *operands,
+            path=path,
+            hint=label or "t",
+            user=label,
         )
         assert isinstance(new.operand, Var)
         self.state.heap[cell] = new.operand
@@ -284,7 +290,8 @@ class Arrays(Mixin):
         if cell in self.appended:
             self.refuse(
                 node,
-                f"{cell.label or 'this array'} is also an element of a list, so this write cannot be followed",
+                f"{cell.label or 'this array'} is also an element of a list: "
+                "this write cannot be followed",
                 "append or take a copy: `.copy()`",
             )
         partners = [p for pair in self.state.pairs if cell in pair for p in pair if p is not cell]
@@ -342,7 +349,9 @@ class Arrays(Mixin):
         self.state.heap[cell] = Fields(keys, values)
         return DictVal(cell)
 
-    def new_instance(self, cls: Any, keys: tuple[Any, ...], values: tuple[Value, ...]) -> InstanceVal:
+    def new_instance(
+        self, cls: Any, keys: tuple[Any, ...], values: tuple[Value, ...]
+    ) -> InstanceVal:
         cell = Cell()
         self.state.heap[cell] = Fields(keys, values)
         return InstanceVal(cell, cls)
@@ -352,8 +361,11 @@ class Arrays(Mixin):
         value = self.b.emit("list_new", type=ListOf(elem))
         for item in content.values:
             if not isinstance(item, (Num, Ref)):
-                self.refuse(node, "a list that grows in a loop may hold numbers or arrays only",
-                            "keep one list per field")
+                self.refuse(
+                    node,
+                    "a list that grows in a loop may hold numbers or arrays only",
+                    "keep one list per field",
+                )
             if isinstance(item, Ref):
                 self.appended.add(item.cell)
             value = self.b.emit("list_append", value, self.sym(item).astype(elem.dtype))

@@ -90,13 +90,17 @@ class Calls(Mixin):
             kwargs.update(zip(content.keys, content.values))
         return self.call(callee, tuple(args), kwargs, node)
 
-    def call(self, callee: Value, args: tuple[Value, ...], kwargs: dict[str, Value], node: Any) -> Value:
+    def call(
+        self, callee: Value, args: tuple[Value, ...], kwargs: dict[str, Value], node: Any
+    ) -> Value:
         if isinstance(callee, Closure):
             return self.call_closure(callee, args, kwargs, node)
         if isinstance(callee, Bound):
             return self.call_method(callee.owner, callee.name, args, kwargs, node)
         if isinstance(callee, Partial):
-            return self.call(callee.function, callee.args + args, {**dict(callee.kwargs), **kwargs}, node)
+            return self.call(
+                callee.function, callee.args + args, {**dict(callee.kwargs), **kwargs}, node
+            )
         if isinstance(callee, InstanceVal):
             return self.call_method(callee, "__call__", args, kwargs, node)
         if not isinstance(callee, Obj):
@@ -135,8 +139,14 @@ class Calls(Mixin):
             inner = Obj(value.py_func, (*callee.path, (".", "py_func")) if callee.path else ())
             return self.call_function(inner, args, kwargs, node)
         if isinstance(value, functools.partial):
-            parts = tuple(self.lift(v, (*callee.path, (".", "args"), ("[]", i))) for i, v in enumerate(value.args))
-            named = {k: self.lift(v, (*callee.path, (".", "keywords"), ("[]", k))) for k, v in value.keywords.items()}
+            parts = tuple(
+                self.lift(v, (*callee.path, (".", "args"), ("[]", i)))
+                for i, v in enumerate(value.args)
+            )
+            named = {
+                k: self.lift(v, (*callee.path, (".", "keywords"), ("[]", k)))
+                for k, v in value.keywords.items()
+            }
             inner = self.lift(value.func, (*callee.path, (".", "func")))
             return self.call(inner, parts + args, {**named, **kwargs}, node)
         if type(getattr(value, "__self__", None)).__module__.startswith("numpy"):
@@ -144,14 +154,16 @@ class Calls(Mixin):
         if isinstance(value, types.MethodType):
             if _is_library(value.__func__):
                 return self._no_rule(value, node)
-            owner = self.lift(value.__self__, callee.path[:-1]) if callee.path else Obj(value.__self__)
+            owner = (
+                self.lift(value.__self__, callee.path[:-1]) if callee.path else Obj(value.__self__)
+            )
             function = Obj(value.__func__, (*callee.path, (".", "__func__")) if callee.path else ())
             return self.call_function(function, (owner, *args), kwargs, node)
         if isinstance(value, types.FunctionType):
             return self._call_python(callee, args, kwargs, node)
         if isinstance(value, type):
             return self.construct(value, args, kwargs, node)
-        call = getattr(type(value), "__call__", None)
+        call = inspect.getattr_static(type(value), "__call__", None)
         if isinstance(call, types.FunctionType):
             return self.call_function(Obj(call), (callee, *args), kwargs, node)
         return self._no_rule(value, node)
@@ -177,7 +189,9 @@ class Calls(Mixin):
                 continue
             full = self.wrap(self.b.emit("copy", self.b.emit("broadcast_like", self.sym(a), total)))
             flat.append(self.call_surface("numpy.ravel", (full,), {}, node))
-        size = self.wrap(self.b.emit("shape", self.sym(next(f for f in flat if isinstance(f, Ref))), axis=0))
+        size = self.wrap(
+            self.b.emit("shape", self.sym(next(f for f in flat if isinstance(f, Ref))), axis=0)
+        )
         zero, one = self.constant(0), self.constant(1)
         with self.b.into([]):  # one element, to learn the result's dtype
             before = self.state.copy()
@@ -206,7 +220,8 @@ class Calls(Mixin):
         elif "random" in str(type(getattr(value, "__self__", None))):
             text = f"numpy.random.{value.__name__}"
         return self.refuse(
-            node, f"{text} has no rule, so it cannot be differentiated or compiled",
+            node,
+            f"{text} has no rule, so it cannot be differentiated or compiled",
             "see docs/writing-a-rule.md",
         )
 
@@ -216,14 +231,16 @@ class Calls(Mixin):
         if any(f.function is value.python for f in self.frames()):
             name = value.python.__name__
             return self.refuse(
-                node, f"here {name} is its gradient, not the function itself",
+                node,
+                f"here {name} is its gradient, not the function itself",
                 f"leave {name} undecorated and write g = s2s.grad({name})",
             )
         if value._s2s_mode == "function":
             inner = Obj(value.python, (*callee.path, (".", "python")) if callee.path else ())
             return self.call_function(inner, args, kwargs, node)
         return self.refuse(
-            node, "a gradient taken inside a function is not supported yet",
+            node,
+            "a gradient taken inside a function is not supported yet",
             "take the gradient outside and pass it in",
         )
 
@@ -324,7 +341,11 @@ class Calls(Mixin):
             except S2SError as error:
                 raise self.refusal(node, error.message, error.advice, type(error)) from None
         # By whatever path it is reached, what it reads is read once.
-        path = () if function is self.shared.main else self.shared.paths.setdefault(function, callee.path)
+        path = (
+            ()
+            if function is self.shared.main
+            else self.shared.paths.setdefault(function, callee.path)
+        )
         if self.stays_call(function):
             known = Callee(function, function, source, function, path, None)
             return self.call_outlined(known, env, node)
@@ -358,7 +379,9 @@ class Calls(Mixin):
                 return self.lift(default, (*callee.path, (".", "__kwdefaults__"), ("[]", name)))
             code = function.__code__
             first = code.co_argcount - len(function.__defaults__ or ())
-            return self.lift(default, (*callee.path, (".", "__defaults__"), ("[]", names.index(name) - first)))
+            return self.lift(
+                default, (*callee.path, (".", "__defaults__"), ("[]", names.index(name) - first))
+            )
         return self.constant(default)
 
     def call_closure(self, closure: Closure, args: Any, kwargs: Any, node: Any) -> Value:
@@ -371,12 +394,17 @@ class Calls(Mixin):
             return self.call_outlined(callee, env, node)
         return self.run_function(source, frame.function, frame.path, env, frame, place, node)
 
-    def _bind_closure(self, closure: Closure, args: Any, kwargs: Any, node: Any) -> dict[str, Value]:
+    def _bind_closure(
+        self, closure: Closure, args: Any, kwargs: Any, node: Any
+    ) -> dict[str, Value]:
         a = closure.node.args
         Parameter = inspect.Parameter
         defaults = closure.named_defaults
         parameters = []
-        for group, kind in ((a.posonlyargs, Parameter.POSITIONAL_ONLY), (a.args, Parameter.POSITIONAL_OR_KEYWORD)):
+        for group, kind in (
+            (a.posonlyargs, Parameter.POSITIONAL_ONLY),
+            (a.args, Parameter.POSITIONAL_OR_KEYWORD),
+        ):
             for p in group:
                 default = p.arg if p.arg in defaults else Parameter.empty
                 parameters.append(Parameter(p.arg, kind, default=default))
@@ -417,14 +445,18 @@ class Calls(Mixin):
             return self._call_vectorized(owner, args, kwargs, node)
         if isinstance(owner, Ref) and name == "tolist" and self.ref_type(owner).ndim == 1:
             wide = np.float64 if self.ref_type(owner).dtype.startswith("float") else np.int64
-            return self.call_list((self.call_method(owner, "astype", (Obj(wide),), {}, node),), {}, node)
+            return self.call_list(
+                (self.call_method(owner, "astype", (Obj(wide),), {}, node),), {}, node
+            )
         if isinstance(owner, Ref) and name == "sort":
             ordered = self.call_numpy(np.sort, (owner, *args), kwargs, node)
             with self.guarding(node):
                 self.write(owner, (), self.sym(ordered), node)
             return Obj(None)
         if isinstance(owner, Ref) and f"numpy.ndarray.{name}" in LIBRARY:
-            return self.call_function(Obj(LIBRARY[f"numpy.ndarray.{name}"]), (owner, *args), kwargs, node)
+            return self.call_function(
+                Obj(LIBRARY[f"numpy.ndarray.{name}"]), (owner, *args), kwargs, node
+            )
         if isinstance(owner, Ref) and name == "fill":
             with self.guarding(node):
                 self.write(owner, (), self.sym(args[0]), node)
@@ -432,7 +464,9 @@ class Calls(Mixin):
         if isinstance(owner, (Ref, Num)):
             path = f"numpy.ndarray.{name}"
             if path not in SURFACES:
-                return self.refuse(node, f"ndarray.{name} has no rule", "see docs/writing-a-rule.md")
+                return self.refuse(
+                    node, f"ndarray.{name} has no rule", "see docs/writing-a-rule.md"
+                )
             args, kwargs, out = self.split_out(None, args, kwargs)
             result = self.call_surface(path, (owner, *args), kwargs, node)
             return result if out is None else self.write_out(result, out, node)
@@ -472,8 +506,9 @@ class Calls(Mixin):
         if name == "extend":
             items = self.static_items(args[0])
             if items is None:
-                return self.refuse(node, "extending by a run-time list is not supported",
-                                   "append in a loop")
+                return self.refuse(
+                    node, "extending by a run-time list is not supported", "append in a loop"
+                )
             values += items
         elif name == "insert":
             values.insert(self.static(args[0], node, "a position"), args[1])
@@ -501,12 +536,18 @@ class Calls(Mixin):
     def _append(self, content: Growing, value: Value, node: Any) -> Growing:
         elem = content.operand.type.elem
         if not isinstance(value, (Num, Ref)):
-            self.refuse(node, "a list that grows in a loop may hold numbers or arrays only",
-                        "keep one list per field")
+            self.refuse(
+                node,
+                "a list that grows in a loop may hold numbers or arrays only",
+                "keep one list per field",
+            )
         item = self.sym(value)
         if item.ndim != elem.ndim:
-            self.refuse(node, "a list that grows in a loop must hold elements of one rank",
-                        "keep one list per rank")
+            self.refuse(
+                node,
+                "a list that grows in a loop must hold elements of one rank",
+                "keep one list per rank",
+            )
         if isinstance(value, Ref):
             self.appended.add(value.cell)
         content = self.widened(content, item.type, node)
@@ -515,7 +556,9 @@ class Calls(Mixin):
             grown = self.b.emit("list_append", content.operand, item.astype(elem.dtype))
         return Growing(grown.operand)
 
-    def _growing_method(self, cell: Any, content: Growing, name: str, args: Any, node: Any) -> Value:
+    def _growing_method(
+        self, cell: Any, content: Growing, name: str, args: Any, node: Any
+    ) -> Value:
         if name == "pop" and not args:
             count = self.b.emit("list_len", content.operand)
             self.b.check(count > 0, "IndexError", "pop from empty list")
@@ -555,9 +598,11 @@ class Calls(Mixin):
             defaults = {k: self.constant(v) for k, v in cls._field_defaults.items()}
             values = {**defaults, **dict(zip(cls._fields, args)), **kwargs}
             if len(args) > len(cls._fields) or set(values) != set(cls._fields):
-                raise self.located(TypeError(f"{cls.__name__} takes {', '.join(cls._fields)}"), node)
+                raise self.located(
+                    TypeError(f"{cls.__name__} takes {', '.join(cls._fields)}"), node
+                )
             return TupleVal(tuple(values[f] for f in cls._fields), cls)
-        if dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__"):
+        if _is_plain_dataclass(cls):
             fields = dataclasses.fields(cls)
             try:
                 bound = inspect.signature(cls).bind(*args, **kwargs)
@@ -570,7 +615,9 @@ class Calls(Mixin):
                 elif f.default is not dataclasses.MISSING:
                     values.append(self.constant(f.default))
                 elif f.default_factory in (list, dict):
-                    values.append(self.new_list(()) if f.default_factory is list else self.new_dict((), ()))
+                    values.append(
+                        self.new_list(()) if f.default_factory is list else self.new_dict((), ())
+                    )
                 else:
                     self.refuse(node, f"the default of {cls.__name__}.{f.name} is not supported")
             return self.new_instance(cls, tuple(f.name for f in fields), tuple(values))
@@ -582,7 +629,9 @@ class Calls(Mixin):
                 raise self.refusal(node, error.message, error.advice) from None
             return self.refuse(node, f"{cls.__module__}.{cls.__name__} is not supported")
         return self.refuse(
-            node, f"creating a {cls.__name__} here is not supported", "create it outside, or use a dataclass"
+            node,
+            f"creating a {cls.__name__} here is not supported",
+            "create it outside, or use a dataclass",
         )
 
     # ---- builtins
@@ -600,7 +649,9 @@ class Calls(Mixin):
         if step.known is not None and step.known[0] == 0:
             raise self.located(ValueError("range() arg 3 must not be zero"), node)
         if step.known is None:
-            self.b.check(Sym(self.b, step.operand) != 0, "ValueError", "range() arg 3 must not be zero")
+            self.b.check(
+                Sym(self.b, step.operand) != 0, "ValueError", "range() arg 3 must not be zero"
+            )
         return RangeVal(numbers[0], numbers[1], numbers[2])
 
     def _integer(self, value: Value, node: Any) -> Num:
@@ -608,8 +659,12 @@ class Calls(Mixin):
             value = self.index_value(value, (), node)
         if not isinstance(value, Num) or value.operand.type.dtype.startswith("float"):
             raise self.located(
-                TypeError("'float' object cannot be interpreted as an integer"
-                          if isinstance(value, Num) else "an integer is required"), node,
+                TypeError(
+                    "'float' object cannot be interpreted as an integer"
+                    if isinstance(value, Num)
+                    else "an integer is required"
+                ),
+                node,
             )
         if value.operand.type.dtype != "int64":
             cast = Sym(self.b, value.operand).astype("int64").operand
@@ -691,7 +746,8 @@ class Calls(Mixin):
     def call_callable(self, args: Any, kwargs: Any, node: Any) -> Value:
         value = args[0]
         return self.constant(
-            isinstance(value, (Closure, Bound, Partial)) or (isinstance(value, Obj) and callable(value.value))
+            isinstance(value, (Closure, Bound, Partial))
+            or (isinstance(value, Obj) and callable(value.value))
         )
 
     def call_hasattr(self, args: Any, kwargs: Any, node: Any) -> Value:
@@ -714,7 +770,9 @@ class Calls(Mixin):
             return TupleVal(())
         items = self.static_items(args[0])
         if items is None:
-            return self.refuse(node, "the length of this tuple is known only at run time", "use an array")
+            return self.refuse(
+                node, "the length of this tuple is known only at run time", "use an array"
+            )
         return TupleVal(tuple(items))
 
     def call_list(self, args: Any, kwargs: Any, node: Any) -> Value:
@@ -728,7 +786,9 @@ class Calls(Mixin):
             return ListVal(cell)
         items = self.static_items(args[0])
         if items is None:
-            return self.refuse(node, "the length of this list is known only at run time", "append in a loop")
+            return self.refuse(
+                node, "the length of this list is known only at run time", "append in a loop"
+            )
         return self.new_list(tuple(items))
 
     def call_dict(self, args: Any, kwargs: Any, node: Any) -> Value:
@@ -753,7 +813,10 @@ class Calls(Mixin):
         items = self.static_items(sequences)
         if items is not None:
             return self.new_list(tuple(self.call(function, i.values, {}, node) for i in items))
-        made, element = self.fresh_name(f"mapped_L{node.lineno}"), self.fresh_name(f"element_L{node.lineno}")
+        made, element = (
+            self.fresh_name(f"mapped_L{node.lineno}"),
+            self.fresh_name(f"element_L{node.lineno}"),
+        )
         self.state.env[made] = self.new_list((), made)
 
         def body() -> bool:
@@ -770,13 +833,20 @@ class Calls(Mixin):
         value, *rest = args
         start = rest[0] if rest else kwargs.get("start")
         if isinstance(value, (Ref, Num)):
-            return NotImplemented if start is None else self.binary(
-                "add", start, self.call_surface("numpy.sum", (value,), {"axis": self.constant(0)}, node), node
+            return (
+                NotImplemented
+                if start is None
+                else self.binary(
+                    "add",
+                    start,
+                    self.call_surface("numpy.sum", (value,), {"axis": self.constant(0)}, node),
+                    node,
+                )
             )
         items = self.static_items(value)
         if items is None and isinstance(value, ListVal):
-            total = self.b.emit("sum", self.b.emit("list_stack", self.state.heap[value.cell].operand),
-                                axis=(0,), keepdims=False)  # fmt: skip
+            stacked = self.b.emit("list_stack", self.state.heap[value.cell].operand)
+            total = self.b.emit("sum", stacked, axis=(0,), keepdims=False)
             result = self.wrap(total)
             return result if start is None else self.binary("add", start, result, node)
         if items is None:
@@ -815,7 +885,9 @@ class Calls(Mixin):
         if len(args) == 1 and not isinstance(args[0], Ref):
             items = self.static_items(args[0])
             if items is None and isinstance(args[0], ListVal):
-                stacked = self.wrap(self.b.emit("list_stack", self.state.heap[args[0].cell].operand))
+                stacked = self.wrap(
+                    self.b.emit("list_stack", self.state.heap[args[0].cell].operand)
+                )
                 return self.call_surface(f"numpy.{name}", (stacked,), {}, node)
             if items is None:
                 return NotImplemented
@@ -837,8 +909,12 @@ class Calls(Mixin):
     def call_float(self, args: Any, kwargs: Any, node: Any) -> Value:
         if args and isinstance(args[0], Obj) and isinstance(args[0].value, str):
             return self.constant(float(args[0].value))
-        if args and isinstance(args[0], Num) and isinstance(args[0].operand.type.dtype, str) \
-                and args[0].known is not None:
+        if (
+            args
+            and isinstance(args[0], Num)
+            and isinstance(args[0].operand.type.dtype, str)
+            and args[0].known is not None
+        ):
             return self.constant(float(args[0].known[0]))
         return NotImplemented
 
@@ -852,7 +928,9 @@ class Calls(Mixin):
             if keyword.arg not in ("sep", "end"):
                 self.refuse(keyword.value, f"print({keyword.arg}=…) is not supported")
             options[keyword.arg] = self.static(self.eval(keyword.value), keyword.value, "this text")
-        self.b.block.append(Print(parts, options.get("sep", " "), options.get("end", "\n"), self.b.origin))
+        self.b.block.append(
+            Print(parts, options.get("sep", " "), options.get("end", "\n"), self.b.origin)
+        )
         return Obj(None)
 
     def print_part(self, node: ast.expr) -> Any:
@@ -863,7 +941,9 @@ class Calls(Mixin):
             return self.sym(value).operand
         if isinstance(value, Obj):
             return str(value.value)
-        return self.refuse(node, f"printing {self.kind_of(value)} is not supported", "print its parts")
+        return self.refuse(
+            node, f"printing {self.kind_of(value)} is not supported", "print its parts"
+        )
 
     def message_parts(self, node: ast.JoinedStr) -> list[Any]:
         """The texts and numbers of an f-string."""
@@ -874,8 +954,13 @@ class Calls(Mixin):
                 continue
             assert isinstance(part, ast.FormattedValue)
             value = self.eval(part.value)
-            spec = "".join(str(v.value) for v in part.format_spec.values if isinstance(v, ast.Constant)) \
-                if isinstance(part.format_spec, ast.JoinedStr) else ""
+            spec = (
+                "".join(
+                    str(v.value) for v in part.format_spec.values if isinstance(v, ast.Constant)
+                )
+                if isinstance(part.format_spec, ast.JoinedStr)
+                else ""
+            )
             if isinstance(value, Num) and value.known is None:
                 parts.append((value.operand, spec) if spec else value.operand)
             elif isinstance(value, Ref):
@@ -899,6 +984,10 @@ def _is_library(function: Any) -> bool:
     return module in libraries or module in sys.stdlib_module_names
 
 
+def _is_plain_dataclass(cls: Any) -> bool:
+    return dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__")
+
+
 def _is_add_at(value: Any) -> bool:
     return getattr(value, "__name__", "") == "at" and getattr(value, "__self__", None) is np.add
 
@@ -919,13 +1008,15 @@ class _Guarding:
             self.owner.demand_static(Num(error.sym.operand), self.node, error.what)
         if isinstance(error, S2SError):
             if error.span is None or not error.source_line:
-                raise self.owner.refusal(self.node, error.message, error.advice, type(error)) from None
+                raise self.owner.refusal(
+                    self.node, error.message, error.advice, type(error)
+                ) from None
             return False
         if isinstance(error, TypeError) and self.path and "argument" in str(error):
             message = f"{self.path}: {str(error).split(') ', 1)[-1]}"
             raise self.owner.refusal(self.node, message, "", UnsupportedError) from None
-        if isinstance(error, (TypeError, ValueError, IndexError, OverflowError)) and not hasattr(error, "lineno"):
+        if isinstance(error, (TypeError, ValueError, IndexError, OverflowError)) and not hasattr(
+            error, "lineno"
+        ):
             raise self.owner.located(error, self.node) from None
         return False
-
-

@@ -17,8 +17,8 @@ from ..ir import Assign, Block, Const, Scalar
 from ..rules.library import LIBRARY
 from ..rules.registry import RULES, SURFACES
 from .values import (
-    Cell,
     Bound,
+    Cell,
     Closure,
     DictVal,
     Ended,
@@ -110,8 +110,9 @@ class Expressions(Mixin):
             if isinstance(node, ast.Starred):
                 items = self.static_items(self.eval(node.value))
                 if items is None:
-                    self.refuse(node, "the length of this is known only at run time",
-                                "index its elements")
+                    self.refuse(
+                        node, "the length of this is known only at run time", "index its elements"
+                    )
                 out += items
             else:
                 out.append(self.eval(node))
@@ -214,9 +215,6 @@ class Expressions(Mixin):
             result = self.b.emit(name, *(self.sym(o) for o in operands))
         return self.wrap(result)
 
-    def _is_number(self, items: list[Value] | None) -> bool:
-        return items is not None and len(items) == 1 and isinstance(items[0], Num)
-
     def _repeated(self, item: Num, count: Num) -> Value:
         """`[0.0] * n` for an `n` known at run time only."""
         size = self.b.emit("maximum", count.operand, 0)
@@ -237,12 +235,15 @@ class Expressions(Mixin):
             for seq, count in ((left, right), (right, left)):
                 if isinstance(seq, (TupleVal, ListVal)) and isinstance(count, Num):
                     items = self.static_items(seq)
-                    if isinstance(seq, ListVal) and count.known is None and self._is_number(items):
-                        return self._repeated(items[0], count)
+                    if isinstance(seq, ListVal) and count.known is None:
+                        if items and len(items) == 1 and isinstance(items[0], Num):
+                            return self._repeated(items[0], count)
                     n = self.static(count, node, "a repetition count")
                     if items is not None:
                         values = tuple(items * n)
-                        return TupleVal(values) if isinstance(seq, TupleVal) else self.new_list(values)
+                        return (
+                            TupleVal(values) if isinstance(seq, TupleVal) else self.new_list(values)
+                        )
         if isinstance(left, Obj) and isinstance(right, Obj) and isinstance(left.value, str):
             if name == "add" and isinstance(right.value, str):
                 return Obj(left.value + right.value)
@@ -393,7 +394,10 @@ class Expressions(Mixin):
             if type_.ndim == 0:
                 return self.truth(self.index_value(value, (), node), node)
             raise self.refusal(
-                node, "the truth value of an array is ambiguous", "use .any() or .all()", ValueError_
+                node,
+                "the truth value of an array is ambiguous",
+                "use .any() or .all()",
+                ValueError_,
             )
         return self.constant(True)
 
@@ -452,9 +456,7 @@ class Expressions(Mixin):
         cond = self.truth(self.eval(node.test), node.test)
         if cond.known is not None:
             return self.eval(node.body if cond.known[0] else node.orelse)
-        return self.choose(
-            cond, lambda: self.eval(node.body), lambda: self.eval(node.orelse), node
-        )
+        return self.choose(cond, lambda: self.eval(node.body), lambda: self.eval(node.orelse), node)
 
     def choose(self, cond: Num, then: Any, orelse: Any, node: ast.AST) -> Value:
         """The value of whichever side runs."""
@@ -576,7 +578,11 @@ class Expressions(Mixin):
             if key not in content.keys:
                 raise self.located(KeyError(key), node)
             return content.values[content.keys.index(key)]
-        if isinstance(owner, RangeVal) and isinstance(index, SliceVal) and index.start is index.stop is None:
+        if (
+            isinstance(owner, RangeVal)
+            and isinstance(index, SliceVal)
+            and index.start is index.stop is None
+        ):
             if index.step is None or index.step.known in ((1,), (-1,)):
                 backward = index.step is not None and index.step.known == (-1,)
                 return replace(owner, reverse=owner.reverse != backward)
@@ -588,7 +594,9 @@ class Expressions(Mixin):
                 value = owner.value[key]
             except Exception as error:
                 raise self.located(error, node) from None
-            return self.lift(value, (*owner.path, ("[]", key))) if owner.path else self.constant(value)
+            return (
+                self.lift(value, (*owner.path, ("[]", key))) if owner.path else self.constant(value)
+            )
         return self.refuse(node, f"{self.kind_of(owner)} cannot be indexed here")
 
     def sequence_index(self, owner: Value, index: Value, node: ast.AST) -> Value:
@@ -698,8 +706,9 @@ class Expressions(Mixin):
             return tuple(self.static(v, node, what) for v in value.values)
         if isinstance(value, Num):
             self.demand_static(value, node, what)
-        return self.refuse(node, f"{what} must be known while compiling",
-                           "pass it through static_argnames")
+        return self.refuse(
+            node, f"{what} must be known while compiling", "pass it through static_argnames"
+        )
 
     def kind_of(self, value: Value) -> str:
         names = {
@@ -728,6 +737,3 @@ def _harmless(stmt: Any) -> bool:
 
 def _phrase(node: ast.AST) -> str:
     return f"`{type(node).__name__}` syntax"
-
-
-

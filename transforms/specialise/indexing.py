@@ -48,8 +48,9 @@ class Indexing(Mixin):
         if isinstance(part, Num):
             dtype = part.operand.type.dtype
             if dtype == "bool":
-                self.refuse(node, "a bool scalar as an index is not supported",
-                            "use `if`, or a mask array")
+                self.refuse(
+                    node, "a bool scalar as an index is not supported", "use `if`, or a mask array"
+                )
             if dtype.startswith("float"):
                 raise self.located(
                     IndexError(
@@ -66,7 +67,9 @@ class Indexing(Mixin):
         if isinstance(part, Obj) and isinstance(part.value, slice):
             s = part.value
             return self._item(
-                SliceVal(*(None if v is None else self.constant(v) for v in (s.start, s.stop, s.step))),
+                SliceVal(
+                    *(None if v is None else self.constant(v) for v in (s.start, s.stop, s.step))
+                ),
                 node,
             )
         if isinstance(part, Obj) and part.value is None:
@@ -91,7 +94,8 @@ class Indexing(Mixin):
             value = self.index_value(value, (), node)
         if not isinstance(value, Num) or value.operand.type.dtype.startswith("float"):
             raise self.located(
-                TypeError("slice indices must be integers or None or have an __index__ method"), node
+                TypeError("slice indices must be integers or None or have an __index__ method"),
+                node,
             )
         return value.operand
 
@@ -128,7 +132,9 @@ class Indexing(Mixin):
         assert isinstance(rec.operand.type, Record)
         if name == "shape":
             sizes = range(rec.operand.type.ndim)
-            return TupleVal(tuple(self.wrap(self.b.emit("shape", rec.operand, axis=a)) for a in sizes))
+            return TupleVal(
+                tuple(self.wrap(self.b.emit("shape", rec.operand, axis=a)) for a in sizes)
+            )
         if name in ("size", "ndim"):
             ndim = rec.operand.type.ndim
             return self.constant(ndim) if name == "ndim" else self.call_len((rec,), {}, node)
@@ -147,7 +153,8 @@ class Indexing(Mixin):
             items += (("all",),) * (rec.operand.type.ndim - len(items))
             return self.wrap(self.b.emit("index", rec.operand, *operands, items=items))
         return self.refuse(
-            node, "structured arrays are indexed by integers and field names here",
+            node,
+            "structured arrays are indexed by integers and field names here",
             "take a field first: r['x']",
         )
 
@@ -161,5 +168,3 @@ def _axes_used(item: Any) -> int:
 def plain_items(items: tuple[Any, ...]) -> tuple[Any, ...]:
     """Masks lose the rank they were counted with."""
     return tuple(item[:2] if item[0] == "mask" else item for item in items)
-
-

@@ -217,7 +217,9 @@ class Joins(Mixin):
             if ref.cell in before or ref.cell.param is not None or ref.path:
                 return None
             with self._within(two if then else one):
-                nothing = self.b.emit("undef", type=Array(value.type.dtype, (OPEN,) * value.type.ndim))
+                nothing = self.b.emit(
+                    "undef", type=Array(value.type.dtype, (OPEN,) * value.type.ndim)
+                )
             cell = Cell(ref.cell.label)
             pair = (value, nothing.operand) if then else (nothing.operand, value)
             merged.heap[cell] = leaf(*pair, "")
@@ -244,9 +246,7 @@ class Joins(Mixin):
         for cell in one.state.heap:
             if cell in two.state.heap and cell in before:
                 user = self._cell_user(cell)
-                merged.heap[cell] = join_content(
-                    one.state.heap[cell], two.state.heap[cell], user
-                )
+                merged.heap[cell] = join_content(one.state.heap[cell], two.state.heap[cell], user)
         names = list(dict.fromkeys([*one.state.env, *two.state.env]))
         for name in names:
             x, y = one.state.env.get(name, UNDEFINED), two.state.env.get(name, UNDEFINED)
@@ -264,7 +264,9 @@ class Joins(Mixin):
         inside = [o for _, what in ref.path for o in _operands(what) if isinstance(o, Var)]
         return all(o.name in self.branch_names[-1] for o in inside)
 
-    def _join_maybe(self, x: Any, y: Any, user: str, one: Branch, two: Branch, leaf: Any, join: Any) -> Value:
+    def _join_maybe(
+        self, x: Any, y: Any, user: str, one: Branch, two: Branch, leaf: Any, join: Any
+    ) -> Value:
         flag_x = x.flag if isinstance(x, Maybe) else const(x is not UNDEFINED)
         flag_y = y.flag if isinstance(y, Maybe) else const(y is not UNDEFINED)
         x = x.value if isinstance(x, Maybe) else x
@@ -386,9 +388,7 @@ class Joins(Mixin):
 
     # ---------------------------------------------------------------- loops
 
-    def loop(
-        self, run: Callable[[], Any], node: ast.AST
-    ) -> tuple[Block, list[Carried], Any]:
+    def loop(self, run: Callable[[], Any], node: ast.AST) -> tuple[Block, list[Carried], Any]:
         """Finds what a loop carries.  `run` runs one iteration into the current block and
         returns whether it always fails, and whatever else the caller needs; the state
         afterwards is that after the loop."""
@@ -420,14 +420,18 @@ class Joins(Mixin):
             self.b.names.restore(names)
             self.b.facts.restore(facts)
         else:
-            self.refuse(node, "the types of this loop's variables do not settle",
-                        "give each variable one type")
+            self.refuse(
+                node,
+                "the types of this loop's variables do not settle",
+                "give each variable one type",
+            )
         self.ask_to_peel(plan.conflicts, node)
         carried: list[Carried] = []
         results: dict[Key, Var] = {}
         with self.b.into(block):
             nexts = {
-                key: self._cast_to(self._leaf_at(end, key), var.type) for key, var in head_vars.items()
+                key: self._cast_to(self._leaf_at(end, key), var.type)
+                for key, var in head_vars.items()
             }
         self.state = start
         for key, phi in head_vars.items():
@@ -464,14 +468,16 @@ class Joins(Mixin):
                 plan.changed = True
             return
         if isinstance(x, Maybe):
-            self._compare(plan, (*key, "value"), x.value, y.value if isinstance(y, Maybe) else y, start, end)
+            self._compare(
+                plan, (*key, "value"), x.value, y.value if isinstance(y, Maybe) else y, start, end
+            )
             flag = y.flag if isinstance(y, Maybe) else const(True)
             if x.flag != flag:
                 plan.leaf((*key, "flag"), Scalar("bool"))
             return
         if isinstance(x, Num) and isinstance(y, Num):
             if x.operand != y.operand or (x.known != y.known and x.known is not None):
-                known = plan.leaves.get(key, x.operand.type)
+                known: Any = plan.leaves.get(key, x.operand.type)
                 plan.leaf(key, _plain(join_types(known, y.operand.type)))
             return
         if isinstance(x, Ref) and isinstance(y, Ref):
@@ -535,14 +541,18 @@ class Joins(Mixin):
             plan.changed = True
             return
         if key not in plan.cells:
-            plan.cells[key] = Cell(key[1] if key[0] == "env" and isinstance(key[1], str) else x.cell.label)
+            plan.cells[key] = Cell(
+                key[1] if key[0] == "env" and isinstance(key[1], str) else x.cell.label
+            )
             plan.changed = True
         plan.leaf(key, self._joined(plan.leaves.get(key, p), q))
 
     def _joined(self, p: Type, q: Type) -> Type:
         """Joined types; a size stays known where both agree on it."""
         if isinstance(p, Array) and isinstance(q, Array):
-            joined = join_types(replace(p, shape=()), replace(q, shape=())) if p.dtype != q.dtype else p
+            joined = (
+                join_types(replace(p, shape=()), replace(q, shape=())) if p.dtype != q.dtype else p
+            )
             shape = tuple(
                 a if self.b.facts.known_equal(a, b) else OPEN for a, b in zip(p.shape, q.shape)
             )
@@ -699,4 +709,3 @@ def _reopened(var: Var) -> Type:
         )
         return replace(type_, shape=shape)
     return _plain(type_)
-

@@ -11,10 +11,7 @@ import ast
 def lifetimes(body: list[ast.stmt]) -> dict[int, frozenset[str]]:
     """For each statement (by identity), the names that it or anything after it may read."""
     inner = [
-        n
-        for stmt in body
-        for n in ast.walk(stmt)
-        if isinstance(n, (ast.FunctionDef, ast.Lambda))
+        n for stmt in body for n in ast.walk(stmt) if isinstance(n, (ast.FunctionDef, ast.Lambda))
     ]
     always = frozenset(name for n in inner for name in _loads(n))
     found: dict[int, frozenset[str]] = {}
@@ -22,9 +19,7 @@ def lifetimes(body: list[ast.stmt]) -> dict[int, frozenset[str]]:
     return found
 
 
-def _visit(
-    block: list[ast.stmt], after: frozenset[str], found: dict[int, frozenset[str]]
-) -> None:
+def _visit(block: list[ast.stmt], after: frozenset[str], found: dict[int, frozenset[str]]) -> None:
     for stmt in reversed(block):
         here = after | _loads(stmt)
         if isinstance(stmt, (ast.For, ast.While)):

@@ -13,7 +13,19 @@ import numpy as np
 
 from ..build import Builder
 from ..rules.library import LIBRARY
-from .values import Bound, Mixin, Num, Obj, ProductVal, RangeVal, Ref, SliceVal, State, TupleVal, Value
+from .values import (
+    Bound,
+    Mixin,
+    Num,
+    Obj,
+    ProductVal,
+    RangeVal,
+    Ref,
+    SliceVal,
+    State,
+    TupleVal,
+    Value,
+)
 
 REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
@@ -67,7 +79,9 @@ class NumpyCalls(Mixin):
                 sizes = args[0].values if len(args) == 1 and isinstance(args[0], TupleVal) else args
                 ranges = tuple(self.call_range((size,), {}, node) for size in sizes)
             elif kwargs:
-                self.refuse(node, "itertools.product with repeat= is not supported", "name the sequences")
+                self.refuse(
+                    node, "itertools.product with repeat= is not supported", "name the sequences"
+                )
             return ProductVal(tuple(ranges))
         if value is np.ndenumerate and len(args) == 1 and isinstance(args[0], Ref):
             return ProductVal(self._ranges_of(args[0], node), args[0])
@@ -76,7 +90,9 @@ class NumpyCalls(Mixin):
         if value is itertools.combinations:
             items = self.static_items(args[0])
             if items is None:
-                self.refuse(node, "combinations of a run-time sequence are not supported", "nest two loops")
+                self.refuse(
+                    node, "combinations of a run-time sequence are not supported", "nest two loops"
+                )
             chosen = itertools.combinations(items, self.static(args[1], node, "how many to choose"))
             return TupleVal(tuple(TupleVal(c) for c in chosen))
         if value is str and len(args) == 1:
@@ -106,14 +122,18 @@ class NumpyCalls(Mixin):
             return self.call_surface(path, (left, right), {}, node)
         if method == "reduce" and ufunc.__name__ in REDUCTIONS:
             axis = {} if len(args) > 1 else {"axis": self.constant(0)}
-            return self.call_surface(f"numpy.{REDUCTIONS[ufunc.__name__]}", args, {**axis, **kwargs}, node)
+            return self.call_surface(
+                f"numpy.{REDUCTIONS[ufunc.__name__]}", args, {**axis, **kwargs}, node
+            )
         return NotImplemented
 
     def _reduce(self, args: Any, node: Any) -> Value:
         function, sequence, *initial = args
         items = self.static_items(sequence)
         if items is None:
-            self.refuse(node, "functools.reduce over a run-time sequence is not supported", "use a for loop")
+            self.refuse(
+                node, "functools.reduce over a run-time sequence is not supported", "use a for loop"
+            )
         if not items and not initial:
             raise self.located(TypeError("reduce() of empty iterable with no initial value"), node)
         total, *rest = [*initial, *items]
@@ -123,9 +143,9 @@ class NumpyCalls(Mixin):
 
     def as_declared(self, ufunc: Any, args: Any, node: Any) -> Any:
         """Arguments in the dtypes of the first signature of `@vectorize` that they fit."""
-        operands = [self.sym(a) if isinstance(a, (Num, Ref)) else None for a in args]
-        if any(x is None for x in operands):
+        if not all(isinstance(a, (Num, Ref)) for a in args):
             return args
+        operands: list[Any] = [self.sym(a) for a in args]
         for signature in getattr(ufunc, "types", ()):
             dtypes = [np.dtype(c) for c in signature.split("->")[0]]
             if len(dtypes) == len(args) and all(
@@ -146,14 +166,21 @@ class NumpyCalls(Mixin):
             args, out = args[: value.nin], args[value.nin]
         if isinstance(out, TupleVal) and len(out.values) == 1:
             out = out.values[0]
-        return args, {k: v for k, v in kwargs.items() if k != "out"}, out if isinstance(out, Ref) else None
+        return (
+            args,
+            {k: v for k, v in kwargs.items() if k != "out"},
+            out if isinstance(out, Ref) else None,
+        )
 
     def write_out(self, result: Value, out: Ref, node: Any) -> Value:
         value = self.sym(result)
         have, want = np.dtype(value.dtype), np.dtype(self.ref_type(out).dtype)
         if not np.can_cast(have, want, "same_kind"):
             raise self.located(
-                TypeError(f"Cannot cast output from {have!r} to {want!r} with casting rule 'same_kind'"), node
+                TypeError(
+                    f"Cannot cast output from {have!r} to {want!r} with casting rule 'same_kind'"
+                ),
+                node,
             )
         with self.guarding(node):
             self.write(out, (), value, node)
@@ -172,5 +199,7 @@ class NumpyCalls(Mixin):
         zero, one = self.constant(0), self.constant(1)
         bounds = [part.start or zero, part.stop, part.step or one]
         if not all(isinstance(p, Num) for p in bounds):
-            self.refuse(node, "this slice of np.r_ is not supported", "use np.arange or np.linspace")
+            self.refuse(
+                node, "this slice of np.r_ is not supported", "use np.arange or np.linspace"
+            )
         return self.call_surface("numpy.arange", tuple(bounds), {}, node)

@@ -82,7 +82,9 @@ class Objects(Mixin):
             return self.bake(value, path)
         if isinstance(spec, TreeSpec):
             children = tuple(
-                self.argument(child, (*path, child_step(spec.kind, key)), self._child(value, spec.kind, key))
+                self.argument(
+                    child, (*path, child_step(spec.kind, key)), self._child(value, spec.kind, key)
+                )
                 for key, child in zip(spec.keys, spec.children)
             )
             if spec.kind in ("tuple", "namedtuple"):
@@ -152,7 +154,11 @@ class Objects(Mixin):
                 self.object_guards.append(ObjectGuard(path, "equals", value))
             return Obj(value, path)
         if isinstance(value, (float, np.floating)):
-            return Num(const(value), (value,)) if static else self.parameter(describe(value), path, value)
+            return (
+                Num(const(value), (value,))
+                if static
+                else self.parameter(describe(value), path, value)
+            )
         try:
             refuse_foreign(value)
             if isinstance(value, np.ndarray):
@@ -290,7 +296,10 @@ class Objects(Mixin):
         if is_constant_module(target) or (isinstance(target, type) and not owner.path):
             if not hasattr(target, name):
                 raise self.located(
-                    AttributeError(f"{getattr(target, '__name__', target)!r} has no attribute {name!r}"), node
+                    AttributeError(
+                        f"{getattr(target, '__name__', target)!r} has no attribute {name!r}"
+                    ),
+                    node,
                 )
             return self.constant(getattr(target, name))
         try:
@@ -300,7 +309,9 @@ class Objects(Mixin):
                 AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}"), node
             ) from None
         if isinstance(raw, property) and isinstance(raw.fget, types.FunctionType):
-            return self.call_function(Obj(raw.fget, self._function_path(owner, raw.fget)), (owner,), {}, node)
+            return self.call_function(
+                Obj(raw.fget, self._function_path(owner, raw.fget)), (owner,), {}, node
+            )
         if owner.path == () and not isinstance(target, types.ModuleType):
             return self.constant(getattr(target, name))
         value = getattr(target, name)
@@ -312,7 +323,6 @@ class Objects(Mixin):
 
     def _function_path(self, owner: Obj, function: Any) -> Path:
         return ()
-
 
 
 def _container(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:
@@ -340,9 +350,4 @@ def _is_library(value: Any) -> bool:
     module = getattr(value, "__module__", None)
     if isinstance(value, np.ufunc):
         return True
-    return (
-        callable(value)
-        and isinstance(module, str)
-        and module.split(".")[0] in CONSTANT_MODULES
-    )
-
+    return callable(value) and isinstance(module, str) and module.split(".")[0] in CONSTANT_MODULES

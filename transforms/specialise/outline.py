@@ -476,9 +476,7 @@ class Outlines(Mixin):
 
 def _loud(functions: list[Function]) -> set[str]:
     """The functions that may print or raise."""
-    loud = {
-        f.name for f in functions if any(isinstance(s, (Print, Raise)) for s in walk(f.body))
-    }
+    loud = {f.name for f in functions if any(isinstance(s, (Print, Raise)) for s in walk(f.body))}
     while True:
         more = {f.name for f in functions if loud & set(calls_in(f.body))} | loud
         if more == loud:

@@ -36,7 +36,12 @@ class Peel(Mixin):
                 self.need_unroll(place, conflict.why, advice, peel=True)
 
     def first_and_rest(
-        self, cond: Num, first: Callable[[], bool], rest: Callable[[], bool], until: str | None, node: Any
+        self,
+        cond: Num,
+        first: Callable[[], bool],
+        rest: Callable[[], bool],
+        until: str | None,
+        node: Any,
     ) -> bool:
         """`first` if `cond`, then `rest` unless the flag `until` says that the loop is over."""
         kinds: dict[str, Any] = {}

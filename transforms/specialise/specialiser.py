@@ -29,7 +29,6 @@ from .peel import Peel
 from .statements import Statements
 from .values import (
     Cell,
-    Closure,
     Conflict,
     DictVal,
     Ended,
@@ -39,7 +38,6 @@ from .values import (
     ListVal,
     Num,
     Obj,
-    Rec,
     Ref,
     State,
     TupleVal,
@@ -226,8 +224,9 @@ class Specialiser(
                 self.refuse(last_return(node), content.why)
             if isinstance(content, Growing):
                 self.refuse(
-                    last_return(node), "returning a list whose length is known only at run time "
-                    "is not supported", "return np.array(list)",
+                    last_return(node),
+                    "returning a list whose length is known only at run time is not supported",
+                    "return np.array(list)",
                 )
             children = tuple(self._out_tree(v, results, node) for v in content.values)
             if isinstance(value, ListVal):
@@ -240,7 +239,9 @@ class Specialiser(
         return self.refuse(last_return(node), f"returning {self.kind_of(value)} is not supported")
 
     def _refuse_none(self, node: ast.AST) -> None:
-        written = [c.label for c, v in self.state.heap.items() if c.param is not None and v != c.param]
+        written = [
+            c.label for c, v in self.state.heap.items() if c.param is not None and v != c.param
+        ]
         advice = f"return the array it writes: return {written[0]}" if written else "return a value"
         self.refuse(last_return(node), "this function returns None", advice)
 
@@ -257,9 +258,7 @@ class Specialiser(
     def nested(self, callee: Callee) -> Specialiser:
         """A specialiser for a function that is called."""
         fence(callee.source)
-        inner = Specialiser(
-            callee.function, None, self.baked, self.runtime_ints, self.shared, self
-        )
+        inner = Specialiser(callee.function, None, self.baked, self.runtime_ints, self.shared, self)
         node = callee.source.node
         inner.state.envs.append({})
         inner.stack.append(
@@ -348,7 +347,9 @@ class Specialiser(
 
     def located(self, error: Exception, node: ast.AST) -> Exception:
         """What Python or NumPy would raise, with the user's line."""
-        span = self.frame.source.span(node if hasattr(node, "lineno") else self.stmt or self.frame.node)
+        span = self.frame.source.span(
+            node if hasattr(node, "lineno") else self.stmt or self.frame.node
+        )
         line = self.frame.source.line(span.line)
         text = f"{error}\n  {span.file}:{span.line}\n    {line.strip()}"
         cls = type(error)
@@ -362,7 +363,11 @@ class Specialiser(
         for param in self.params:
             if isinstance(value.operand, Var) and param.name == value.operand.name:
                 given = self.values is not None or param.path[0][0] == "leaf"
-                if isinstance(param.type, Scalar) and param.type.dtype in ("int64", "bool") and given:
+                if (
+                    isinstance(param.type, Scalar)
+                    and param.type.dtype in ("int64", "bool")
+                    and given
+                ):
                     raise NeedStaticArgument(param.path)
         return self.need_unroll(
             node, f"{what} must be known while compiling", "pass it through static_argnames"
@@ -391,7 +396,3 @@ def _locals(node: ast.FunctionDef | ast.Lambda) -> set[str]:
             continue
         todo += list(ast.iter_child_nodes(n))
     return names
-
-
-
-

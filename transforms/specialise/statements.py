@@ -83,8 +83,11 @@ class Statements(Mixin):
 
     def run_FunctionDef(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:
-            self.refuse(node.decorator_list[0], "a decorated inner function is not supported",
-                        "define it at module level")
+            self.refuse(
+                node.decorator_list[0],
+                "a decorated inner function is not supported",
+                "define it at module level",
+            )
         self.state.env[node.name] = self.closure(node)
 
     def closure(self, node: ast.FunctionDef | ast.Lambda) -> Closure:
@@ -181,7 +184,11 @@ class Statements(Mixin):
                         target = replace(var, user=name)
                         stmt.phis[i] = Phi(target, phi.then_value, phi.else_value)
                         return target
-            if stmt.origin is None or self.b.origin is None or stmt.origin.stmt != self.b.origin.stmt:
+            if (
+                stmt.origin is None
+                or self.b.origin is None
+                or stmt.origin.stmt != self.b.origin.stmt
+            ):
                 break
         return var
 
@@ -207,7 +214,8 @@ class Statements(Mixin):
         if len(items) != len(names):
             word = "too many" if len(items) > len(names) else "not enough"
             raise self.located(
-                ValueError(f"{word} values to unpack (expected {len(names)}, got {len(items)})"), node
+                ValueError(f"{word} values to unpack (expected {len(names)}, got {len(items)})"),
+                node,
             )
         for name, item in zip(names, items):
             inner = name.value if isinstance(name, ast.Starred) else name
@@ -217,11 +225,14 @@ class Statements(Mixin):
         size = self.size(self.sym(value), 0)
         if size.known is None:
             self.b.check(
-                Sym(self.b, size.operand) == count, "ValueError",
+                Sym(self.b, size.operand) == count,
+                "ValueError",
                 f"cannot unpack: expected {count} values",
             )
         elif size.known[0] != count:
-            raise self.located(ValueError(f"cannot unpack: expected {count} values, got {size.known[0]}"), node)
+            raise self.located(
+                ValueError(f"cannot unpack: expected {count} values, got {size.known[0]}"), node
+            )
         return [self.row(value, self.constant(i), node) for i in range(count)]
 
     def row(self, value: Ref, index: Num, node: ast.AST) -> Value:
@@ -250,7 +261,9 @@ class Statements(Mixin):
             self.refuse(node, "writing to a structured array is not supported", "use plain arrays")
         if isinstance(owner, TupleVal):
             raise self.located(TypeError("'tuple' object does not support item assignment"), node)
-        self.refuse(node, f"writing into {self.kind_of(owner)} is not supported", "return the value instead")
+        self.refuse(
+            node, f"writing into {self.kind_of(owner)} is not supported", "return the value instead"
+        )
 
     def _store_list(self, owner: ListVal, index: Value, value: Value, node: ast.AST) -> None:
         self.refuse_effect(owner.cell, node)
@@ -282,7 +295,9 @@ class Statements(Mixin):
         content = self.widened(content, item.type, node)
         elem = content.operand.type.elem
         with self.guarding(node):
-            changed = self.b.emit("list_set", content.operand, index.operand, item.astype(elem.dtype))
+            changed = self.b.emit(
+                "list_set", content.operand, index.operand, item.astype(elem.dtype)
+            )
         self.state.heap[owner.cell] = Growing(changed.operand)
 
     def store_attribute(self, owner: Value, name: str, value: Value, node: ast.AST) -> None:
@@ -296,13 +311,17 @@ class Statements(Mixin):
                 values[content.keys.index(name)] = value
                 self.state.heap[owner.cell] = Fields(content.keys, tuple(values))
                 return
-        self.refuse(node, "writing to an attribute of an object is not supported yet",
-                    "return the new value instead")
+        self.refuse(
+            node,
+            "writing to an attribute of an object is not supported yet",
+            "return the new value instead",
+        )
 
     def refuse_effect(self, cell: Cell, node: ast.AST) -> None:
         if cell.path:
             self.refuse(
-                node, "writing into a container that was passed in is not supported yet",
+                node,
+                "writing into a container that was passed in is not supported yet",
                 "build a new one and return it",
             )
 
@@ -339,15 +358,19 @@ class Statements(Mixin):
         if isinstance(current, Ref):
             self._in_place(current, name, value, node)
         else:
-            self.store_attribute(owner, target.attr, self.binary(name, current, value, node), target)
+            self.store_attribute(
+                owner, target.attr, self.binary(name, current, value, node), target
+            )
 
     def _in_place(self, ref: Ref, name: str, value: Value, node: ast.AST) -> None:
         """`a += b` writes into a's memory, in a's dtype."""
         result = self.binary(name, ref, value, node)
         dtype = self.ref_type(ref).dtype
         out = self.sym(result)
-        if not dtype.startswith("float") and out.dtype.startswith("float") or (
-            dtype == "bool" and out.dtype != "bool"
+        if (
+            not dtype.startswith("float")
+            and out.dtype.startswith("float")
+            or (dtype == "bool" and out.dtype != "bool")
         ):
             raise self.located(
                 TypeError(
@@ -384,7 +407,11 @@ class Statements(Mixin):
         if not (isinstance(cls, type) and issubclass(cls, Exception)):
             self.refuse(node, "only an exception class or its call can be raised here")
         if not hasattr(builtins, cls.__name__):
-            self.refuse(node, f"raising {cls.__name__} is not supported", "raise ValueError or another builtin")
+            self.refuse(
+                node,
+                f"raising {cls.__name__} is not supported",
+                "raise ValueError or another builtin",
+            )
         return cls.__name__, self.message(args)
 
     def message(self, args: list[ast.expr]) -> tuple[Any, ...]:
@@ -415,9 +442,13 @@ class Statements(Mixin):
 
     def run_For(self, node: Any) -> bool:
         iterable = self.eval(node.iter)
-        return self.for_each(node.target, iterable, lambda: self.run(node.body, True), node.until, node)
+        return self.for_each(
+            node.target, iterable, lambda: self.run(node.body, True), node.until, node
+        )
 
-    def for_each(self, target: ast.expr, iterable: Value, body: Any, until: str | None, node: Any) -> bool:
+    def for_each(
+        self, target: ast.expr, iterable: Value, body: Any, until: str | None, node: Any
+    ) -> bool:
         numeric = isinstance(iterable, (RangeVal, ProductVal))
         items = None if numeric else self.static_items(iterable)
         if items is not None:
@@ -451,7 +482,9 @@ class Statements(Mixin):
                 raise
             return self._peeled(target, self.stream(iterable, node), body, until, node)
 
-    def _peeled(self, target: ast.expr, stream: Stream, body: Any, until: str | None, node: Any) -> bool:
+    def _peeled(
+        self, target: ast.expr, stream: Stream, body: Any, until: str | None, node: Any
+    ) -> bool:
         def first() -> bool:
             self.bind(target, stream.element(self.constant(0)), node)
             return body()
@@ -463,7 +496,13 @@ class Statements(Mixin):
         return self.first_and_rest(some, first, rest, until, node)
 
     def checkpoint(self) -> Any:
-        return self.state.copy(), self.b.block, len(self.b.block), self.b.names.snapshot(), self.b.facts.snapshot()
+        return (
+            self.state.copy(),
+            self.b.block,
+            len(self.b.block),
+            self.b.names.snapshot(),
+            self.b.facts.snapshot(),
+        )
 
     def rollback(self, saved: Any) -> None:
         self.state, self.b.block = saved[0].copy(), saved[1]
@@ -471,7 +510,9 @@ class Statements(Mixin):
         self.b.names.restore(saved[3])
         self.b.facts.restore(saved[4])
 
-    def _unrolled(self, target: ast.expr, items: list[Value], body: Any, until: str | None, node: Any) -> bool:
+    def _unrolled(
+        self, target: ast.expr, items: list[Value], body: Any, until: str | None, node: Any
+    ) -> bool:
         """One copy of the body per element of a static sequence."""
         for position, item in enumerate(items):
             self.bind(target, item, node)
@@ -480,12 +521,16 @@ class Statements(Mixin):
             over = self.is_over(until, node)
             if over.known is None:
                 rest = items[position + 1 :]
-                return self.unless(until, lambda: self._unrolled(target, rest, body, until, node), node)
+                return self.unless(
+                    until, lambda rest=rest: self._unrolled(target, rest, body, until, node), node
+                )
             if over.known[0]:
                 break
         return False
 
-    def _range_loop(self, target: ast.expr, r: RangeVal, body: Any, until: str | None, node: Any) -> bool:
+    def _range_loop(
+        self, target: ast.expr, r: RangeVal, body: Any, until: str | None, node: Any
+    ) -> bool:
         start, stop, step = r.start.operand, r.stop.operand, r.step.operand
         origin = self.b.origin
         hint = target.id if isinstance(target, ast.Name) else "k"
@@ -493,7 +538,11 @@ class Statements(Mixin):
 
         def once() -> tuple[bool, Operand | None]:
             name = self.b.names.fresh(hint)
-            index = Var(name, Scalar("int64", True, Dim.of(name)), hint if isinstance(target, ast.Name) else "")
+            index = Var(
+                name,
+                Scalar("int64", True, Dim.of(name)),
+                hint if isinstance(target, ast.Name) else "",
+            )
             made["index"] = index
             self.bind(target, Num(index), node)
             if body():
@@ -519,7 +568,13 @@ class Statements(Mixin):
         return None if flag.known is not None and not flag.known[0] else flag.operand
 
     def _stream_loop(
-        self, target: ast.expr, stream: Stream, body: Any, until: str | None, node: Any, start: int = 0
+        self,
+        target: ast.expr,
+        stream: Stream,
+        body: Any,
+        until: str | None,
+        node: Any,
+        start: int = 0,
     ) -> bool:
         index = ast.copy_location(ast.Name(self.fresh_name(f"k_L{node.lineno}"), ast.Store()), node)
 
@@ -547,7 +602,9 @@ class Statements(Mixin):
             count = self.wrap(self.b.emit("shape", iterable.operand, axis=0))
             return Stream(count, lambda k: self.record_index(iterable, k, node))
         if isinstance(iterable, RangeVal):
-            return Stream(self.range_count(iterable), lambda k: self._range_element(iterable, k, node))
+            return Stream(
+                self.range_count(iterable), lambda k: self._range_element(iterable, k, node)
+            )
         if isinstance(iterable, EnumerateVal):
             inner = self.stream(iterable.inner, node)
             return Stream(
@@ -609,7 +666,9 @@ class Statements(Mixin):
     def _range_element(self, r: RangeVal, k: Num, node: Any) -> Value:
         if r.reverse:
             count = self.range_count(r)
-            k = self.binary("subtract", self.binary("subtract", count, k, node), self.constant(1), node)
+            k = self.binary(
+                "subtract", self.binary("subtract", count, k, node), self.constant(1), node
+            )
         if r.start.known == (0,) and r.step.known == (1,):
             return k
         scaled = self.binary("multiply", k, r.step, node)
@@ -642,7 +701,9 @@ class Statements(Mixin):
             over = self.is_over(node.until, node)
             if over.known is None:
                 again = left
-                return self.unless(node.until, lambda: self._unrolled_while(node, again, need), node)
+                return self.unless(
+                    node.until, lambda again=again: self._unrolled_while(node, again, need), node
+                )
             if over.known[0]:
                 return False
         raise need
@@ -681,7 +742,9 @@ class Statements(Mixin):
         while name in self.state.env:  # a comprehension inside this one
             name += "_"
         self.state.env[name] = self.new_list((), name)
-        targets = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        targets = {
+            n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
+        }
         hidden = {n: self.state.env.pop(n) for n in targets if n in self.state.env}
 
         def level(depth: int) -> bool:

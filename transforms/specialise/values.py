@@ -222,6 +222,7 @@ UNDEFINED = Undefined()
 class Ended(Exception):
     """The path being run always ends in an error from here on."""
 
+
 Value = Any
 
 

@@ -12,7 +12,7 @@ from s2s.transforms.reverse import reverse
 from s2s.transforms.scopes import names_of
 
 from .numeric import Trial
-from .test_elementwise import DIFFERENTIABLE, arity, point
+from .test_elementwise import DIFFERENTIABLE, point
 
 REDUCTIONS = ["sum", "mean", "prod", "var", "std", "max"]
 
