@@ -236,15 +236,19 @@ def running_products_and_slopes(m, x):
 
 @case(arr(3, 4), arr(4), wrt=(0, 1), tags="kernels idioms")
 def ordered(m, x):
-    s = np.sort(x) @ np.arange(4.0) + np.sort(m, axis=0)[0].sum() + x[np.argsort(-x)][0]
     y = x.copy()
     y.sort()
-    s += (
-        np.median(x) * np.median(m, axis=0) @ y
-        + np.percentile(x, 30)
-        + np.quantile(m, 0.7, axis=1)[0]
-    )
-    return s + np.ptp(x) + (m[np.arange(3)[:, None], np.argsort(m, axis=1)] * np.arange(4)).sum()
+    return y @ np.arange(4.0) + np.sort(m, axis=0)[0].sum() + x[np.argsort(-x)][0]
+
+
+@case(arr(3, 4), arr(4), wrt=(0, 1), tags="kernels idioms")
+def medians_and_quantiles(m, x):
+    return np.median(x) * np.median(m, axis=0) @ x + np.percentile(x, 30) + np.ptp(x)
+
+
+@case(arr(3, 4), tags="kernels idioms")
+def order_of_rows(m):
+    return (m[np.arange(3)[:, None], np.argsort(m, axis=1)] * np.arange(4)).sum()
 
 
 @case(arr(3), arr(4), arr(5), wrt=(0, 1, 2), tags="kernels idioms")
