@@ -148,7 +148,8 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
         return RecordSpec(fields, value.ndim)
     if not dtype.isnative:
         raise TypeError(
-            "a foreign byte order is not supported; use x.astype(x.dtype.newbyteorder('='))"
+            "arrays of foreign byte order are not supported; "
+            "use x.astype(x.dtype.newbyteorder('='))"
         )
     if dtype.kind == "c":
         raise TypeError("complex arrays are not supported; pass real and imaginary parts")

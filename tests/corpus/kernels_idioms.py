@@ -138,7 +138,7 @@ def array_to_list(x):
     return float(sum(y) + sum(x.tolist()))
 
 
-@case(arr(4), tags="kernels idioms")
+@case(arr(4, low=0.5, high=1.5), tags="kernels idioms")
 def quiet_division(x):
     with np.errstate(divide="ignore", invalid="ignore"):
         y = 1.0 / x
