@@ -104,7 +104,7 @@ def lay_out(line: str, indent: int) -> list[str]:
             return [f"{pad}{word}(", *inner, f"{pad}):"]
     for mark in (" = ", " += ", "return "):
         left, found, right = line.partition(mark)
-        if found and not right.startswith("("):
+        if found and not _is_bracketed(right):
             inner = _pieces(right, indent + 4)
             return [f"{pad}{left}{mark}(", *inner, pad + ")"]
     return [pad + line]
@@ -134,6 +134,11 @@ def _right_bracket(line: str) -> tuple[str, str, str]:
     if any(op in _outer(expression or head) for ops in _BREAKS for op in ops):
         return line, "", ""
     return head, line[start + 1 : end], line[end:]
+
+
+def _is_bracketed(text: str) -> bool:
+    """Whether one pair of brackets holds all of a text."""
+    return text.startswith("(") and set(_outer(text)[1:-1]) <= {"."} and text.endswith(")")
 
 
 def _outer(text: str) -> str:
