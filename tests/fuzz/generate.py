@@ -62,6 +62,21 @@ def damp(v, c):
     v[0] = v[-1] * c
 
 
+def pair(a, b):
+    return np.cos(a) * b, a - b
+
+
+def first_above(v, c):
+    for i in range(v.shape[0]):
+        if v[i] > c:
+            return v[i] * c
+    return c
+
+
+def tail(v):
+    return v[1:]
+
+
 """
 
 
@@ -169,12 +184,14 @@ class Generator:
             f"{a} + {b}", f"{a} - {b}", f"({a}) * ({b})", f"np.sin({a})", f"np.tanh({a})",
             f"({a}) / (1.5 + ({b}) ** 2)", f"np.exp(-({a}) ** 2)", f"mix({a}, {b})",
             f"max({a}, {b})", f"abs({a})", f"-({a})", f"({a}) ** 2",
-            f"({a} if {self.condition(scope)} else {b})",
+            f"({a} if {self.condition(scope)} else {b})", f"pair({a}, {b})[1]",
         ]  # fmt: skip
         vectors = scope.of("v") + scope.of("w") + scope.of("u")
         if vectors:
             v = r.choice(vectors)
-            forms += [f"np.sum({v})", f"np.mean({v} * {a})", f"norm({v})", f"({v} @ {v})"]
+            forms += [f"np.sum({v})", f"np.mean({v} * {a})", f"norm({v})", f"({v} @ {v})",
+                      f"np.max({v})", f"np.var({v})", f"np.prod(np.sin({v}))",
+                      f"first_above({v}, {a})", f"sum([e * e for e in {v}])"]  # fmt: skip
         if scope.of("m"):
             forms.append(f"np.sum({self.pick(scope, 'm')} * {a})")
         return r.choice(forms)
@@ -202,6 +219,14 @@ class Generator:
             f"({a}) / (1.5 + ({b}) ** 2)", f"np.where({a} > {b}, {a}, {self.scalar(scope, 0)})",
             f"np.maximum({a}, {b})", f"({a}) * ({self.scalar(scope, 1)})",
         ]  # fmt: skip
+        if kind == "v" and scope.of("v"):
+            v = self.pick(scope, "v")
+            forms += [f"np.concatenate(({v}[:1], {v}[:-1]))", f"np.stack(({a}, {b}))[1]",
+                      f"np.array([{v}[k] * k for k in range(n + 2)])",
+                      f"np.cumsum({a})"]  # fmt: skip
+            if scope.of("m"):
+                m = self.pick(scope, "m")
+                forms += [f"{m} @ {m}.T @ {v}", f"np.outer({v}, {v})[0]"]
         if kind == "v" and scope.of("m") and scope.of("u"):
             forms.append(f"{self.pick(scope, 'm')} @ {self.pick(scope, 'u')}")
         if scope.of("m"):
@@ -251,6 +276,7 @@ class Generator:
             (6, self.assign_scalar), (6, self.write_element), (4, self.write_slice),
             (3, self.new_vector), (3, self.alias), (2, self.swap), (2, self.whole_array),
             (2, self.write_matrix), (1, self.call_in_place), (1, self.masked), (1, self.scatter),
+            (1, self.unpack), (1, self.either),
         ]  # fmt: skip
         if scope.depth < 3:
             makers += [(4, self.branch)]
@@ -319,6 +345,7 @@ class Generator:
         forms: list[tuple[str, str]] = []
         for v in scope.of("v"):
             forms += [("w", f"{v}[1:]"), ("w", f"{v}[:-1]"), ("v", v), ("v", f"{v}[::-1]")]
+            forms += [("w", f"tail({v})")]
         for m in scope.of("m"):
             forms += [("u", f"{m}[{self.index(scope, 'v')}]"), ("v", f"{m}[:, 1]"), ("m", m)]
             forms += [("u", f"{m}.T[:, 0]")]
@@ -389,6 +416,22 @@ class Generator:
         v, e = self.pick(scope, "v"), self.vector(scope, "u", 1)
         forms = [f"{v}[idx] = {e}", f"{v}[idx] += {e}", f"np.add.at({v}, idx, {e})"]
         return [Node(self.rng.choice(forms))]
+
+    def unpack(self, scope: Scope) -> list[Node]:
+        a, b = self.scalar(scope, 1), self.scalar(scope, 1)
+        first, second = self.pick(scope, "s"), self.fresh("c")
+        scope.names[second] = "s"
+        return [Node(f"{first}, {second} = pair({a}, {b})")]
+
+    def either(self, scope: Scope) -> list[Node]:
+        """A name for one of two arrays, which is then written."""
+        if len(scope.of("v")) < 2:
+            return self.new_vector(scope)
+        a, b = self.rng.sample(scope.of("v"), 2)
+        name = self.fresh("z")
+        at = self.index(scope, "v")
+        node = Node(f"{name} = {a} if {self.condition(scope)} else {b}")
+        return [node, Node(f"{name}[{at}] = {self.bounded(self.scalar(scope, 1))}")]
 
     # ---- control flow
 

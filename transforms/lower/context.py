@@ -62,6 +62,7 @@ class Context:
         self.failures = failures
         self.boundscheck = boundscheck
         self.usage = Usage(function)
+        self.element_reads = Usage(function, elements=True)
         self.ranges = Ranges(facts)
         self.env: dict[str, Value] = {}
         self.strided = _strided(function)

@@ -78,10 +78,15 @@ class _Index:
 
 
 class Usage:
-    def __init__(self, function: ir.Function) -> None:
+    """`elements` counts as reads only those that see the elements: not asking for a size,
+    not writing, and not that a parameter will hold a result in the end."""
+
+    def __init__(self, function: ir.Function, elements: bool = False) -> None:
         results = {r.name for r in function.results if isinstance(r, ir.Var)}
-        results |= {p.name for p, _ in function.effects}
         results |= {v.name for _, v in function.effects if isinstance(v, ir.Var)}
+        if not elements:
+            results |= {p.name for p, _ in function.effects}
+        self.elements = elements
         self.sharing = _sharing(function)
         self.live_after: dict[int, frozenset[str]] = {}
         self.indices: dict[int, tuple[ir.Block, _Index]] = {}
@@ -158,6 +163,14 @@ class Usage:
 
     # ---- liveness, backwards
 
+    def _operands(self, stmt: ir.Stmt) -> tuple[ir.Operand, ...]:
+        if self.elements:
+            if isinstance(stmt, ir.Store):
+                return (stmt.value, *stmt.operands)
+            if isinstance(stmt, ir.Assign) and stmt.op.name in ("shape", "alias"):
+                return ()
+        return tuple(ir.operands_of(stmt))
+
     def _block(self, block: ir.Block, live: frozenset[str]) -> frozenset[str]:
         """What is alive before `block`, given what is alive after it."""
         self.live_after[id(block)] = self.live_after.get(id(block), frozenset()) | live
@@ -166,7 +179,7 @@ class Usage:
         return live
 
     def _stmt(self, stmt: ir.Stmt, live: frozenset[str]) -> frozenset[str]:
-        own = {o.name for o in ir.operands_of(stmt) if isinstance(o, ir.Var)}
+        own = {o.name for o in self._operands(stmt) if isinstance(o, ir.Var)}
         if isinstance(stmt, (ir.Assign, ir.Call)):
             return (live - {v.name for v in ir.targets_of(stmt)}) | own
         if isinstance(stmt, ir.If):
@@ -182,6 +195,8 @@ class Usage:
                     live = live | self._block(stmt.body, live)
                 if live == before:
                     return live
+        if self.elements and isinstance(stmt, ir.Store) and not stmt.path and not stmt.add:
+            live = live - {stmt.array.name}
         return live | own
 
 

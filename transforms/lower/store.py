@@ -82,7 +82,7 @@ def _through_others(cx: Context, v: Value, stmt: ir.Store) -> bool:
     after the store does not share the array's memory: it would not survive it."""
     name = stmt.array.name
     others = (cx.usage.sharing.get(name, {name}) - {name}) & v.reads
-    return bool(others) and not others <= cx.usage.alive_after(*cx.at)
+    return bool(others) and not others <= cx.element_reads.alive_after(*cx.at)
 
 
 def _write(cx: Context, region: Value, v: Value, base: Value, add: bool) -> bool:

@@ -17,15 +17,20 @@ from ..pipeline_types import ObjectGuard, Param
 from ..read import Source, read
 from ..structure import Argument, Fixed, Out, OutTree, Path, Spec, Tree
 from .arrays import Arrays
+from .attributes import Attributes
 from .calls import Calls
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
 from .joins import Joins
 from .lifetimes import lifetimes
+from .loop_joins import LoopJoins
+from .loops import Loops
+from .methods import Methods
 from .numpy_calls import NumpyCalls
 from .objects import Objects
 from .outline import Callee, NeedOutline, NeedStaticArgument, Outlines, Shared, last_return
 from .peel import Peel
+from .python_calls import PythonCalls
 from .statements import Statements
 from .values import (
     Cell,
@@ -97,7 +102,21 @@ def specialise(
 
 
 class Specialiser(
-    Arrays, Joins, Peel, Objects, Indexing, Expressions, Calls, NumpyCalls, Outlines, Statements
+    Arrays,
+    Joins,
+    Peel,
+    Objects,
+    Indexing,
+    Expressions,
+    Calls,
+    NumpyCalls,
+    Outlines,
+    Statements,
+    LoopJoins,
+    Loops,
+    Methods,
+    PythonCalls,
+    Attributes,
 ):
     """Specialises one function of a module; `outer` is the specialiser of its caller."""
 

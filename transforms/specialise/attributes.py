@@ -1,0 +1,192 @@
+"""Attributes and subscripts of whatever a name may stand for."""
+
+from __future__ import annotations
+
+import ast
+import types
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder, Sym
+from ..rules.library import LIBRARY
+from ..rules.registry import SURFACES
+from .values import (
+    Bound,
+    DictVal,
+    Growing,
+    InstanceVal,
+    ListVal,
+    Mixin,
+    Num,
+    Obj,
+    RangeVal,
+    Rec,
+    Ref,
+    SliceVal,
+    State,
+    TupleVal,
+    Value,
+)
+
+
+class Attributes(Mixin):
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+
+    def eval_Attribute(self, node: ast.Attribute) -> Value:
+        owner = self.eval(node.value)
+        return self.attribute(owner, node.attr, node)
+
+    def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
+        if isinstance(owner, Ref):
+            return self._array_attribute(owner, name, node)
+        if isinstance(owner, Rec):
+            return self.record_field(owner, name, node)
+        if isinstance(owner, Num):
+            return self._scalar_attribute(owner, name, node)
+        if isinstance(owner, TupleVal) and owner.cls is not None and name in owner.cls._fields:
+            return owner.values[owner.cls._fields.index(name)]
+        if isinstance(owner, TupleVal) and name == "_replace":
+            return Bound(owner, name)
+        if isinstance(owner, InstanceVal):
+            content = self.state.heap[owner.cell]
+            if name in content.keys:
+                return content.values[content.keys.index(name)]
+            raw = getattr(owner.cls, name, None)
+            if isinstance(raw, property):
+                return self.call_function(Obj(raw.fget), (owner,), {}, node)
+            if isinstance(raw, types.FunctionType):
+                return Bound(owner, name)
+            if raw is not None:
+                return self.constant(raw)
+            raise self.located(
+                AttributeError(f"{self.kind_of(owner)} has no attribute {name!r}"), node
+            )
+        if isinstance(owner, (ListVal, DictVal)):
+            return Bound(owner, name)
+        if isinstance(owner, Obj):
+            if isinstance(owner.value, str):
+                return Bound(owner, name)
+            if isinstance(owner.value, (np.finfo, np.iinfo)):
+                return self.constant(getattr(owner.value, name))
+            return self.attribute_of(owner, name, node)
+        return self.refuse(node, f"{self.kind_of(owner)} has no attribute {name!r} here")
+
+    def _array_attribute(self, ref: Ref, name: str, node: ast.AST) -> Value:
+        if name == "shape":
+            array = self.sym(ref)
+            return TupleVal(tuple(self.size(array, axis) for axis in range(array.ndim)))
+        if name == "ndim":
+            return self.constant(self.ref_type(ref).ndim)
+        if name == "dtype":
+            return Obj(np.dtype(self.ref_type(ref).dtype))
+        if name in ("real", "flat"):
+            return ref if name == "real" else self.call_surface("numpy.ravel", (ref,), {}, node)
+        if name in ("T", "size"):
+            return self.call_surface(f"numpy.ndarray.{name}", (ref,), {}, node)
+        if f"numpy.ndarray.{name}" in {**SURFACES, **LIBRARY} or name in ("fill", "sort", "tolist"):
+            return Bound(ref, name)
+        if not hasattr(np.ndarray, name):
+            raise self.located(
+                AttributeError(f"'numpy.ndarray' object has no attribute {name!r}"), node
+            )
+        return self.refuse(node, f"ndarray.{name} has no rule", "see docs/writing-a-rule.md")
+
+    def size(self, array: Sym, axis: int) -> Num:
+        dim = self.b.facts.canonical(array.type.shape[axis])
+        operand = self.b.emit("shape", array, axis=axis).operand
+        return Num(operand, (dim.const,) if dim.is_const else None)
+
+    def _scalar_attribute(self, value: Num, name: str, node: ast.AST) -> Value:
+        if name == "shape":
+            return TupleVal(())
+        if name == "ndim":
+            return self.constant(0)
+        if name == "size":
+            return self.constant(1)
+        if name in ("T", "real"):
+            return value
+        if name == "dtype":
+            return Obj(np.dtype(value.operand.type.dtype))
+        if f"numpy.ndarray.{name}" in SURFACES:
+            return Bound(value, name)
+        return self.refuse(node, f"a number has no attribute {name!r} here")
+
+    def eval_Subscript(self, node: ast.Subscript) -> Value:
+        owner = self.eval(node.value)
+        index = self.eval(node.slice)
+        return self.subscript(owner, index, node)
+
+    def subscript(self, owner: Value, index: Value, node: ast.AST) -> Value:
+        if isinstance(owner, Ref):
+            return self.index_value(owner, self.index_items(owner, index, node), node)
+        if isinstance(owner, Rec):
+            return self.record_index(owner, index, node)
+        if isinstance(owner, (TupleVal, ListVal)):
+            return self.sequence_index(owner, index, node)
+        if isinstance(owner, DictVal):
+            content = self.state.heap[owner.cell]
+            key = self.static(index, node, "a dict key")
+            if key not in content.keys:
+                raise self.located(KeyError(key), node)
+            return content.values[content.keys.index(key)]
+        if (
+            isinstance(owner, RangeVal)
+            and isinstance(index, SliceVal)
+            and index.start is index.stop is None
+        ):
+            if index.step is None or index.step.known in ((1,), (-1,)):
+                backward = index.step is not None and index.step.known == (-1,)
+                return replace(owner, reverse=owner.reverse != backward)
+        if isinstance(owner, Obj) and (owner.value is np.r_ or owner.value is np.c_):
+            return self.joined_by_index(owner.value, index, node)
+        if isinstance(owner, Obj) and not isinstance(owner.value, str):
+            key = self.static(index, node, "this index")
+            try:
+                value = owner.value[key]
+            except Exception as error:
+                raise self.located(error, node) from None
+            return (
+                self.lift(value, (*owner.path, ("[]", key))) if owner.path else self.constant(value)
+            )
+        return self.refuse(node, f"{self.kind_of(owner)} cannot be indexed here")
+
+    def sequence_index(self, owner: Value, index: Value, node: ast.AST) -> Value:
+        content = owner if isinstance(owner, TupleVal) else self.state.heap[owner.cell]
+        if isinstance(index, SliceVal) and not isinstance(content, Growing):
+            parts = [None if p is None else self.static(p, node, "a slice bound")
+                     for p in (index.start, index.stop, index.step)]  # fmt: skip
+            values = content.values[slice(*parts)]
+            return TupleVal(values) if isinstance(owner, TupleVal) else self.new_list(values)
+        if not isinstance(index, Num):
+            return self.refuse(node, f"{self.kind_of(index)} cannot index a sequence")
+        if isinstance(content, Growing):
+            return self.list_element(content, index.operand)
+        if index.known is not None:
+            position = index.known[0]
+            if not -len(content.values) <= position < len(content.values):
+                kind = "tuple" if isinstance(owner, TupleVal) else "list"
+                raise self.located(IndexError(f"{kind} index out of range"), node)
+            return content.values[position]
+        return self._pick(content.values, index, node)
+
+    def list_element(self, content: Growing, index: Any) -> Value:
+        value = self.wrap(self.b.emit("list_get", content.operand, index))
+        if isinstance(value, Ref):
+            self.appended.add(value.cell)
+        return value
+
+    def _pick(self, values: tuple[Value, ...], index: Num, node: ast.AST) -> Value:
+        """A run-time index into a sequence of numbers: the numbers become an array."""
+        if values and all(isinstance(v, Num) for v in values):
+            array = self.wrap(self.surface_call("numpy.array", [list(values)], {}, node))
+            element = self.index_value(array, (("int", index.operand),), node)
+            if not all(v.operand.type.weak for v in values):
+                return element
+            dtype = self.sym(element).dtype  # Python's numbers stay Python's numbers
+            return self.wrap(self.b.emit("cast", self.sym(element), dtype=dtype, weak=True))
+        return self.need_unroll(node)

@@ -1,0 +1,369 @@
+"""What a loop carries from one iteration to the next.
+
+The body is run symbolically, from a head state in which nothing is carried; what differs at
+the end becomes a carried value, and the body is run again, until the head describes every
+iteration.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..build import OPEN, Builder, Sym, const
+from ..ir import Array, Block, Carried, ListOf, Operand, Scalar, Type, Var
+from ..rules.promote import join_types
+from .values import (
+    UNDEFINED,
+    Cell,
+    Conflict,
+    DictVal,
+    Ended,
+    Fields,
+    Growing,
+    InstanceVal,
+    Items,
+    ListVal,
+    Maybe,
+    Mixin,
+    Num,
+    Ref,
+    State,
+    TupleVal,
+    Value,
+)
+
+Key = tuple[Any, ...]
+
+
+@dataclass
+class Plan:
+    """What a loop carries, by key: a location, then steps into its structure."""
+
+    leaves: dict[Key, Type] = field(default_factory=dict)
+    cells: dict[Key, Cell] = field(default_factory=dict)
+    maybe: dict[Key, Value] = field(default_factory=dict)
+    grows: dict[Cell, Type] = field(default_factory=dict)
+    conflicts: dict[Key, Conflict] = field(default_factory=dict)
+    pairs: set[frozenset[Cell]] = field(default_factory=set)
+    changed: bool = False
+
+    def leaf(self, key: Key, type_: Type) -> None:
+        if key not in self.leaves or not _same_type(self.leaves[key], type_):
+            self.leaves[key] = type_
+            self.changed = True
+
+
+def _same_type(a: Type, b: Type) -> bool:
+    return a == b
+
+
+class LoopJoins(Mixin):
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+    voids: set[Cell]  # stand-ins for arrays of names that are not bound yet
+
+    def loop(self, run: Callable[[], Any], node: ast.AST) -> tuple[Block, list[Carried], Any]:
+        """Finds what a loop carries.  `run` runs one iteration into the current block and
+        returns whether it always fails, and whatever else the caller needs; the state
+        afterwards is that after the loop."""
+        entry, outer = self.state, self.b.block
+        length = len(outer)
+        names, facts = self.b.names.snapshot(), self.b.facts.snapshot()
+        plan = Plan()
+        for _ in range(20):
+            self.state = entry.copy()
+            start = self._loop_entry(plan, entry)
+            head_vars: dict[Key, Var] = {}
+            self.state = self._loop_head(plan, start, head_vars)
+            head = self.state.copy()
+            block: Block = []
+            plan.changed = False
+            with self.b.into(block), self.at_run_time():
+                try:
+                    ended, outcome = run()
+                except Ended:
+                    ended, outcome = True, None
+            # An iteration that always fails hands nothing on.
+            end = head.copy() if ended else self.state
+            for key, x, y in self._locations(head, end):
+                self._compare(plan, key, x, y, start, end)
+            self._compare_aliases(plan, start, end)
+            if not plan.changed:
+                break
+            del outer[length:]
+            self.b.names.restore(names)
+            self.b.facts.restore(facts)
+        else:
+            self.refuse(
+                node,
+                "the types of this loop's variables do not settle",
+                "give each variable one type",
+            )
+        self.ask_to_peel(plan.conflicts, node)
+        carried: list[Carried] = []
+        results: dict[Key, Var] = {}
+        with self.b.into(block):
+            nexts = {
+                key: self._cast_to(self._leaf_at(end, key), var.type)
+                for key, var in head_vars.items()
+            }
+        self.state = start
+        for key, phi in head_vars.items():
+            init = self._cast_to(self._leaf_at(start, key), phi.type)
+            result = self._fresh_var(_reopened(phi), phi.user)
+            results[key] = result
+            carried.append(Carried(phi, init, nexts[key], result))
+        self.state = self._loop_head(plan, start, {}, results)
+        self.state.views = dict(entry.views)
+        self.state.pairs |= end.pairs
+        return block, carried, outcome
+
+    def _cast_to(self, operand: Operand, type_: Type) -> Operand:
+        if operand.type.dtype == type_.dtype or isinstance(operand.type, ListOf):
+            return operand
+        return Sym(self.b, operand).astype(type_.dtype).operand
+
+    def _locations(self, head: State, end: State) -> list[tuple[Key, Any, Any]]:
+        found: list[tuple[Key, Any, Any]] = []
+        for cell in head.heap:
+            found.append((("heap", cell), head.heap[cell], end.heap[cell]))
+        for name in dict.fromkeys([*head.env, *end.env]):
+            x, y = head.env.get(name, UNDEFINED), end.env.get(name, UNDEFINED)
+            found.append((("env", name), x, y))
+        return found
+
+    def _compare(self, plan: Plan, key: Key, x: Any, y: Any, start: State, end: State) -> None:
+        """Extends the plan by what differs between the head and the end of an iteration."""
+        if key in plan.conflicts or x is y:
+            return
+        if x is UNDEFINED:
+            if y is not UNDEFINED and not isinstance(y, Conflict):
+                plan.maybe[key] = (y.value if isinstance(y, Maybe) else y, end)
+                plan.changed = True
+            return
+        if isinstance(x, Maybe):
+            self._compare(
+                plan, (*key, "value"), x.value, y.value if isinstance(y, Maybe) else y, start, end
+            )
+            flag = y.flag if isinstance(y, Maybe) else const(True)
+            if x.flag != flag:
+                plan.leaf((*key, "flag"), Scalar("bool"))
+            return
+        if isinstance(x, Num) and isinstance(y, Num):
+            if x.operand != y.operand or (x.known != y.known and x.known is not None):
+                known: Any = plan.leaves.get(key, x.operand.type)
+                plan.leaf(key, _plain(join_types(known, y.operand.type)))
+            return
+        if isinstance(x, Ref) and isinstance(y, Ref):
+            if x != y:
+                self._compare_refs(plan, key, x, y, end)
+            return
+        if isinstance(x, Var) and isinstance(y, Var):
+            if x != y:
+                plan.leaf(key, self._joined(plan.leaves.get(key) or x.type, y.type))
+            return
+        if isinstance(x, TupleVal) and isinstance(y, TupleVal) and len(x.values) == len(y.values):
+            for i, (p, q) in enumerate(zip(x.values, y.values)):
+                self._compare(plan, (*key, i), p, q, start, end)
+            return
+        if isinstance(x, Items) and isinstance(y, Items) and len(x.values) == len(y.values):
+            for i, (p, q) in enumerate(zip(x.values, y.values)):
+                self._compare(plan, (*key, i), p, q, start, end)
+            return
+        if isinstance(x, Fields) and isinstance(y, Fields) and x.keys == y.keys:
+            for i, (p, q) in enumerate(zip(x.values, y.values)):
+                self._compare(plan, (*key, i), p, q, start, end)
+            return
+        if isinstance(x, (Items, Growing)) and isinstance(y, (Items, Growing)):
+            saved, self.state = self.state, end
+            elem = self._element_type(x, y)
+            self.state = saved
+            if elem is not None:
+                known = plan.grows.get(key[1])
+                if isinstance(x, Items) or known is None:
+                    plan.grows[key[1]] = elem
+                    plan.changed = True
+                if isinstance(x, Growing) and isinstance(y, Growing) and x.operand != y.operand:
+                    joined = _same_elem(x.operand.type, y.operand.type)
+                    if joined is None:
+                        plan.grows[key[1]] = elem
+                        plan.changed = True
+                    plan.leaf(key, x.operand.type if joined is not None else ListOf(elem))
+                return
+            self.need_unroll(
+                self.stmt,
+                "a list that grows in a loop may hold numbers or arrays of one rank only",
+                "keep one list per field",
+            )
+        if isinstance(x, (ListVal, DictVal, InstanceVal)) and isinstance(y, type(x)):
+            if x.cell is y.cell:
+                return
+        try:
+            if x == y:
+                return
+        except Exception:  # an exotic object's own comparison
+            pass
+        plan.conflicts[key] = Conflict("a name means different things in different iterations")
+        plan.changed = True
+
+    def _compare_refs(self, plan: Plan, key: Key, x: Ref, y: Ref, end: State) -> None:
+        saved, self.state = self.state, end
+        p, q = self.ref_type(x), self.ref_type(y)
+        self.state = saved
+        if p.ndim != q.ndim:
+            plan.conflicts[key] = Conflict("an array changes its number of dimensions in the loop")
+            plan.changed = True
+            return
+        if key not in plan.cells:
+            plan.cells[key] = Cell(
+                key[1] if key[0] == "env" and isinstance(key[1], str) else x.cell.label
+            )
+            plan.changed = True
+        plan.leaf(key, self._joined(plan.leaves.get(key, p), q))
+
+    def _joined(self, p: Type, q: Type) -> Type:
+        """Joined types; a size stays known where both agree on it."""
+        if isinstance(p, Array) and isinstance(q, Array):
+            joined = (
+                join_types(replace(p, shape=()), replace(q, shape=())) if p.dtype != q.dtype else p
+            )
+            shape = tuple(
+                a if self.b.facts.known_equal(a, b) else OPEN for a, b in zip(p.shape, q.shape)
+            )
+            return Array(joined.dtype, shape)
+        if isinstance(p, ListOf) and isinstance(q, ListOf):
+            return p
+        return join_types(p, q)
+
+    def _compare_aliases(self, plan: Plan, start: State, end: State) -> None:
+        """Carried arrays that may share memory at the head of some iteration."""
+        pairs: set[frozenset[Cell]] = set()
+        ends: dict[Any, list[Cell]] = {}
+        own = set(plan.cells.values())
+        for key, cell in plan.cells.items():
+            for state, kind in ((start, "start"), (end, "end")):
+                value = self._value_at(state, key)
+                if not isinstance(value, Ref):
+                    continue
+                # A cell made in the body cannot be reached from the next iteration but through
+                # what is carried; what it may share memory with can.
+                partners = {p for pair in end.pairs if value.cell in pair for p in pair}
+                for other in {value.cell, *partners} - {cell}:
+                    if other in self.voids or (kind == "end" and other in own):
+                        continue
+                    if other in start.heap:
+                        pairs.add(frozenset((cell, other)))
+                ends.setdefault((kind, value.cell), []).append(cell)
+        for group in ends.values():
+            for i, p in enumerate(group):
+                pairs |= {frozenset((p, q)) for q in group[i + 1 :] if p is not q}
+        if not pairs <= plan.pairs:
+            plan.pairs |= pairs
+            plan.changed = True
+
+    def _loop_entry(self, plan: Plan, entry: State) -> State:
+        """The state before the loop, in the form the plan wants; emits into the outer block."""
+        state = self.state
+        for key, (like, seen) in plan.maybe.items():
+            if key[0] == "env" and len(key) == 2:
+                state.env[key[1]] = Maybe(self.undef_like(like, seen), const(False))
+        for cell, elem in plan.grows.items():
+            content = state.heap.get(cell)
+            if isinstance(content, Items):
+                state.heap[cell] = self.grow(content, elem, None)
+            elif isinstance(content, Growing):
+                state.heap[cell] = self.widened(content, elem, None)
+        return state
+
+    def _loop_head(
+        self, plan: Plan, start: State, made: dict[Key, Var], given: dict[Key, Var] | None = None
+    ) -> State:
+        """The state in which every iteration starts: carried leaves are new names."""
+        head = start.copy()
+        head.pairs |= plan.pairs
+
+        def leaf(key: Key, type_: Type, user: str) -> Var:
+            if given is not None:
+                return given[key]
+            if key not in made:
+                made[key] = self._fresh_var(type_, user)
+            return made[key]
+
+        def visit(key: Key, value: Any, user: str) -> Any:
+            if key in plan.conflicts:
+                return plan.conflicts[key]
+            if isinstance(value, Maybe):
+                flag = value.flag
+                if (*key, "flag") in plan.leaves:
+                    flag = leaf((*key, "flag"), Scalar("bool"), f"{user}_is_bound" if user else "")
+                return Maybe(visit((*key, "value"), value.value, user), flag)
+            if key in plan.cells and isinstance(value, Ref):
+                cell = plan.cells[key]
+                head.heap[cell] = leaf(key, plan.leaves[key], user)
+                return Ref(cell)
+            if key in plan.leaves:
+                var = leaf(key, plan.leaves[key], user)
+                if isinstance(value, Num):
+                    return Num(var)
+                return Growing(var) if isinstance(value, Growing) else var
+            if isinstance(value, (TupleVal, Items, Fields)):
+                values = tuple(visit((*key, i), v, "") for i, v in enumerate(value.values))
+                if all(p is q for p, q in zip(values, value.values)):
+                    return value
+                return replace(value, values=values)
+            return value
+
+        for cell, content in start.heap.items():
+            head.heap[cell] = visit(("heap", cell), content, self._cell_user(cell))
+        for name, value in start.env.items():
+            head.env[name] = visit(("env", name), value, name)
+        return head
+
+    def _value_at(self, state: State, key: Key) -> Any:
+        at_heap = key[0] == "heap"
+        value: Any = state.heap.get(key[1]) if at_heap else state.env.get(key[1], UNDEFINED)
+        for step in key[2:]:
+            if step == "value":
+                value = value.value if isinstance(value, Maybe) else value
+            elif step == "flag":
+                return value.flag if isinstance(value, Maybe) else const(True)
+            else:
+                value = value.values[step]
+        return value
+
+    def _leaf_at(self, state: State, key: Key) -> Operand:
+        """The operand a key stands for; arrays are read in the given state."""
+        value = self._value_at(state, key)
+        if isinstance(value, Ref):
+            saved, self.state = self.state, state
+            operand: Operand = self.read(value)
+            self.state = saved
+            return operand
+        if isinstance(value, (Num, Growing)):
+            return value.operand
+        return value
+
+
+def _plain(type_: Type) -> Type:
+    return replace(type_, value=None) if isinstance(type_, Scalar) else type_
+
+
+def _same_elem(a: Type, b: Type) -> Type | None:
+    assert isinstance(a, ListOf) and isinstance(b, ListOf)
+    return a if a.elem.dtype == b.elem.dtype and a.elem.ndim == b.elem.ndim else None
+
+
+def _reopened(var: Var) -> Type:
+    """A phi's own sizes are not its result's."""
+    type_ = var.type
+    if isinstance(type_, Array):
+        shape = tuple(
+            OPEN if any(s.startswith(f"{var.name}.") for s in d.symbols) else d for d in type_.shape
+        )
+        return replace(type_, shape=shape)
+    return _plain(type_)

@@ -1,0 +1,185 @@
+"""Methods of arrays, lists, dicts and the user's own instances."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder
+from ..rules import SURFACES
+from ..rules.library import LIBRARY
+from .values import (
+    DictVal,
+    Growing,
+    InstanceVal,
+    Items,
+    ListVal,
+    Mixin,
+    Num,
+    Obj,
+    Ref,
+    State,
+    TupleVal,
+    Value,
+)
+
+
+class Methods(Mixin):
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+
+    def call_method(self, owner: Value, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+        if name == "__vectorized__":
+            return self._call_vectorized(owner, args, kwargs, node)
+        if isinstance(owner, Ref) and name == "tolist" and self.ref_type(owner).ndim == 1:
+            wide = np.float64 if self.ref_type(owner).dtype.startswith("float") else np.int64
+            return self.call_list(
+                (self.call_method(owner, "astype", (Obj(wide),), {}, node),), {}, node
+            )
+        if isinstance(owner, Ref) and name == "sort":
+            ordered = self.call_numpy(np.sort, (owner, *args), kwargs, node)
+            with self.guarding(node):
+                self.write(owner, (), self.sym(ordered), node)
+            return Obj(None)
+        if isinstance(owner, Ref) and f"numpy.ndarray.{name}" in LIBRARY:
+            return self.call_function(
+                Obj(LIBRARY[f"numpy.ndarray.{name}"]), (owner, *args), kwargs, node
+            )
+        if isinstance(owner, Ref) and name == "fill":
+            with self.guarding(node):
+                self.write(owner, (), self.sym(args[0]), node)
+            return Obj(None)
+        if isinstance(owner, (Ref, Num)):
+            path = f"numpy.ndarray.{name}"
+            if path not in SURFACES:
+                return self.refuse(
+                    node, f"ndarray.{name} has no rule", "see docs/writing-a-rule.md"
+                )
+            args, kwargs, out = self.split_out(None, args, kwargs)
+            result = self.call_surface(path, (owner, *args), kwargs, node)
+            return result if out is None else self.write_out(result, out, node)
+        if isinstance(owner, ListVal):
+            return self._list_method(owner, name, args, kwargs, node)
+        if isinstance(owner, DictVal):
+            return self._dict_method(owner, name, args, kwargs, node)
+        if isinstance(owner, InstanceVal):
+            function = inspect.getattr_static(owner.cls, name, None)
+            if isinstance(function, types.FunctionType):
+                return self.call_function(Obj(function), (owner, *args), kwargs, node)
+        if isinstance(owner, TupleVal) and name == "_replace" and owner.cls is not None:
+            values = dict(zip(owner.cls._fields, owner.values))
+            return TupleVal(tuple({**values, **kwargs}.values()), owner.cls)
+        if isinstance(owner, Obj) and isinstance(owner.value, str):
+            plain = [self.static(a, node, "an argument of a string method") for a in args]
+            return self.constant(getattr(owner.value, name)(*plain))
+        return self.refuse(node, f"{self.kind_of(owner)} has no method {name!r} here")
+
+    def _list_method(self, owner: ListVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+        cell, content = owner.cell, self.state.heap[owner.cell]
+        if name in ("append", "extend", "insert", "pop", "clear", "reverse"):
+            self.refuse_effect(cell, node)
+            self.refuse_shared(cell, node)
+        if name == "append":
+            (value,) = args
+            if isinstance(content, Growing):
+                self.state.heap[cell] = self._append(content, value, node)
+            else:
+                self.state.heap[cell] = Items((*content.values, value))
+            return Obj(None)
+        if name == "copy" and not args:
+            return self._copy_list(content)
+        if isinstance(content, Growing):
+            return self._growing_method(cell, content, name, args, node)
+        values = list(content.values)
+        if name == "extend":
+            items = self.static_items(args[0])
+            if items is None:
+                return self.refuse(
+                    node, "extending by a run-time list is not supported", "append in a loop"
+                )
+            values += items
+        elif name == "insert":
+            values.insert(self.static(args[0], node, "a position"), args[1])
+        elif name == "pop":
+            position = self.static(args[0], node, "a position") if args else -1
+            if not values:
+                raise self.located(IndexError("pop from empty list"), node)
+            result = values.pop(position)
+            self.state.heap[cell] = Items(tuple(values))
+            return result
+        elif name == "reverse":
+            values.reverse()
+        elif name == "clear":
+            values.clear()
+        else:
+            return self.refuse(node, f"list.{name} is not supported")
+        self.state.heap[cell] = Items(tuple(values))
+        return Obj(None)
+
+    def _copy_list(self, content: Any) -> ListVal:
+        copy = self.new_list(())
+        self.state.heap[copy.cell] = content
+        return copy
+
+    def _append(self, content: Growing, value: Value, node: Any) -> Growing:
+        elem = content.operand.type.elem
+        if not isinstance(value, (Num, Ref)):
+            self.refuse(
+                node,
+                "a list that grows in a loop may hold numbers or arrays only",
+                "keep one list per field",
+            )
+        item = self.sym(value)
+        if item.ndim != elem.ndim:
+            self.refuse(
+                node,
+                "a list that grows in a loop must hold elements of one rank",
+                "keep one list per rank",
+            )
+        if isinstance(value, Ref):
+            self.appended.add(value.cell)
+        content = self.widened(content, item.type, node)
+        elem = content.operand.type.elem
+        with self.guarding(node):
+            grown = self.b.emit("list_append", content.operand, item.astype(elem.dtype))
+        return Growing(grown.operand)
+
+    def _growing_method(
+        self, cell: Any, content: Growing, name: str, args: Any, node: Any
+    ) -> Value:
+        if name == "pop" and not args:
+            count = self.b.emit("list_len", content.operand)
+            self.b.check(count > 0, "IndexError", "pop from empty list")
+            last = self.b.emit("list_get", content.operand, count - 1)
+            self.state.heap[cell] = Growing(self.b.emit("list_drop", content.operand).operand)
+            return self.wrap(last)
+        return self.refuse(node, f"list.{name} is not supported on a list that grows in a loop")
+
+    def _dict_method(self, owner: DictVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+        content = self.state.heap[owner.cell]
+        if name == "keys":
+            return TupleVal(tuple(self.constant(k) for k in content.keys))
+        if name == "values":
+            return TupleVal(content.values)
+        if name == "items":
+            pairs = zip(content.keys, content.values)
+            return TupleVal(tuple(TupleVal((self.constant(k), v)) for k, v in pairs))
+        if name == "get":
+            key = self.static(args[0], node, "a dict key")
+            if key in content.keys:
+                return content.values[content.keys.index(key)]
+            return args[1] if len(args) > 1 else Obj(None)
+        if name == "copy":
+            return self.new_dict(content.keys, content.values)
+        if name == "update":
+            other = self.call_dict(args, kwargs, node)
+            added = self.state.heap[other.cell]
+            for key, value in zip(added.keys, added.values):
+                self.store_item(owner, self.constant(key), value, node)
+            return Obj(None)
+        return self.refuse(node, f"dict.{name} is not supported")

@@ -1,0 +1,382 @@
+"""Python's own functions: range, len, zip, sum, print and their kind."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder, Sym
+from ..ir import Print
+from .values import (
+    Bound,
+    Cell,
+    Closure,
+    DictVal,
+    EnumerateVal,
+    Growing,
+    InstanceVal,
+    ListVal,
+    Mixin,
+    Num,
+    Obj,
+    Partial,
+    RangeVal,
+    Rec,
+    Ref,
+    SliceVal,
+    State,
+    TupleVal,
+    Value,
+    ZipVal,
+)
+
+
+class PythonCalls(Mixin):
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+
+    def call_range(self, args: Any, kwargs: Any, node: Any) -> Any:
+        numbers = [self._integer(a, node) for a in args]
+        zero, one = self.constant(0), self.constant(1)
+        if len(numbers) == 1:
+            numbers = [zero, numbers[0], one]
+        elif len(numbers) == 2:
+            numbers = [*numbers, one]
+        if len(numbers) != 3:
+            raise self.located(TypeError("range expected 1 to 3 arguments"), node)
+        step = numbers[2]
+        if step.known is not None and step.known[0] == 0:
+            raise self.located(ValueError("range() arg 3 must not be zero"), node)
+        if step.known is None:
+            self.b.check(
+                Sym(self.b, step.operand) != 0, "ValueError", "range() arg 3 must not be zero"
+            )
+        return RangeVal(numbers[0], numbers[1], numbers[2])
+
+    def _integer(self, value: Value, node: Any) -> Num:
+        if isinstance(value, Ref) and self.ref_type(value).ndim == 0:
+            value = self.index_value(value, (), node)
+        if not isinstance(value, Num) or value.operand.type.dtype.startswith("float"):
+            raise self.located(
+                TypeError(
+                    "'float' object cannot be interpreted as an integer"
+                    if isinstance(value, Num)
+                    else "an integer is required"
+                ),
+                node,
+            )
+        if value.operand.type.dtype != "int64":
+            cast = Sym(self.b, value.operand).astype("int64").operand
+            return Num(cast, value.known)
+        return value
+
+    def call_len(self, args: Any, kwargs: Any, node: Any) -> Value:
+        (value,) = args
+        if isinstance(value, Ref):
+            array = self.sym(value)
+            if array.ndim == 0:
+                raise self.located(TypeError("len() of unsized object"), node)
+            return self.size(array, 0)
+        if isinstance(value, Rec):
+            return self.wrap(self.b.emit("shape", value.operand, axis=0))
+        if isinstance(value, ListVal) and isinstance(self.state.heap[value.cell], Growing):
+            return self.wrap(self.b.emit("list_len", self.state.heap[value.cell].operand))
+        if isinstance(value, RangeVal):
+            return self.range_count(value)
+        items = self.static_items(value)
+        if items is None:
+            raise self.located(TypeError(f"{self.kind_of(value)} has no len()"), node)
+        return self.constant(len(items))
+
+    def call_slice(self, args: Any, kwargs: Any, node: Any) -> Value:
+        parts = [None if isinstance(a, Obj) and a.value is None else a for a in args]
+        parts = [None, parts[0], None] if len(parts) == 1 else [*parts, None][:3]
+        return SliceVal(*parts)
+
+    def call_enumerate(self, args: Any, kwargs: Any, node: Any) -> Value:
+        start = kwargs.get("start") or (args[1] if len(args) > 1 else self.constant(0))
+        return EnumerateVal(args[0], start)
+
+    def call_zip(self, args: Any, kwargs: Any, node: Any) -> Value:
+        if kwargs.keys() - {"strict"}:
+            self.refuse(node, "this keyword of zip is not supported")
+        return ZipVal(tuple(args))
+
+    def call_reversed(self, args: Any, kwargs: Any, node: Any) -> Value:
+        (value,) = args
+        if isinstance(value, RangeVal):
+            return dataclasses.replace(value, reverse=not value.reverse)
+        items = self.static_items(value)
+        if items is not None:
+            return TupleVal(tuple(items[::-1]))
+        if isinstance(value, Ref):
+            none = None
+            flipped = (("slice", none, none, self.constant(-1).operand),)
+            flipped += (("all",),) * (self.ref_type(value).ndim - 1)
+            return self.index_value(value, flipped, node)
+        return self.refuse(node, f"reversed of {self.kind_of(value)} is not supported")
+
+    def call_isinstance(self, args: Any, kwargs: Any, node: Any) -> Value:
+        value, classes = args
+        wanted = self.static(classes, node, "the class")
+        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+        return self.constant(any(issubclass(self.class_of(value), c) for c in wanted))
+
+    def class_of(self, value: Value) -> type:
+        if isinstance(value, Ref):
+            return np.ndarray
+        if isinstance(value, Num):
+            type_ = value.operand.type
+            if type_.dtype == "bool":
+                return bool
+            if type_.weak:
+                return int if type_.dtype == "int64" else float
+            return np.dtype(type_.dtype).type
+        if isinstance(value, (InstanceVal,)):
+            return value.cls
+        plain = {TupleVal: tuple, ListVal: list, DictVal: dict, RangeVal: range}
+        if isinstance(value, TupleVal) and value.cls is not None:
+            return value.cls
+        return plain.get(type(value)) or type(getattr(value, "value", None))
+
+    def call_type(self, args: Any, kwargs: Any, node: Any) -> Value:
+        return Obj(self.class_of(args[0]))
+
+    def call_callable(self, args: Any, kwargs: Any, node: Any) -> Value:
+        value = args[0]
+        return self.constant(
+            isinstance(value, (Closure, Bound, Partial))
+            or (isinstance(value, Obj) and callable(value.value))
+        )
+
+    def call_hasattr(self, args: Any, kwargs: Any, node: Any) -> Value:
+        owner, name = args[0], self.static(args[1], node, "the attribute's name")
+        if isinstance(owner, InstanceVal):
+            keys = self.state.heap[owner.cell].keys
+            return self.constant(name in keys or hasattr(owner.cls, name))
+        if isinstance(owner, Obj):
+            return self.constant(hasattr(owner.value, name))
+        return self.constant(hasattr(self.class_of(owner), name))
+
+    def call_getattr(self, args: Any, kwargs: Any, node: Any) -> Value:
+        name = self.static(args[1], node, "the attribute's name")
+        if len(args) > 2 and not self.call_hasattr(args[:2], {}, node).known[0]:
+            return args[2]
+        return self.attribute(args[0], name, node)
+
+    def call_tuple(self, args: Any, kwargs: Any, node: Any) -> Value:
+        if not args:
+            return TupleVal(())
+        items = self.static_items(args[0])
+        if items is None:
+            return self.refuse(
+                node, "the length of this tuple is known only at run time", "use an array"
+            )
+        return TupleVal(tuple(items))
+
+    def call_list(self, args: Any, kwargs: Any, node: Any) -> Value:
+        if not args:
+            return self.new_list(())
+        if isinstance(args[0], ListVal):
+            return self._copy_list(self.state.heap[args[0].cell])
+        if isinstance(args[0], Ref) and self.ref_type(args[0]).ndim == 1:
+            cell = Cell()
+            self.state.heap[cell] = Growing(self.b.emit("list_unstack", self.sym(args[0])).operand)
+            return ListVal(cell)
+        items = self.static_items(args[0])
+        if items is None:
+            return self.refuse(
+                node, "the length of this list is known only at run time", "append in a loop"
+            )
+        return self.new_list(tuple(items))
+
+    def call_dict(self, args: Any, kwargs: Any, node: Any) -> Value:
+        keys: dict[Any, Value] = {}
+        if args:
+            if isinstance(args[0], DictVal):
+                content = self.state.heap[args[0].cell]
+                keys = dict(zip(content.keys, content.values))
+            else:
+                items = self.static_items(args[0])
+                if items is None:
+                    return self.refuse(node, "a dict needs keys that are known while compiling")
+                for item in items:
+                    k, v = self.static_items(item)
+                    keys[self.static(k, node, "a dict key")] = v
+        keys.update(kwargs)
+        return self.new_dict(tuple(keys), tuple(keys.values()))
+
+    def call_map(self, args: Any, kwargs: Any, node: Any) -> Value:
+        function, *iterables = args
+        sequences = ZipVal(tuple(iterables))
+        items = self.static_items(sequences)
+        if items is not None:
+            return self.new_list(tuple(self.call(function, i.values, {}, node) for i in items))
+        made, element = (
+            self.fresh_name(f"mapped_L{node.lineno}"),
+            self.fresh_name(f"element_L{node.lineno}"),
+        )
+        self.state.env[made] = self.new_list((), made)
+
+        def body() -> bool:
+            values = self.state.env.pop(element).values
+            value = self.call(function, values, {}, node)
+            self.call_method(self.state.env[made], "append", (value,), {}, node)
+            return False
+
+        target = ast.copy_location(ast.Name(element, ast.Store()), node)
+        self.for_each(target, sequences, body, None, node)
+        return self.usable(self.state.env.pop(made), node)
+
+    def call_sum(self, args: Any, kwargs: Any, node: Any) -> Value:
+        value, *rest = args
+        start = rest[0] if rest else kwargs.get("start")
+        if isinstance(value, (Ref, Num)):
+            return (
+                NotImplemented
+                if start is None
+                else self.binary(
+                    "add",
+                    start,
+                    self.call_surface("numpy.sum", (value,), {"axis": self.constant(0)}, node),
+                    node,
+                )
+            )
+        items = self.static_items(value)
+        if items is None and isinstance(value, ListVal):
+            stacked = self.b.emit("list_stack", self.state.heap[value.cell].operand)
+            total = self.b.emit("sum", stacked, axis=(0,), keepdims=False)
+            result = self.wrap(total)
+            return result if start is None else self.binary("add", start, result, node)
+        if items is None:
+            return NotImplemented
+        total_value = start if start is not None else self.constant(0)
+        for item in items:
+            total_value = self.binary("add", total_value, item, node)
+        return total_value
+
+    def call_any(self, args: Any, kwargs: Any, node: Any) -> Value:
+        return self._fold_bools(args[0], self.lazy_or, False, node)
+
+    def call_all(self, args: Any, kwargs: Any, node: Any) -> Value:
+        return self._fold_bools(args[0], self.lazy_and, True, node)
+
+    def _fold_bools(self, value: Value, combine: Any, empty: bool, node: Any) -> Value:
+        if isinstance(value, ListVal) and self.static_items(value) is None:
+            value = self.wrap(self.b.emit("list_stack", self.state.heap[value.cell].operand))
+        if isinstance(value, Ref):
+            return self.call_surface("numpy.all" if empty else "numpy.any", (value,), {}, node)
+        items = self.static_items(value)
+        if items is None:
+            return self.refuse(node, "this needs a sequence")
+        total: Value = self.constant(empty)
+        for item in items:
+            total = combine(total, lambda item=item: item, node)
+        return self.truth(total, node)
+
+    def call_max(self, args: Any, kwargs: Any, node: Any) -> Value:
+        return self._extreme("max", args, node)
+
+    def call_min(self, args: Any, kwargs: Any, node: Any) -> Value:
+        return self._extreme("min", args, node)
+
+    def _extreme(self, name: str, args: Any, node: Any) -> Value:
+        if len(args) == 1 and not isinstance(args[0], Ref):
+            items = self.static_items(args[0])
+            if items is None and isinstance(args[0], ListVal):
+                stacked = self.wrap(
+                    self.b.emit("list_stack", self.state.heap[args[0].cell].operand)
+                )
+                return self.call_surface(f"numpy.{name}", (stacked,), {}, node)
+            if items is None:
+                return NotImplemented
+            args = tuple(items)
+            if not args:
+                raise self.located(ValueError(f"{name}() arg is an empty sequence"), node)
+        if all(isinstance(a, Num) and a.known is not None for a in args):
+            pick = max if name == "max" else min
+            return pick(args, key=lambda a: a.known[0])
+        if len(args) == 1:
+            return args[0] if isinstance(args[0], Num) else NotImplemented
+        return self.call_surface(f"builtins.{name}", args, {}, node)
+
+    def call_int(self, args: Any, kwargs: Any, node: Any) -> Value:
+        if args and isinstance(args[0], Num) and args[0].known is not None:
+            return self.constant(int(args[0].known[0]))
+        return NotImplemented
+
+    def call_float(self, args: Any, kwargs: Any, node: Any) -> Value:
+        if args and isinstance(args[0], Obj) and isinstance(args[0].value, str):
+            return self.constant(float(args[0].value))
+        if (
+            args
+            and isinstance(args[0], Num)
+            and isinstance(args[0].operand.type.dtype, str)
+            and args[0].known is not None
+        ):
+            return self.constant(float(args[0].known[0]))
+        return NotImplemented
+
+    def call_bool(self, args: Any, kwargs: Any, node: Any) -> Value:
+        return self.truth(args[0], node) if args else self.constant(False)
+
+    def call_print(self, node: ast.Call) -> Value:
+        parts = tuple(self.print_part(a) for a in node.args)
+        options = {}
+        for keyword in node.keywords:
+            if keyword.arg not in ("sep", "end"):
+                self.refuse(keyword.value, f"print({keyword.arg}=…) is not supported")
+            options[keyword.arg] = self.static(self.eval(keyword.value), keyword.value, "this text")
+        self.b.block.append(
+            Print(parts, options.get("sep", " "), options.get("end", "\n"), self.b.origin)
+        )
+        return Obj(None)
+
+    def print_part(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.JoinedStr):
+            return tuple(self.message_parts(node))
+        value = self.eval(node)
+        if isinstance(value, (Num, Ref)):
+            return self.sym(value).operand
+        if isinstance(value, Obj):
+            return str(value.value)
+        return self.refuse(
+            node, f"printing {self.kind_of(value)} is not supported", "print its parts"
+        )
+
+    def message_parts(self, node: ast.JoinedStr) -> list[Any]:
+        """The texts and numbers of an f-string."""
+        parts: list[Any] = []
+        for part in node.values:
+            if isinstance(part, ast.Constant):
+                parts.append(str(part.value))
+                continue
+            assert isinstance(part, ast.FormattedValue)
+            value = self.eval(part.value)
+            spec = (
+                "".join(
+                    str(v.value) for v in part.format_spec.values if isinstance(v, ast.Constant)
+                )
+                if isinstance(part.format_spec, ast.JoinedStr)
+                else ""
+            )
+            if isinstance(value, Num) and value.known is None:
+                parts.append((value.operand, spec) if spec else value.operand)
+            elif isinstance(value, Ref):
+                parts.append(self.sym(value).operand)
+            elif isinstance(value, TupleVal) and any(
+                isinstance(v, Num) and v.known is None for v in value.values
+            ):
+                parts.append("(")
+                for i, v in enumerate(value.values):
+                    parts += [", "] if i else []
+                    parts.append(v.operand if isinstance(v, Num) else str(v))
+                parts.append(",)" if len(value.values) == 1 else ")")
+            else:
+                parts.append(format(self.static(value, part, "a formatted value"), spec))
+        return parts
