@@ -224,7 +224,8 @@ class LoopJoins(Mixin):
                 key[1] if key[0] == "env" and isinstance(key[1], str) else x.cell.label
             )
             plan.changed = True
-        plan.leaf(key, self._joined(plan.leaves.get(key, p), q))
+        known: Any = plan.leaves.get(key, p)
+        plan.leaf(key, self._joined(known, q))
 
     def _joined(self, p: Type, q: Type) -> Type:
         """Joined types; a size stays known where both agree on it."""
