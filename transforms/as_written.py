@@ -6,7 +6,7 @@ import ast
 
 from .coalesce import primal_results
 from .ir import Assign, Block, For, Function, If, Push, Stmt, Store, Var, While, walk
-from .temporaries import Reads, Temporaries
+from .temporaries import Reads, Temporaries, place_of
 from .text import WIDTH
 from .verbatim import Names, Unit, UserText, names_in, says_the_same
 
@@ -71,7 +71,7 @@ class AsWritten(Temporaries):
         names = names_in([node])
         escaping = {n for n in unit.targets if self.uses[n] > unit.read_counts.get(n, 0)}
         again = self.read_again(run, escaping)
-        if not self.same(names, unit, escaping - {s.target.name for s in again}):
+        if not self.same(run, names, unit, escaping - {s.target.name for s in again}):
             return False
         self.mention(run[0].origin)
         for s in starts:
@@ -105,12 +105,12 @@ class AsWritten(Temporaries):
             own.add(stmt.target.name)
         return found
 
-    def same(self, names: Names, unit: Unit, escaping: set[str]) -> bool:
+    def same(self, run: list[Stmt], names: Names, unit: Unit, escaping: set[str]) -> bool:
         assert self.user is not None
         if self.function.notes.get("aliases", frozenset()) & (names.loads | names.stores):
             return False
         for name in unit.read_counts:
-            if name in self.pending:
+            if name in self.pending and self.pending[name].stands_in(place_of(run[0])):
                 unit.reads |= self.pending[name].users
         return says_the_same(names, unit, self.user, self.variables, escaping)
 
@@ -137,7 +137,7 @@ class AsWritten(Temporaries):
             return False
         escaping = {n for n in unit.targets if self.uses[n] > unit.read_counts.get(n, 0)}
         names = names_in([node.value])
-        if not self.same(names, unit, escaping - {out.name}):
+        if not self.same(run, names, unit, escaping - {out.name}):
             return False
         self.mention(last.origin)
         self.settle(run, unit, [])

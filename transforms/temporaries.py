@@ -19,6 +19,7 @@ from .ir import (
     Operand,
     Push,
     Scalar,
+    Span,
     Stmt,
     Store,
     Var,
@@ -47,12 +48,20 @@ class Pending:
     users: frozenset[str]  # those of `names` that stand for the user's name
     buffers: frozenset[int]
     repeatable: bool
+    at: Span | None  # the user's statement it comes from
+
+    def stands_in(self, at: Span | None) -> bool:
+        """Whether the text of the statement at `at` reads what this reads.  The text of
+        another statement may mean newer values by the same names."""
+        return self.at == at or self.text[0] in self.users
 
 
 @dataclass
 class Reads:
-    """What a piece of text reads: variables, those that stand for the user's name, memory."""
+    """What a piece of text reads: variables, those that stand for the user's name in the
+    statement at `at`, memory."""
 
+    at: Span | None = None
     names: set[str] = field(default_factory=set)
     users: set[str] = field(default_factory=set)
     buffers: set[int] = field(default_factory=set)
@@ -171,7 +180,8 @@ class Temporaries(Page):
         if pending is not None:
             self.consume(operand.name)
             self.reads.names |= pending.names
-            self.reads.users |= pending.users
+            if pending.stands_in(self.reads.at):
+                self.reads.users |= pending.users
             self.reads.buffers |= pending.buffers
             return pending.text
         self.reads.names.add(operand.name)
@@ -202,8 +212,8 @@ class Temporaries(Page):
         if self.left[name] <= 0:
             self.pending.pop(name, None)
 
-    def fresh_reads(self) -> Reads:
-        self.reads = Reads()
+    def fresh_reads(self, stmt: Stmt) -> Reads:
+        self.reads = Reads(place_of(stmt))
         return self.reads
 
     # ---- pending temporaries
@@ -239,7 +249,7 @@ class Temporaries(Page):
         """Keeps a temporary until it is read.  `counted` says that its operands have been
         counted as read."""
         repeatable = self.repeatable(stmt)
-        saved, self.reads = self.reads, Reads()
+        saved, self.reads = self.reads, Reads(place_of(stmt))
         left = Counter(self.left)
         text = op_text(stmt.op, self.texts(stmt.op))
         if counted:
@@ -253,6 +263,7 @@ class Temporaries(Page):
             # Sizes do not change when elements do.
             frozenset() if self.is_size(stmt) else frozenset(reads.buffers),
             repeatable,
+            reads.at,
         )
         self.pending[stmt.target.name] = pending
 
@@ -268,6 +279,12 @@ class Temporaries(Page):
             plain = not self.function.notes.get("sweeps") or self.function.notes.get("callee")
             return bool(plain) and len(self.function.results) == 1
         return True
+
+
+def place_of(stmt: Stmt) -> Span | None:
+    """The statement of the user's own function that a statement comes from."""
+    origin = stmt.origin
+    return None if origin is None or origin.frame else origin.stmt
 
 
 def with_blocks(stmt: Stmt, blocks: list[Block]) -> Stmt:

@@ -269,7 +269,7 @@ class _Writer(AsWritten):
     # ---- control flow
 
     def branch(self, stmt: If) -> None:
-        reads = self.fresh_reads()
+        reads = self.fresh_reads(stmt)
         cond = self.text(stmt.cond)
         header = self.header_as_written(stmt, reads)
         if header and not stmt.then:
@@ -305,7 +305,7 @@ class _Writer(AsWritten):
             self.lines.insert(start, f"{pad}else:")
 
     def loop(self, stmt: For) -> None:
-        reads = self.fresh_reads()
+        reads = self.fresh_reads(stmt)
         bounds = [self.text(o) for o in (stmt.start, stmt.stop, stmt.step)]
         count = None if stmt.count is None else self.text(stmt.count)
         header = "" if stmt.reverse or count else self.header_as_written(stmt, reads)
@@ -324,7 +324,7 @@ class _Writer(AsWritten):
         self.pending = {n: p for n, p in outer.items() if p.repeatable}
         lines, self.lines = self.lines, []
         announce, self.announce = self.announce, []
-        reads = self.fresh_reads()
+        reads = self.fresh_reads(stmt)
         self.indent += 4
         self.block(stmt.test)
         cond = self.text(stmt.cond)

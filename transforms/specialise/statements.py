@@ -39,6 +39,12 @@ class Statements(Mixin):
 
     def run(self, stmts: list[ast.stmt], loop: bool = False) -> bool:
         """Runs a block (the body of a `loop`, maybe); True if it always ends in an error."""
+        around = self.stmt, self.frame.stmt
+        ends = self._run_each(stmts, loop)
+        self.stmt, self.frame.stmt = around
+        return ends
+
+    def _run_each(self, stmts: list[ast.stmt], loop: bool) -> bool:
         for stmt in stmts:
             self.stmt = self.frame.stmt = stmt
             self.closing = loop and stmt is stmts[-1]
