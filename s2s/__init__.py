@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 from .api import function, grad, value_and_grad
+from .derivatives import hvp, jvp, stop_gradient, vjp
 from .errors import (
     InternalCompilerError,
     RecompilationWarning,
@@ -31,7 +32,11 @@ __all__ = [
     "check_grads",
     "function",
     "grad",
+    "hvp",
+    "jvp",
+    "stop_gradient",
     "value_and_grad",
+    "vjp",
 ]
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from . import binding, buffers, examples
 from .dispatch import BACKENDS, Options, Specialiser, choose_backend, specialiser_for
 from .entry import Entry
-from .errors import UnsupportedError, ValueError_
+from .errors import ValueError_
+from .transforms.derived import derive
 
 
 class _Shared:
@@ -34,7 +35,7 @@ class Function:
     _mode = "primal"
 
     def __init__(self, target: Any, options: Options) -> None:
-        found = _unwrap(target, self._s2s_mode)
+        found = unwrap(target)
         functools.update_wrapper(self, found.function)
         vars(self).pop("__s2s__", None)
         self._shared = _Shared(found, options)
@@ -63,9 +64,18 @@ class Function:
     def python(self) -> Callable[..., Any]:
         """The original function."""
         function = self._shared.target.function
+        return self._with_given(getattr(function, "plain", function))
+
+    @property
+    def _derivation(self) -> Callable[..., Any]:
+        """What a compiled function that calls this object calls."""
+        return self._with_given(self._shared.target.function)
+
+    def _with_given(self, function: Any) -> Callable[..., Any]:
         if not self._prefix and not self._fixed:
             return function
-        if len(self._prefix) == 1 and not self._fixed and self._shared.method:
+        plain = type(function) is types.FunctionType
+        if len(self._prefix) == 1 and not self._fixed and self._shared.method and plain:
             return types.MethodType(function, self._prefix[0])
         return functools.partial(function, *self._prefix, **self._fixed)
 
@@ -173,11 +183,11 @@ class Function:
 
     def __getattr__(self, name: str) -> Any:
         if name == "__signature__":
-            return inspect.signature(self.python)
+            return inspect.signature(self._with_given(self._shared.target.function))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
-        return f"<s2s.{self._s2s_mode} of {self.__qualname__}{inspect.signature(self.python)}>"
+        return f"<s2s.{self._s2s_mode} of {self.__qualname__}{inspect.signature(self)}>"
 
     @property
     def _numba_type_(self) -> Any:
@@ -239,13 +249,30 @@ class Gradient(Function):
         specialiser, bound = self._bind("vjp", args, kwargs)
         backend = choose_backend(self._shared.options.backend)
         entry, params = specialiser.find(bound, backend)
-        single = type(self._shared.options.wrt) is not tuple
+        single = self._single
         given = None
         if out is not None:
             given = buffers.match(entry, (out,) if single else out, params, specialiser.wrt)
         results = entry.run(backend, params, given)
         gradients = entry.gradients(bound, results)
         return entry, bound, results, gradients[0] if single else tuple(gradients)
+
+    @property
+    def _single(self) -> bool:
+        return type(self._shared.options.wrt) is not tuple
+
+    @property
+    def _derivation(self) -> Callable[..., Any]:
+        specialiser = self._specialiser("vjp")
+        derived = derive(
+            self._shared.target.function,
+            self._s2s_mode,
+            wrt=specialiser.wrt,
+            single=self._single,
+            has_aux=self._shared.options.has_aux,
+            skipped=max(len(self._shared.target.prefix), int(self._shared.method)),
+        )
+        return self._with_given(derived)
 
     def __repr__(self) -> str:
         wrt = self._specialiser("vjp").wrt
@@ -263,17 +290,19 @@ class ValueAndGradient(Gradient):
         return entry.value(bound, results), gradients
 
 
-def _unwrap(target: Any, operation: str) -> binding.Target:
-    if isinstance(target, Gradient):
-        # A gradient of a gradient must not silently be that of the function itself.
-        raise UnsupportedError(
-            f"s2s.{operation} of {target!r}: derivatives of derivatives are not supported yet",
-            advice="the original function is its .python",
-        )
+def unwrap(target: Any) -> binding.Target:
+    """The function behind what is to be compiled, which may be derived from another."""
+    if isinstance(target, binding.Target):
+        return target
     if isinstance(target, Function):
         shared = target._shared.target
+        function = target._derivation
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, types.MethodType):
+            function = function.__func__
         return binding.Target(
-            shared.function, target._prefix, target._fixed, shared.kind, shared.vectorized
+            function, target._prefix, target._fixed, shared.kind, shared.vectorized
         )
     return binding.unwrap(target)
 
@@ -320,7 +349,7 @@ def _remake(
 # ---------------------------------------------------------------- the functions themselves
 
 
-def _options(
+def options_of(
     wrt: binding.Wrt,
     has_aux: bool,
     static_argnames: str | Iterable[str],
@@ -360,8 +389,8 @@ def grad(
 
     The object returned also takes `out=`, buffers for the gradients.
     """
-    options = _options(wrt, has_aux, static_argnames, boundscheck, backend)
-    return _make(Gradient, function, options)
+    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend)
+    return make(Gradient, function, options)
 
 
 def value_and_grad(
@@ -376,8 +405,8 @@ def value_and_grad(
 ) -> Any:
     """The value of a function and its gradient, as `(value, gradient)`; with `has_aux`,
     `((value, aux), gradient)`.  The arguments are those of `grad`."""
-    options = _options(wrt, has_aux, static_argnames, boundscheck, backend)
-    return _make(ValueAndGradient, function, options)
+    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend)
+    return make(ValueAndGradient, function, options)
 
 
 def function(
@@ -389,10 +418,15 @@ def function(
     backend: str | None = None,
 ) -> Any:
     """A compiled function, not differentiated.  The arguments are those of `grad`."""
-    return _make(Function, function, _options(0, False, static_argnames, boundscheck, backend))
+    return make(Function, function, options_of(0, False, static_argnames, boundscheck, backend))
 
 
-def _make(cls: type[Function], function: Any, options: Options) -> Any:
+def make(cls: type[Function], function: Any, options: Options) -> Any:
     if function is None:
-        return functools.partial(_make, cls, options=options)
+        return functools.partial(make, cls, options=options)
     return cls(function, options)
+
+
+for _transform in (grad, value_and_grad):
+    # The names by which compiled functions know what to do when they call these.
+    _transform._s2s_transform = _transform.__name__  # type: ignore[attr-defined]

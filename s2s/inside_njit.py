@@ -68,7 +68,7 @@ def _make_type(function: Function) -> Any:
 
 
 def _signature(function: Function) -> inspect.Signature:
-    signature = inspect.signature(function.python)
+    signature = inspect.signature(function)
     for p in signature.parameters.values():
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             raise UnsupportedError(
@@ -189,7 +189,7 @@ def _returned(
     def tree(node: OutTree) -> str:
         return _tree_text(node, texts, space, function.__name__)
 
-    if function._s2s_mode == "function":
+    if function._mode == "primal":
         return tree(compiled.out)
     gradients = [tree(g) for g in compiled.grads]
     single = not isinstance(function._shared.options.wrt, tuple)

@@ -22,6 +22,7 @@ import numpy as np
 from . import cache
 from ._version import __version__
 from .guards import Reach
+from .transforms.derived import Derived
 from .transforms.pipeline_types import ObjectGuard
 from .transforms.structure import Fixed, Path, Spec, TreeSpec, describe, spec_leaves
 
@@ -154,6 +155,10 @@ def compiler_key() -> str:
 
 def identity(function: Any, defaults: bool = True) -> tuple[Any, ...]:
     """What a plain function is, in a way that another process can compare."""
+    function = getattr(function, "_derivation", function)  # an s2s object
+    if isinstance(function, Derived):
+        how = (function.wrt, function.single, function.has_aux, function.options)
+        return (function.kind, repr(how), *identity(function.function, defaults))
     if not isinstance(function, types.FunctionType):
         raise Unstorable(function)
     given = (function.__defaults__, function.__kwdefaults__) if defaults else ()

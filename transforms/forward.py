@@ -8,7 +8,7 @@ an adjoint sweep saves the tangent beside the value, and its `restore` restores 
 A call becomes a call of the callee's own product, which yields its results and their tangents.
 
 Statements for tangents carry the origin of the primal statement they belong to, with
-`Origin.sweep` counted up; `notes["tangents"]` names the sweeps that are such.
+`Origin.sweep` counted up and `Origin.tangent` set.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .activity import Activity, activity
 from .adjoints import bar_type, is_zero
 from .build import Builder, NameSupply, Sym
 from .dims import Dim, Facts
+from .draws import refuse_active_draw
 from .errors import UnsupportedError
 from .ir import (
     Array,
@@ -29,6 +30,7 @@ from .ir import (
     Call,
     Carried,
     Const,
+    Draw,
     For,
     Function,
     If,
@@ -151,9 +153,7 @@ class Pusher:
                 self.b.definitions[stmt.target.name] = stmt.op
 
     def notes(self, seeds: int) -> dict[str, Any]:
-        notes = self.function.notes
-        tangents = notes.get("tangents", frozenset()) | {self.sweep}
-        return {**notes, "inner_sweeps": self.sweep, "tangents": tangents, "seeds": seeds}
+        return {**self.function.notes, "inner_sweeps": self.sweep, "seeds": seeds}
 
     # ---- tangents
 
@@ -205,7 +205,7 @@ class Pusher:
         return out
 
     def origin(self, stmt: Stmt) -> Origin | None:
-        return stmt.origin and replace(stmt.origin, sweep=self.sweep)
+        return stmt.origin and replace(stmt.origin, sweep=self.sweep, tangent=True)
 
     def stmt(self, stmt: Stmt) -> None:
         if isinstance(stmt, Assign):
@@ -213,6 +213,9 @@ class Pusher:
             self.assign(stmt)
         elif isinstance(stmt, Call):
             self.call(stmt)
+        elif isinstance(stmt, Draw):
+            refuse_active_draw(stmt, self.active, self.function)
+            self.b.block.append(stmt)
         elif isinstance(stmt, Save):
             self.b.block.append(stmt)
             if stmt.slot.name in self.active.slots:

@@ -8,6 +8,7 @@ A program is a `Module` of `Function`s.  Between `specialise` and `storage` it i
     Block     = [Stmt]
     Stmt      = Assign(target: Var, op: Op)              a pure operation
               | Call(targets, function, args)            a call of a function of the module
+              | Draw(targets, rng, method, args, size)   random numbers: once, in order
               | Save(slot, value)                        remember a value for a later sweep
               | If(cond, then, orelse, phis)             phis: target = then_value | else_value
               | For(index, start, stop, step, body, carried, ...)
@@ -16,7 +17,7 @@ A program is a `Module` of `Function`s.  Between `specialise` and `storage` it i
               | Print(parts)                             once per call, never differentiated
     Op        = name, args: (Operand, ...), attrs: static Python data
     Operand   = Var(name, type) | Const(value, type)
-    Type      = Scalar(dtype) | Array(dtype, shape, layout) | ListOf(elem)
+    Type      = Scalar(dtype) | Array(dtype, shape, layout) | ListOf(elem) | Rng
 
 In-place writes of the user's program are `update` operations that yield a new version of
 the array (`a_1 = update(a, (i,), v)`); `storage` later maps versions that are never alive
@@ -110,7 +111,25 @@ class Record:
         return "record"
 
 
-Type = Scalar | Array | ListOf | Record
+@dataclass(frozen=True)
+class Rng:
+    """A random number generator (`np.random.Generator`): an object whose state each `Draw`
+    changes."""
+
+    @property
+    def dtype(self) -> str:
+        return "rng"
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return ()
+
+
+Type = Scalar | Array | ListOf | Record | Rng
 
 FLOATS = ("float64", "float32", "float16")
 
@@ -138,12 +157,14 @@ class Origin:
     """Where a statement comes from: the expression, its whole source statement (for a
     compound statement the header only), and the inlined call it belongs to, outermost
     first, as `layers.py:88 Dense.call` (empty for the user's own function).  `sweep` is 0
-    for the user's own statements and n for those of the n-th adjoint sweep."""
+    for the user's own statements and n for those of the n-th adjoint sweep; `tangent` marks
+    those that compute tangents."""
 
     span: Span
     stmt: Span
     frame: tuple[str, ...] = ()
     sweep: int = 0
+    tangent: bool = False
 
 
 # ---------------------------------------------------------------- operands
@@ -198,6 +219,21 @@ class Call:
     function: str
     args: tuple[Operand, ...]
     keep: bool = False
+    origin: Origin | None = None
+
+
+@dataclass
+class Draw:
+    """What `method` of the generator `rng` yields, or of NumPy's own legacy generator if there
+    is none: a number, or an array of `size` if that is given.  It runs exactly once where it
+    stands, whether or not anybody reads its target, since what is drawn later depends on it.
+    The two methods "default_rng" and "seed" make and seed a generator."""
+
+    targets: list[Var]
+    rng: Operand | None
+    method: str
+    args: tuple[Operand, ...]
+    size: tuple[Operand, ...] | None = None
     origin: Origin | None = None
 
 
@@ -326,7 +362,7 @@ class Push:
     origin: Origin | None = None
 
 
-Stmt = Assign | Call | Save | If | For | While | Raise | Print | Store | Push
+Stmt = Assign | Call | Draw | Save | If | For | While | Raise | Print | Store | Push
 Block = list[Stmt]
 
 
@@ -407,6 +443,10 @@ def operands_of(stmt: Stmt) -> Iterator[Operand]:
         yield from stmt.op.args
     elif isinstance(stmt, Call):
         yield from stmt.args
+    elif isinstance(stmt, Draw):
+        if stmt.rng is not None:
+            yield stmt.rng
+        yield from (*stmt.args, *(stmt.size or ()))
     elif isinstance(stmt, Save):
         yield stmt.value
     elif isinstance(stmt, If):
@@ -451,7 +491,7 @@ def targets_of(stmt: Stmt) -> Iterator[Var]:
     """The names a statement binds in its own block."""
     if isinstance(stmt, Assign):
         yield stmt.target
-    elif isinstance(stmt, Call):
+    elif isinstance(stmt, (Call, Draw)):
         yield from stmt.targets
     elif isinstance(stmt, If):
         for phi in stmt.phis:
@@ -483,6 +523,11 @@ def _substitute(stmt: Stmt, f: Callable[[Operand], Operand]) -> Stmt:
         return replace(stmt, op=op)
     if isinstance(stmt, Call):
         return replace(stmt, targets=list(stmt.targets), args=tuple(f(a) for a in stmt.args))
+    if isinstance(stmt, Draw):
+        rng = None if stmt.rng is None else f(stmt.rng)
+        size = None if stmt.size is None else tuple(f(s) for s in stmt.size)
+        args = tuple(f(a) for a in stmt.args)
+        return replace(stmt, targets=list(stmt.targets), rng=rng, args=args, size=size)
     if isinstance(stmt, Save):
         return replace(stmt, value=f(stmt.value))
     if isinstance(stmt, If):

@@ -16,6 +16,7 @@ from .ir import (
     Call,
     Carried,
     Const,
+    Draw,
     For,
     Function,
     If,
@@ -30,7 +31,7 @@ from .ir import (
     targets_of,
     walk,
 )
-from .scopes import names_of
+from .draws import refuse_second_draw
 
 
 def int_const(n: int) -> Const:
@@ -78,7 +79,7 @@ def _rename(stmt: Stmt, inside: dict[str, Operand], names: NameSupply) -> Stmt:
 
     if isinstance(stmt, Assign):
         return replace(stmt, target=new(stmt.target))
-    if isinstance(stmt, Call):
+    if isinstance(stmt, (Call, Draw)):
         return replace(stmt, targets=[new(t) for t in stmt.targets])
     if isinstance(stmt, If):
         phis = [Phi(new(p.target), p.then_value, p.else_value) for p in stmt.phis]
@@ -102,14 +103,13 @@ def _rename(stmt: Stmt, inside: dict[str, Operand], names: NameSupply) -> Stmt:
 
 
 def detach_tests(
-    function: Function, wrt: Iterable[str], results: Iterable[Operand]
+    function: Function, wrt: Iterable[str], results: Iterable[Operand], names: NameSupply
 ) -> tuple[Function, Activity]:
     """The function with no derivatives flowing through nested blocks of a `While`'s test,
     and its activity.  Such a test, which runs once more than the body, is computed again
     at the head of the body, for the body's use."""
     wrt, results = tuple(wrt), tuple(results)
     active = activity(function, wrt, results)
-    names = NameSupply(names_of(function))
 
     def entangled(stmt: While) -> bool:
         nested = (s for t in stmt.test for block in blocks_of(t) for s in walk(block))
@@ -135,6 +135,9 @@ def detach_tests(
 
 
 def _detach(stmt: While, names: NameSupply) -> While:
+    for s in walk(stmt.test):
+        if isinstance(s, Draw):
+            refuse_second_draw(s)
     inside: dict[str, Operand] = {}
     head = copy_block(stmt.test, names, inside)
 

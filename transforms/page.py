@@ -46,6 +46,8 @@ class Page:
         key = self.key(origin)
         if key in self.around:
             return
+        if origin.tangent:
+            return  # it stands right below what it is the tangent of
         if origin.sweep > self.sweep and self.indent == 4:
             self.sweep = origin.sweep
             number = "" if origin.sweep == 1 else f" {origin.sweep}"

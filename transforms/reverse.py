@@ -38,6 +38,7 @@ from .ir import (
     Call,
     Carried,
     Const,
+    Draw,
     For,
     Function,
     If,
@@ -61,6 +62,7 @@ from .ir import (
 )
 from .loops import detach_tests, int_const, trip_count
 from .products import Products
+from .draws import refuse_active_draw
 from .rules.registry import RULES
 from .scopes import Scope, Scopes, dims_of, names_of
 
@@ -79,6 +81,12 @@ def reverse(
     name = products.names.fresh(f"{main.name}_vjp")
     vjp = reverse_function(main, wrt, (result,), facts, products)
     vjp = replace(vjp, name=name, results=[*main.results, *vjp.results])
+    make_products(products)
+    return Module({vjp.name: vjp, **products.functions}, vjp.name)
+
+
+def make_products(products: Products) -> None:
+    """Makes every product that was asked for, and those that they ask for."""
     while products.todo:
         product = products.todo.pop(0)
         f = products.quiet(products.functions[product.function])
@@ -86,7 +94,6 @@ def reverse(
         made = reverse_function(f, names, product.seeded, f.notes.get("facts"), products)
         notes = {**made.notes, "product": product, "primal_results": 0}
         products.functions[product.name] = replace(made, name=product.name, notes=notes)
-    return Module({vjp.name: vjp, **products.functions}, vjp.name)
 
 
 def reverse_function(
@@ -95,12 +102,14 @@ def reverse_function(
     seeded: tuple[int, ...],
     facts: Facts | None,
     products: Products,
+    names: NameSupply | None = None,
 ) -> Function:
     """The adjoints of the parameters `wrt`, given those of the results `seeded`, which are
-    the last parameters."""
+    the last parameters.  New names are drawn from `names`."""
     outs = [function.results[i] for i in seeded]
-    function, active = detach_tests(function, wrt, outs)
-    return _Reverser(function, active, facts or Facts(), products).run(wrt, outs)
+    names = NameSupply(names_of(function)) if names is None else names
+    function, active = detach_tests(function, wrt, outs, names)
+    return _Reverser(function, active, facts or Facts(), products, names).run(wrt, outs)
 
 
 @dataclass
@@ -113,14 +122,20 @@ class _Mirror:
 
 class _Reverser:
     def __init__(
-        self, function: Function, active: Activity, facts: Facts, products: Products
+        self,
+        function: Function,
+        active: Activity,
+        facts: Facts,
+        products: Products,
+        names: NameSupply,
     ) -> None:
         self.function = function
         self.active = active
         self.products = products
         self.scopes = Scopes(function)
-        self.names = NameSupply(names_of(function))
-        self.sweep = function.notes.get("sweeps", 0) + 1
+        self.names = names
+        inner = function.notes.get("inner_sweeps", 0)
+        self.sweep = max(function.notes.get("sweeps", 0), inner) + 1
         self.b = Builder(self.names, facts)
         self.b.checks = False
         # Rules look at how their operands came about.
@@ -185,7 +200,7 @@ class _Reverser:
         return mirror.restored[x.name]
 
     def origin(self, stmt: Stmt) -> Origin | None:
-        return stmt.origin and replace(stmt.origin, sweep=self.sweep)
+        return stmt.origin and replace(stmt.origin, sweep=self.sweep, tangent=False)
 
     @contextmanager
     def mirroring(self, scope: Scope) -> Iterator[_Mirror]:
@@ -206,6 +221,8 @@ class _Reverser:
                     self.assign(stmt, bars)
                 elif isinstance(stmt, Call):
                     self.call(stmt, bars)
+                elif isinstance(stmt, Draw):
+                    refuse_active_draw(stmt, self.active, self.function)
                 elif isinstance(stmt, Save):
                     self.save(stmt, bars)
                 elif isinstance(stmt, If):

@@ -36,7 +36,7 @@ _NUMPY = {
 }  # fmt: skip
 _ROUNDING = {"floor", "ceil", "trunc", "rint"}
 # Operations that give an element as it is, in the result's dtype.
-CONVERSIONS = {"cast", "copy", "literal", "conjugate", "real"}
+CONVERSIONS = {"cast", "copy", "literal", "same", "stop_gradient", "conjugate", "real"}
 # Scalar functions of the runtime, computed in the compute dtype.
 _RUNTIME = {
     "floor_divide", "remainder", "fmod", "cbrt", "erf", "erfc", "gamma", "lgamma", "sinc",
@@ -51,7 +51,7 @@ _COSTS = {
          "logical_and", "logical_or", "maximum", "minimum", "strong_mul", "invert", "isnan",
          "clip", "clip_low", "clip_high"), 1,
     ),
-    "divide": 3, "sqrt": 3, "copy": 0, "literal": 0, "conjugate": 0, "real": 0,
+    "divide": 3, "sqrt": 3, "copy": 0, "literal": 0, "stop_gradient": 0, "conjugate": 0, "real": 0,
 }  # fmt: skip
 
 

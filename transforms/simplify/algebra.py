@@ -183,6 +183,7 @@ def _is(x: Operand, value: float) -> bool:
 
 
 LAWS: dict[str, tuple[Law, ...]] = {
+    "same": (lambda context, op, t: op.args[0],),
     "add": (neutral(0, 0), add_zeros, double, add_negative),
     "subtract": (neutral(None, 0),),
     "multiply": (neutral(1, 1), times_minus_one),

@@ -16,9 +16,12 @@ from ..build import Builder, Sym
 from ..errors import S2SError, TypeError_, UnsupportedError
 from ..read import read
 from ..rules import SURFACES
+from ..rules.library.fill import copy_where
 from ..rules.registry import NeedStatic
 from ..structure import refuse_foreign
+from .derived import DerivedVal
 from .indexing import plain_items
+from .numpy_calls import path_of
 from .outline import Callee
 from .values import (
     Bound,
@@ -34,6 +37,7 @@ from .values import (
     RangeVal,
     Rec,
     Ref,
+    RngVal,
     State,
     TupleVal,
     Value,
@@ -49,7 +53,7 @@ def surfaces_by_function() -> dict[int, str]:
 
     found: dict[int, str] = {}
     for path in SURFACES:
-        if path.startswith("numpy.ndarray."):
+        if path.startswith(("numpy.ndarray.", "scipy.")):
             continue
         module, _, name = path.rpartition(".")
         try:
@@ -58,6 +62,17 @@ def surfaces_by_function() -> dict[int, str]:
             continue
         found.setdefault(id(value), path)
     return found
+
+
+def surface_of(value: Any) -> str | None:
+    """The path of a function's surface.  SciPy is not imported to find out."""
+    path = surfaces_by_function().get(id(value))
+    if path is None:
+        name = getattr(value, "__name__", "")
+        special = getattr(sys.modules.get("scipy.special"), name, None)
+        if special is value and f"scipy.special.{name}" in SURFACES:
+            return f"scipy.special.{name}"
+    return path
 
 
 class Calls(Mixin):
@@ -94,6 +109,8 @@ class Calls(Mixin):
             return self.call(
                 callee.function, callee.args + args, {**dict(callee.kwargs), **kwargs}, node
             )
+        if isinstance(callee, DerivedVal):
+            return self.call_derived(callee, args, kwargs, node)
         if isinstance(callee, InstanceVal):
             return self.call_method(callee, "__call__", args, kwargs, node)
         if not isinstance(callee, Obj):
@@ -107,9 +124,14 @@ class Calls(Mixin):
             result = builtin(args, kwargs, node)
             if result is not NotImplemented:
                 return result
-        path = surfaces_by_function().get(id(value))
+        path = surface_of(value)
         if path is not None:
             args, kwargs, out = self.split_out(value, args, kwargs)
+            if out is not None and isinstance(value, np.ufunc) and "where" in kwargs:
+                mask = kwargs.pop("where")
+                result = self.call_surface(path, args, kwargs, node)
+                result = self.call_surface("numpy.where", (mask, result, out), {}, node)
+                return self.write_out(result, out, node)
             result = self.call_surface(path, args, kwargs, node)
             return result if out is None else self.write_out(result, out, node)
         if getattr(value, "__name__", "") == "prange":
@@ -124,6 +146,11 @@ class Calls(Mixin):
             return Partial(args[0], tuple(args[1:]), tuple(kwargs.items()))
         if hasattr(value, "_s2s_mode"):
             return self._call_s2s(callee, args, kwargs, node)
+        if hasattr(value, "_s2s_transform"):
+            return self.make_derived(value._s2s_transform, args, kwargs, node)
+        derived = self.derived_of(callee)
+        if derived is not None:
+            return self.call_derived(derived, args, kwargs, node)
         scalar_function = getattr(getattr(value, "_dispatcher", None), "py_func", None)
         if scalar_function is not None:
             args = self.as_declared(value, args, node)
@@ -208,8 +235,9 @@ class Calls(Mixin):
         module = getattr(value, "__module__", None) or getattr(type(value), "__module__", "")
         name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
         text = f"{module}.{name}" if module and module != "builtins" else name
-        if isinstance(value, np.ufunc):
-            text = f"numpy.{value.__name__}"
+        known = path_of(value)
+        if known:
+            text = known
         elif "random" in str(type(getattr(value, "__self__", None))):
             text = f"numpy.random.{value.__name__}"
         return self.refuse(
@@ -228,14 +256,8 @@ class Calls(Mixin):
                 f"here {name} is its gradient, not the function itself",
                 f"leave {name} undecorated and write g = s2s.grad({name})",
             )
-        if value._s2s_mode == "function":
-            inner = Obj(value.python, (*callee.path, (".", "python")) if callee.path else ())
-            return self.call_function(inner, args, kwargs, node)
-        return self.refuse(
-            node,
-            "a gradient taken inside a function is not supported yet",
-            "take the gradient outside and pass it in",
-        )
+        path = (*callee.path, (".", "_derivation")) if callee.path else ()
+        return self.call(Obj(value._derivation, path), args, kwargs, node)
 
     # ---- operations
 
@@ -282,7 +304,7 @@ class Calls(Mixin):
             if value.known is not None and not isinstance(value.known[0], (float, np.floating)):
                 return value.known[0]
             return Sym(self.b, value.operand)
-        if isinstance(value, (Ref, Rec)):
+        if isinstance(value, (Ref, Rec, RngVal)):
             return self.sym(value)
         if isinstance(value, TupleVal):
             return tuple(self.to_surface(v, node) for v in value.values)
@@ -308,6 +330,8 @@ class Calls(Mixin):
             with self.guarding(node):
                 self.write(args[0], (), self.sym(args[1]), node)
             return Obj(None)
+        if value is np.copyto and len(args) == 2 and isinstance(args[0], Ref) and "where" in kwargs:
+            return self.call_function(Obj(copy_where), args, kwargs, node)
         if _is_add_at(value) and len(args) == 3 and isinstance(args[0], Ref) and not kwargs:
             ref, index, addend = args
             if not isinstance(addend, (Num, Ref)):

@@ -15,6 +15,7 @@ way and passes on.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,6 +29,7 @@ from ..ir import (
     Function,
     Module,
     Operand,
+    Draw,
     Print,
     Raise,
     Record,
@@ -160,6 +162,8 @@ class Shared:
     assumed: dict[Any, Outcome] = field(default_factory=dict)
     # leaves of the arguments that must be known, by callee and pattern
     static: dict[Any, set[int]] = field(default_factory=dict)
+    # the products of functions that derivatives inside the program call
+    derived: dict[str, Function] = field(default_factory=dict)
     count: int = 0
 
     def find(self, key: Any) -> Outlined | None:
@@ -459,11 +463,12 @@ class Outlines(Mixin):
     def module(self, main: Function) -> Module:
         """The function and those it calls, under names that nothing else in them has."""
         made = {o.name: o.function for _, o in self.shared.made if o.function is not None}
-        module = Module({**made, main.name: main}, main.name).map(lambda f, _: f)
+        known = {**self.shared.derived, **made, main.name: main}
+        module = Module(known, main.name).map(lambda f, _: f)
         functions = list(module.functions.values())
         params = [p.name for f in functions for p in f.params]
         names = NameSupply([main.name, "rt", *RESERVED, *HELPERS, *params])
-        renamed = {f.name: names.fresh(f.name.partition("#")[0]) for f in functions[1:]}
+        renamed = {f.name: names.fresh(re.sub(r"#\d+", "", f.name)) for f in functions[1:]}
         loud = _loud(functions)
         for f in functions:
             f.name = renamed.get(f.name, f.name)
@@ -475,8 +480,9 @@ class Outlines(Mixin):
 
 
 def _loud(functions: list[Function]) -> set[str]:
-    """The functions that may print or raise."""
-    loud = {f.name for f in functions if any(isinstance(s, (Print, Raise)) for s in walk(f.body))}
+    """The functions that may print, raise or draw random numbers."""
+    kinds = (Print, Raise, Draw)
+    loud = {f.name for f in functions if any(isinstance(s, kinds) for s in walk(f.body))}
     while True:
         more = {f.name for f in functions if loud & set(calls_in(f.body))} | loud
         if more == loud:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from ..build import Builder, NameSupply
+from ..derived import Derived
 from ..desugar import desugar
 from ..dims import Facts
 from ..errors import S2SError, UnsupportedError
 from ..fence import fence
-from ..ir import Function, Module, Operand, Origin, Scalar, Var
+from ..ir import Function, Module, Operand, Origin, Scalar, Var, walk
 from ..pipeline_types import ObjectGuard, Param
 from ..read import Source, read
 from ..structure import Argument, Fixed, Out, OutTree, Path, Spec, Tree
 from .arrays import Arrays
 from .attributes import Attributes
 from .calls import Calls
+from .derived import Derivatives
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
 from .joins import Joins
@@ -31,6 +34,7 @@ from .objects import Objects
 from .outline import Callee, NeedOutline, NeedStaticArgument, Outlines, Shared, last_return
 from .peel import Peel
 from .python_calls import PythonCalls
+from .random_calls import RandomCalls
 from .statements import Statements
 from .values import (
     Cell,
@@ -95,7 +99,8 @@ def specialise(
     recursive: frozenset[Any] = frozenset()
     while True:
         try:
-            shared = Shared(function, recursive)
+            plain = function.plain if isinstance(function, Derived) else function
+            shared = Shared(plain, recursive)
             return Specialiser(function, values, static, runtime_ints, shared).run_main(args)
         except NeedOutline as need:
             recursive |= {need.identity}
@@ -115,8 +120,10 @@ class Specialiser(
     LoopJoins,
     Loops,
     Methods,
+    RandomCalls,
     PythonCalls,
     Attributes,
+    Derivatives,
 ):
     """Specialises one function of a module; `outer` is the specialiser of its caller."""
 
@@ -159,19 +166,20 @@ class Specialiser(
     # ---- the whole function
 
     def run_main(self, args: dict[str, Spec]) -> Specialised:
-        source = self.sources[self.function] = read(self.function)
+        plain = self.shared.main
+        source = self.sources[plain] = read(plain)
         node = source.node
         fence(source)
         self.state.envs.append({})
-        frame = Frame(
-            source, self.function, (), node, _locals(node), None, 0, (), self, self.function
-        )
+        frame = Frame(source, plain, (), node, _locals(node), None, 0, (), self, self.function)
         self.stack.append(frame)
         for name, spec in args.items():
             value = None if self.values is None else self.values[name]
             self.state.env[name] = self.argument(spec, (("arg", name),), value)
         try:
-            if self.function in self.shared.recursive:
+            if isinstance(self.function, Derived):
+                result = self._call_with(frame)
+            elif self.function in self.shared.recursive:
                 callee = Callee(self.function, self.function, source, self.function, (), None)
                 result = self.call_outlined(callee, self.state.env, node)
             else:
@@ -186,6 +194,8 @@ class Specialiser(
         if not results and isinstance(result, Obj) and result.value is None:
             self._refuse_none(node)
         name = node.name if isinstance(node, ast.FunctionDef) else "function"
+        if isinstance(self.function, Derived):
+            name = self.function.name
         params = [Var(p.name, p.type, p.name) for p in self.params]
         effects = [
             (cell.param, content)
@@ -195,11 +205,34 @@ class Specialiser(
         main = Function(name, params, self.b.block, results, effects, source)  # type: ignore[arg-type]
         main.notes["aliases"] = frozenset(self.aliases)
         main.notes["facts"] = self.b.facts
+        sweeps = max((s.origin.sweep for s in walk(main.body) if s.origin), default=0)
+        if sweeps:
+            main.notes["inner_sweeps"] = sweeps
+        if isinstance(self.function, Derived):
+            main.notes["title"] = self.function.title
         written = [i for i, p in enumerate(params) if any(e[0] == p for e in effects)]
         return Specialised(
             self.module(main), self.params, out, self.b.facts, self.object_guards, written,
             {os.path.basename(s.file): s.file for s in self.sources.values()},
         )  # fmt: skip
+
+    def _call_with(self, frame: Frame) -> Value:
+        """A derived function has no body: it is called with its own parameters."""
+        args: list[Value] = []
+        kwargs: dict[str, Value] = {}
+        self.stmt = None
+        for p in inspect.signature(self.function).parameters.values():
+            value = self.state.env[p.name]
+            if p.kind is p.VAR_POSITIONAL:
+                args += self.static_items(value) or ()
+            elif p.kind is p.VAR_KEYWORD:
+                content = self.state.heap[value.cell]
+                kwargs.update(zip(content.keys, content.values))
+            elif p.kind is p.KEYWORD_ONLY:
+                kwargs[p.name] = value
+            else:
+                args.append(value)
+        return self.call(Obj(self.function), tuple(args), kwargs, frame.node)
 
     def _body(self, frame: Frame) -> Value:
         node = frame.node
@@ -301,9 +334,12 @@ class Specialiser(
         fence(source)
         name = getattr(source.node, "name", "<lambda>")
         where = f"{os.path.basename(source.file)}:{source.node.lineno} {name}"
+        label = (*self.frame.label, where)
+        if len(self.stack) == 1 and isinstance(self.frame.identity, Derived):
+            label = ()  # what the derivative is taken of is the user's own function
         frame = Frame(
             source, function, path, source.node, _locals(source.node), enclosing,
-            len(self.stack), (*self.frame.label, where), self, identity, self.runtime_depth,
+            len(self.stack), label, self, identity, self.runtime_depth,
         )  # fmt: skip
         saved_stmt, saved_hint = self.stmt, self.b.hint
         self.stack.append(frame)
