@@ -34,7 +34,9 @@ from .ownership import stem
 from .sharing import buffered
 
 RESERVED = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"np", "math"}
-HELPERS = ("strong_mul", "unbroadcast")
+HELPERS = (
+    "strong_mul", "unbroadcast", "solve_triangular", "svd_vectors", "cofactor", "expm",
+)  # fmt: skip
 
 Key = tuple[tuple[str, ...], str]  # the inlined call, and the user's name
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .ir import Span
 
 
@@ -57,6 +59,10 @@ class TypeError_(S2SError, TypeError):
 
 class ValueError_(S2SError, ValueError):
     """The arguments have values for which the program or its gradient has no meaning."""
+
+
+class LinAlgError_(ValueError_, np.linalg.LinAlgError):
+    """The arguments are no matrices of the kind that the program needs."""
 
 
 class SourceError(S2SError, OSError):

@@ -18,31 +18,45 @@ def _counting(b: Builder, n: Any) -> Sym:
     return b.emit("arange", 0, n, 1, dtype="int64")
 
 
-def _matrix(b: Builder, a: Any, path: str) -> Sym:
-    x = as_operand(b, a)
-    if x.ndim != 2:
-        raise refuse(b, f"{path} of an array with {x.ndim} dimensions", "give it a matrix")
-    return x
-
-
 @surface("numpy.diagonal", "numpy.ndarray.diagonal")
-def build_diagonal(b: Builder, a: Any, offset: Any = 0) -> Sym:
-    x, k = _matrix(b, a, "numpy.diagonal"), static(offset, "offset")
-    rows, columns = (size_of(b, x, i) for i in range(2))
+def build_diagonal(b: Builder, a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Sym:
+    x, k = as_operand(b, a), static(offset, "offset")
+    if x.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    first, second = axis_of(b, axis1, x.ndim, "axis1"), axis_of(b, axis2, x.ndim, "axis2")
+    if first == second:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    order = (*(i for i in range(x.ndim) if i not in (first, second)), first, second)
+    if order != tuple(range(x.ndim)):
+        x = b.emit("transpose", x, axes=order)
+    rows, columns = (size_of(b, x, x.ndim - i) for i in (2, 1))
     if k >= 0:
         columns = columns - k
     else:
         rows = rows + k
     # A diagonal that lies outside is empty, as a range up to a negative number is.
-    length = rows if rows is columns else b.emit("minimum", rows, columns)
+    square = not k and b.facts.known_equal(*x.type.shape[-2:])
+    length = rows if square else b.emit("minimum", rows, columns)
     at = _counting(b, known(b.sym(length)))
     places = (at - min(k, 0), at + max(k, 0)) if k else (at, at)
-    return b.emit("index", x, *places, items=(("array", 1), ("array", 2)))
+    items = (*[("all",)] * (x.ndim - 2), ("array", 1), ("array", 2))
+    return b.emit("index", x, *places, items=items)
 
 
 @surface("numpy.trace", "numpy.ndarray.trace")
-def build_trace(b: Builder, a: Any, offset: Any = 0) -> Sym:
-    return b.emit("sum", build_diagonal(b, a, offset), axis=None, keepdims=False)
+def build_trace(
+    b: Builder,
+    a: Any,
+    offset: Any = 0,
+    axis1: Any = 0,
+    axis2: Any = 1,
+    dtype: Any = None,
+    out: Any = None,
+) -> Sym:
+    refuse_keywords("numpy.trace", {"dtype": dtype, "out": out})
+    along = build_diagonal(b, a, offset, axis1, axis2)
+    axis = None if along.ndim == 1 else (along.ndim - 1,)
+    return b.emit("sum", along, axis=axis, keepdims=False)
 
 
 @surface("numpy.diag")
@@ -79,32 +93,6 @@ def build_tril(b: Builder, m: Any, k: Any = 0) -> Sym:
 @surface("numpy.triu")
 def build_triu(b: Builder, m: Any, k: Any = 0) -> Sym:
     return _triangle(b, m, k, lower=False)
-
-
-# ---------------------------------------------------------------- norms
-
-
-@surface("numpy.linalg.norm")
-def build_norm(b: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Sym:
-    """Of vectors any of the usual ones, of matrices Frobenius'; its derivative at 0 is 0."""
-    x, ord = as_operand(b, x), static(ord, "ord")
-    axes = tuple(range(x.ndim)) if axis is None else tuple(sorted(axes_of(b, axis, x.ndim)))
-    attrs = {
-        "axis": None if len(axes) == x.ndim else axes,
-        "keepdims": bool(static(keepdims, "keepdims")),
-    }
-    if x.ndim == 0:
-        return b.emit("absolute", x)
-    if len(axes) == 1 and ord in (1, np.inf, -np.inf):
-        reduction = {1: "sum", np.inf: "max", -np.inf: "min"}[ord]
-        return b.emit(reduction, b.emit("absolute", x), **attrs)
-    euclidean = ord is None or (ord == 2 and len(axes) == 1) or (ord == "fro" and len(axes) == 2)
-    if not euclidean:
-        raise refuse(b, f"numpy.linalg.norm with ord={ord!r}", "write the norm with sums")
-    total = b.emit("sum", x * x, **attrs)
-    # The root of 1 stands in where the total is 0, so that 0 flows back there.
-    some = total > 0
-    return b.emit("where", some, b.emit("sqrt", b.emit("where", some, total, 1.0)), total)
 
 
 # ---------------------------------------------------------------- repetition

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from s2s.transforms import helpers
 from s2s.transforms.build import Builder, NameSupply, Sym
 from s2s.transforms.dims import Dim, Facts
 from s2s.transforms.evaluate import evaluate
@@ -89,7 +90,7 @@ class Trial:
         # A sum in the place of a name shows whether parentheses are where they must be.
         texts = [_operand_text(a) for a in s.op.args]
         source, _ = rule.text(texts, s.op.attrs, [a.type for a in s.op.args])
-        got = eval(source, {"np": np}, dict(values))
+        got = eval(source, {**vars(helpers), "np": np, "inf": np.inf}, dict(values))
         want = values[s.target.name]
         if isinstance(s.target.type, ListOf):
             assert len(got) == len(want), source
