@@ -221,9 +221,9 @@ def unknown_numpy_function(x):
     return np.sum(np.fft.fft(y).real)  # @ np.fft.fft(y)
 
 
-@refused(V, says="numpy.unwrap", advice="docs/writing-a-rule.md")
+@refused(V, says="numpy.roots", advice="docs/writing-a-rule.md")
 def numpy_function_without_rule(x):
-    return np.sum(np.unwrap(x))  # @ np.unwrap(x)
+    return np.sum(np.roots(x))  # @ np.roots(x)
 
 
 @refused(V, says="scipy.special")
@@ -233,7 +233,7 @@ def unknown_scipy_ufunc(x):
 
 @refused(V, says="statistics")
 def standard_library_call(x):
-    return statistics.fmean(x)  # @ statistics.fmean(x)
+    return statistics.harmonic_mean(x)  # @ statistics.harmonic_mean(x)
 
 
 @refused(2.0, says="os.")

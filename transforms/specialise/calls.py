@@ -69,9 +69,10 @@ def surface_of(value: Any) -> str | None:
     path = surfaces_by_function().get(id(value))
     if path is None:
         name = getattr(value, "__name__", "")
-        special = getattr(sys.modules.get("scipy.special"), name, None)
-        if special is value and f"scipy.special.{name}" in SURFACES:
-            return f"scipy.special.{name}"
+        for module in ("scipy.special", "scipy.linalg"):
+            own = getattr(sys.modules.get(module), name, None)
+            if own is value and f"{module}.{name}" in SURFACES:
+                return f"{module}.{name}"
     return path
 
 

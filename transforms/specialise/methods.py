@@ -21,6 +21,7 @@ from .values import (
     Num,
     Obj,
     Ref,
+    RngVal,
     State,
     TupleVal,
     Value,
@@ -47,13 +48,19 @@ class Methods(Mixin):
                 self.write(owner, (), self.sym(ordered), node)
             return Obj(None)
         if isinstance(owner, Ref) and f"numpy.ndarray.{name}" in LIBRARY:
-            return self.call_function(
-                Obj(LIBRARY[f"numpy.ndarray.{name}"]), (owner, *args), kwargs, node
+            return self.call_library(
+                LIBRARY[f"numpy.ndarray.{name}"],
+                getattr(np.ndarray, name),
+                (owner, *args),
+                kwargs,
+                node,
             )
         if isinstance(owner, Ref) and name == "fill":
             with self.guarding(node):
                 self.write(owner, (), self.sym(args[0]), node)
             return Obj(None)
+        if isinstance(owner, RngVal):
+            return self.call_generator(owner, name, args, kwargs, node)
         if isinstance(owner, (Ref, Num)):
             path = f"numpy.ndarray.{name}"
             if path not in SURFACES:

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import itertools
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..build import Builder
-from ..rules.library import LIBRARY
+from ..errors import S2SError
+from ..rules import library
+from ..rules.library import LIBRARY, scans
 from .values import (
     Bound,
     Mixin,
@@ -31,6 +35,7 @@ REDUCTIONS = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
     "logical_or": "any",
 }  # fmt: skip
+LIBRARY_FOLDER = str(Path(library.__file__).parent)
 FACTS = (np.finfo, np.iinfo, np.dtype)  # made of static arguments, and static themselves
 
 
@@ -59,6 +64,33 @@ def library_function(value: Any) -> Any:
     return None
 
 
+def accepts(function: Any, args: Any, kwargs: Any) -> bool:
+    """Whether the library's own function takes these arguments."""
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    except ValueError:  # it does not tell
+        return True
+    return True
+
+
+# Where users know functions from, whose own modules are private.
+_PUBLIC = ("numpy", "numpy.linalg", "numpy.fft", "math", "scipy.special", "scipy.linalg",
+           "scipy.signal", "scipy.integrate", "scipy.ndimage", "scipy.stats", "scipy.optimize")  # fmt: skip
+
+
+def path_of(value: Any) -> str:
+    """`numpy.ptp`, as users know it, for a function of a library; "" for others."""
+    name = getattr(value, "__name__", "")
+    if isinstance(getattr(value, "__self__", None), np.ufunc):
+        return _path_of(value)
+    for module in (*_PUBLIC, *_modules()):
+        if name and getattr(sys.modules.get(module), name, None) is value:
+            return name if module == "builtins" else f"{module}.{name}"
+    return ""
+
+
 class NumpyCalls(Mixin):
     """Mixed into the specialiser."""
 
@@ -69,7 +101,7 @@ class NumpyCalls(Mixin):
         """NotImplemented where the object is none of these."""
         program = library_function(value)
         if program is not None:
-            return self.call_function(Obj(program), args, kwargs, node)
+            return self.call_library(program, value, args, kwargs, node)
         ufunc = getattr(value, "__self__", None)
         if isinstance(ufunc, np.ufunc):
             return self._ufunc_method(ufunc, value.__name__, args, kwargs, node)
@@ -97,15 +129,30 @@ class NumpyCalls(Mixin):
             return TupleVal(tuple(TupleVal(c) for c in chosen))
         if value is str and len(args) == 1:
             return Obj(str(self.static(args[0], node, "what is made a string")))
+        if value is np.random.shuffle:
+            return self.shuffle(None, args, kwargs, node)
         if any(value is f for f in FACTS) and not kwargs:
             return Obj(value(*(self.static(a, node, "this argument") for a in args)))
         if value is np.vectorize and len(args) == 1 and not kwargs:
             return Bound(args[0], "__vectorized__")
         if isinstance(value, np.vectorize):
             return self._call_vectorized(Obj(value.pyfunc), args, kwargs, node)
-        if value is functools.reduce:
-            return self._reduce(args, node)
         return NotImplemented
+
+    def call_library(self, program: Any, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
+        """A program of the library; what it refuses is refused at the user's call."""
+        try:
+            inspect.signature(program).bind(*args, **kwargs)
+        except TypeError as error:
+            if not accepts(value, args, kwargs):
+                raise self.located(TypeError(f"{value.__name__}() {error}"), node) from None
+            self.refuse(node, f"{path_of(value)}: {error}", "see docs/rules.md")
+        try:
+            return self.call_function(Obj(program), args, kwargs, node)
+        except S2SError as error:
+            if error.span is None or not error.span.file.startswith(LIBRARY_FOLDER):
+                raise
+            raise self.refusal(node, error.message, error.advice, type(error)) from None
 
     def _ranges_of(self, ref: Ref, node: Any) -> tuple[RangeVal, ...]:
         array = self.sym(ref)
@@ -125,21 +172,16 @@ class NumpyCalls(Mixin):
             return self.call_surface(
                 f"numpy.{REDUCTIONS[ufunc.__name__]}", args, {**axis, **kwargs}, node
             )
-        return NotImplemented
-
-    def _reduce(self, args: Any, node: Any) -> Value:
-        function, sequence, *initial = args
-        items = self.static_items(sequence)
-        if items is None:
-            self.refuse(
-                node, "functools.reduce over a run-time sequence is not supported", "use a for loop"
-            )
-        if not items and not initial:
-            raise self.located(TypeError("reduce() of empty iterable with no initial value"), node)
-        total, *rest = [*initial, *items]
-        for item in rest:
-            total = self.call(function, (total, item), {}, node)
-        return total
+        binary = ufunc.nin == 2 and ufunc.nout == 1
+        programs = {"reduce": scans.ufunc_reduce, "accumulate": scans.ufunc_accumulate}
+        program = programs.get(method) if binary else None
+        if method == "at" and ufunc.nout == 1:
+            program = scans.ufunc_at if binary else scans.ufunc_at_alone
+            if len(args) > 1 and isinstance(args[1], TupleVal):
+                self.refuse(node, f"{path}.at with several indices", "write a loop over the places")
+        if program is None:
+            return NotImplemented
+        return self.call_library(program, getattr(ufunc, method), (Obj(ufunc), *args), kwargs, node)
 
     def as_declared(self, ufunc: Any, args: Any, node: Any) -> Any:
         """Arguments in the dtypes of the first signature of `@vectorize` that they fit."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..ir import Print
+from ..rules.library.python import largest, smallest
 from .values import (
     Bound,
     Cell,
@@ -280,12 +281,16 @@ class PythonCalls(Mixin):
         return self.truth(total, node)
 
     def call_max(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return self._extreme("max", args, node)
+        return self._extreme("max", args, kwargs, node)
 
     def call_min(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return self._extreme("min", args, node)
+        return self._extreme("min", args, kwargs, node)
 
-    def _extreme(self, name: str, args: Any, node: Any) -> Value:
+    def _extreme(self, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+        if kwargs:
+            program = largest if name == "max" else smallest
+            values = args[0] if len(args) == 1 else TupleVal(tuple(args))
+            return self.call_library(program, max, (values,), kwargs, node)
         if len(args) == 1 and not isinstance(args[0], Ref):
             items = self.static_items(args[0])
             if items is None and isinstance(args[0], ListVal):

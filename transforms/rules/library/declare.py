@@ -1,0 +1,34 @@
+"""Declares the programs of the library, by the paths users know them under."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...build import Builder
+from ...errors import UnsupportedError
+from ..registry import surface
+
+LIBRARY: dict[str, Callable[..., Any]] = {}
+
+
+def written(*paths: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declares what stands for the function at each of these paths."""
+
+    def declare(f: Callable[..., Any]) -> Callable[..., Any]:
+        for path in paths:
+            assert path not in LIBRARY, path
+            LIBRARY[path] = f
+        return f
+
+    return declare
+
+
+def unsupported(message: str) -> None:
+    """In a program of the library: refuses the call while it is compiled."""
+    raise UnsupportedError(message)
+
+
+@surface(f"{__name__}.unsupported")
+def build_unsupported(b: Builder, message: str) -> None:
+    unsupported(message)

@@ -1,0 +1,200 @@
+"""Order: sorting, and what is read off sorted values."""
+
+# pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .declare import unsupported, written
+
+
+def _places(x: Any) -> Any:
+    """Where the elements in order are: a stable merge sort, NaN last."""
+    n = x.shape[0]
+    order = np.arange(n)
+    other = np.arange(n)
+    width = 1
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            i, j = low, middle
+            for k in range(low, high):
+                right = i >= middle
+                if i < middle and j < high:
+                    p, q = x[order[i]], x[order[j]]
+                    right = q < p or (p != p and q == q)
+                if right:
+                    other[k] = order[j]
+                    j += 1
+                else:
+                    other[k] = order[i]
+                    i += 1
+        order[:] = other
+        width *= 2
+    return order
+
+
+@written("numpy.argsort", "numpy.ndarray.argsort")
+def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
+    x = np.ravel(a) if axis is None else np.asarray(a)
+    if x.ndim == 1:
+        return _places(x)
+    along: Any = np.moveaxis(x, axis, -1)
+    out = np.zeros(along.shape, dtype=np.int64)
+    rows, places = along.reshape((-1, along.shape[-1])), out.reshape((-1, along.shape[-1]))
+    for i in range(rows.shape[0]):
+        places[i] = _places(rows[i])
+    return np.moveaxis(places.reshape(along.shape), -1, axis)
+
+
+@written("numpy.sort")
+def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
+    x = np.ravel(a) if axis is None else np.asarray(a)
+    if x.ndim == 1:
+        return x[_places(x)]
+    along: Any = np.moveaxis(x, axis, -1)
+    out = along.reshape((-1, along.shape[-1])).copy()
+    for i in range(out.shape[0]):
+        out[i] = out[i, _places(out[i])]
+    return np.moveaxis(out.reshape(along.shape), -1, axis)
+
+
+# Everything in order is one of the orders that a partition may leave.
+
+
+@written("numpy.partition")
+def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = None) -> Any:
+    return sort(a, axis)
+
+
+@written("numpy.argpartition", "numpy.ndarray.argpartition")
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = None) -> Any:
+    return argsort(a, axis)
+
+
+@written("numpy.lexsort")
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    order = argsort(np.asarray(keys[0]), axis)
+    for key in keys[1:]:
+        again = argsort(np.take_along_axis(np.asarray(key), order, axis), axis)
+        order = np.take_along_axis(order, again, axis)
+    return order
+
+
+# ---------------------------------------------------------------- medians and quantiles
+
+
+def front(a: Any, axis: Any) -> Any:
+    """The axes that are reduced as one, before the others."""
+    x = np.asarray(a)
+    if axis is None:
+        return np.ravel(x)
+    if not isinstance(axis, tuple):
+        return np.moveaxis(x, axis, 0)
+    moved = np.moveaxis(x, axis, tuple(range(len(axis))))
+    return moved.reshape((-1, *moved.shape[len(axis) :]))
+
+
+def kept(out: Any, rank: int, axis: Any, keepdims: bool) -> Any:
+    """A reduced value with the axes that keepdims= asks for, of an array of that rank."""
+    if not keepdims:
+        return out
+    return np.expand_dims(out, tuple(range(rank)) if axis is None else axis)
+
+
+@written("numpy.median")
+def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    x = sort(front(a, axis), 0)
+    n = x.shape[0]
+    middle = 0.5 * (x[(n - 1) // 2] + x[n // 2])
+    out = np.where(np.isnan(x[n - 1]), x[n - 1], middle)
+    return kept(out, np.ndim(a), axis, keepdims)
+
+
+# Between which of two neighbours a quantile lies: (alpha, beta) of Hyndman and Fan.
+_BETWEEN = {
+    "linear": (1.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1.0 / 3.0, 1.0 / 3.0),
+    "normal_unbiased": (3.0 / 8.0, 3.0 / 8.0),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+}
+
+
+@written("numpy.quantile")
+def quantile(
+    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    x = sort(front(a, axis), 0)
+    if isinstance(q, (list, tuple)) or np.ndim(q) == 1:
+        return np.stack([kept(at_quantile(x, p, method), np.ndim(a), axis, keepdims) for p in q])
+    return kept(at_quantile(x, q, method), np.ndim(a), axis, keepdims)
+
+
+def at_quantile(x: Any, q: Any, method: str) -> Any:
+    """The quantile of values in order; NaN, which are last, make it NaN."""
+    n = x.shape[0]
+    last = n - 1
+    if method in ("lower", "higher", "nearest", "midpoint"):
+        place = q * last
+        low, high = np.floor(place), np.ceil(place)
+        if method == "nearest":
+            low = high = np.rint(place)
+        if method == "lower":
+            high = low
+        if method == "higher":
+            low = high
+        out = 0.5 * x[int(low)] + 0.5 * x[int(high)]
+    else:
+        if method not in ("linear", "hazen", "weibull", "median_unbiased", "normal_unbiased",
+                          "interpolated_inverted_cdf"):  # fmt: skip
+            unsupported(f"this method of a quantile is not supported: {method}")
+        alpha, beta = _BETWEEN[method]
+        place = min(max(q * n + (alpha + q * (1.0 - alpha - beta)) - 1.0, 0.0), 1.0 * last)
+        if method == "linear":
+            place = q * last
+        low = min(int(place), last)
+        high = min(low + 1, last)
+        out = x[low] + (place - low) * (x[high] - x[low])
+    return np.where(np.isnan(x[last]), x[last], out)
+
+
+@written("numpy.percentile")
+def percentile(
+    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    if isinstance(q, (list, tuple)):
+        shares: Any = [p / 100 for p in q]
+    else:
+        shares = q / 100
+    return quantile(a, shares, axis, method=method, keepdims=keepdims)
+
+
+# ---------------------------------------------------------------- searching
+
+
+def search(a: Any, v: Any, right: bool) -> Any:
+    low, high = 0, a.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if a[middle] < v or (right and a[middle] == v):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@written("numpy.searchsorted", "numpy.ndarray.searchsorted")
+def searchsorted(a: Any, v: Any, side: str = "left") -> Any:
+    knots = np.asarray(a)
+    if np.ndim(v) == 0:
+        return np.int64(search(knots, v, side == "right"))
+    flat = np.ravel(v)
+    out = np.zeros(flat.shape, dtype=np.int64)
+    for i in range(flat.shape[0]):
+        out[i] = search(knots, flat[i], side == "right")
+    return out.reshape(np.shape(v))

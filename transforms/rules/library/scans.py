@@ -1,0 +1,93 @@
+"""Running results, and the methods of ufuncs: `reduce`, `accumulate`, `at`."""
+
+# pyright: basic, reportArgumentType=false, reportOperatorIssue=false, reportCallIssue=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .declare import written
+
+
+def _scan_first(a: Any, axis: Any) -> Any:
+    x = np.ravel(a).copy() if axis is None else np.moveaxis(a, axis, 0).copy()
+    return x if x.dtype.kind in "fu" else x.astype(np.int64)
+
+
+@written("numpy.cumprod", "numpy.ndarray.cumprod")
+def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    out = _scan_first(np.asarray(a) if dtype is None else np.asarray(a).astype(dtype), axis)
+    for i in range(1, out.shape[0]):
+        out[i] *= out[i - 1]
+    return out if axis is None else np.moveaxis(out, 0, axis)
+
+
+@written("numpy.cumulative_sum")
+def cumulative_sum(x: Any, /, *, axis: Any = None, include_initial: bool = False) -> Any:
+    return _with_initial(np.cumsum(x, axis=axis), axis, 0, include_initial)
+
+
+@written("numpy.cumulative_prod")
+def cumulative_prod(x: Any, /, *, axis: Any = None, include_initial: bool = False) -> Any:
+    return _with_initial(cumprod(x, axis=axis), axis, 1, include_initial)
+
+
+def _with_initial(out: Any, axis: Any, first: int, wanted: bool) -> Any:
+    if not wanted:
+        return out
+    front = np.moveaxis(out, 0 if axis is None else axis, 0)
+    longer = np.full((front.shape[0] + 1, *front.shape[1:]), first, dtype=out.dtype)
+    longer[1:] = front
+    return np.moveaxis(longer, 0, 0 if axis is None else axis)
+
+
+# ---------------------------------------------------------------- methods of ufuncs
+
+
+@written("numpy.add.accumulate")
+def add_accumulate(array: Any, axis: Any = 0) -> Any:
+    return np.cumsum(array, axis=axis)
+
+
+@written("numpy.multiply.accumulate")
+def multiply_accumulate(array: Any, axis: Any = 0) -> Any:
+    return cumprod(array, axis)
+
+
+def ufunc_accumulate(ufunc: Any, array: Any, axis: int = 0) -> Any:
+    """`ufunc.accumulate`, for any ufunc of two arguments."""
+    front = np.moveaxis(np.asarray(array), axis, 0)
+    out = front.copy()
+    for i in range(1, out.shape[0]):
+        out[i] = ufunc(out[i - 1], front[i])
+    return np.moveaxis(out, 0, axis)
+
+
+def ufunc_reduce(ufunc: Any, array: Any, axis: Any = 0, *, keepdims: bool = False) -> Any:
+    """`ufunc.reduce`, for any ufunc of two arguments."""
+    x = np.ravel(array) if axis is None else np.moveaxis(np.asarray(array), axis, 0)
+    if x.shape[0] == 0:
+        raise ValueError("zero-size array to reduction operation which has no identity")
+    out = 1 * x[0]
+    for i in range(1, x.shape[0]):
+        out = ufunc(out, x[i])
+    if not keepdims:
+        return out
+    return np.expand_dims(out, tuple(range(np.ndim(array))) if axis is None else axis)
+
+
+def ufunc_at(ufunc: Any, a: Any, indices: Any, b: Any) -> None:
+    """`ufunc.at`: one element or row after another, so that repeated indices add up."""
+    places = np.ravel(np.asarray(indices))
+    values = np.broadcast_to(np.asarray(b), (places.shape[0], *a.shape[1:]))
+    for k in range(places.shape[0]):
+        a[places[k]] = ufunc(a[places[k]], values[k])
+
+
+def ufunc_at_alone(ufunc: Any, a: Any, indices: Any) -> None:
+    """`ufunc.at`, for a ufunc of one argument."""
+    places = np.ravel(np.asarray(indices))
+    for k in range(places.shape[0]):
+        a[places[k]] = ufunc(a[places[k]])
