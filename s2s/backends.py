@@ -19,7 +19,7 @@ import numpy as np
 
 from .errors import internal
 from .progress import Progress
-from .transforms.structure import ArraySpec, RecordSpec, ScalarSpec, Spec
+from .transforms.structure import ArraySpec, RecordSpec, RngSpec, ScalarSpec, Spec
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled
@@ -76,7 +76,7 @@ def numba_type(spec: Spec, example: Any) -> Any:
         return numba.types.Array(dtype, spec.ndim, spec.layout, readonly=not spec.writeable)
     if isinstance(spec, ScalarSpec):
         return numba.from_dtype(np.dtype(spec.dtype))
-    assert isinstance(spec, RecordSpec)
+    assert isinstance(spec, (RecordSpec, RngSpec))
     found = numba.typeof(example)
     if isinstance(found, numba.types.Array):
         return found.copy(layout="A")

@@ -118,7 +118,7 @@ def platform_key() -> str:
     import numpy as np
 
     ours = Path(__file__).parent
-    kernels = [read(ours / name) or b"" for name in ("kernels.py", "kernels_numba.py")]
+    kernels = [read(path) or b"" for path in sorted(ours.glob("kernels*.py"))]
     # Numba compiles for the named target where these are set, and for this machine otherwise.
     target = [os.environ.get(f"NUMBA_CPU_{k}", "") for k in ("NAME", "FEATURES")]
     return digest(

@@ -17,7 +17,7 @@ from .transforms.structure import same_function
 _ndarray = np.ndarray
 _SCALARS = frozenset(
     [float, int, bool, np.bool_, np.float64, np.float32, np.int64, np.int32, np.int16, np.int8]
-    + [np.uint64, np.uint32, np.uint16, np.uint8, np.intc, np.longlong]
+    + [np.uint64, np.uint32, np.uint16, np.uint8, np.intc, np.longlong, np.random.Generator]
 )
 
 

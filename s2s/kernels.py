@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from . import kernels_random as draws  # noqa: F401
+
 
 class Failure(Exception):
     """An error of the user's program whose message holds run-time values: `args` are the

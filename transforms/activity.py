@@ -10,7 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .ir import Assign, Call, For, Function, If, Op, Operand, Save, Stmt, Var, While, is_float, walk
+from .ir import (
+    Assign,
+    Call,
+    Draw,
+    For,
+    Function,
+    If,
+    Op,
+    Operand,
+    Save,
+    Stmt,
+    Var,
+    While,
+    is_float,
+    walk,
+)
 from .rules.registry import RULES
 
 # A value's name, or a slot's name marked as such.
@@ -56,7 +71,7 @@ def edges(stmt: Stmt) -> Iterator[tuple[Node, Node]]:
         for position in differentiable(stmt.op):
             if _carries(stmt.op.args[position]):
                 yield _node(stmt.op.args[position]), _node(stmt.target)
-    elif isinstance(stmt, Call):
+    elif isinstance(stmt, (Call, Draw)):
         yield from _merge(stmt.args, stmt.targets)
     elif isinstance(stmt, Save):
         if _carries(stmt.value):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .draws import run
 from .ir import (
     Array,
     Assign,
@@ -18,6 +19,7 @@ from .ir import (
     Call,
     Carried,
     Const,
+    Draw,
     For,
     Function,
     If,
@@ -90,6 +92,13 @@ class _Run:
             results, _ = _evaluate(self.functions[stmt.function], self.functions, args)
             for target, result in zip(stmt.targets, results, strict=True):
                 self.bind(target, result)
+        elif isinstance(stmt, Draw):
+            rng = None if stmt.rng is None else self.read(stmt.rng)
+            size = None if stmt.size is None else tuple(self.read(s) for s in stmt.size)
+            dtype = stmt.targets[0].type.dtype if stmt.targets else ""
+            drawn = run(rng, stmt.method, [self.read(a) for a in stmt.args], size, dtype)
+            for target in stmt.targets:
+                self.bind(target, drawn)
         elif isinstance(stmt, Save):
             self.saved.setdefault(stmt.slot.name, []).append(self.read(stmt.value))
         elif isinstance(stmt, If):

@@ -10,6 +10,7 @@ import numpy as np
 
 from .activity import Activity, activity
 from .build import Builder, NameSupply, const
+from .draws import refuse_second_draw
 from .ir import (
     Assign,
     Block,
@@ -31,7 +32,6 @@ from .ir import (
     targets_of,
     walk,
 )
-from .draws import refuse_second_draw
 
 
 def int_const(n: int) -> Const:

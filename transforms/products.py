@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .build import NameSupply
-from .ir import Block, Call, For, Function, If, Module, Print, Raise, While, calls_in, walk
+from .draws import refuse_second_draw
+from .ir import Block, Call, Draw, For, Function, If, Module, Print, Raise, While, calls_in, walk
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ class Products:
         for stmt in block:
             if isinstance(stmt, (Print, Raise)):
                 continue
+            if isinstance(stmt, Draw):
+                refuse_second_draw(stmt)
             if isinstance(stmt, If):
                 then, orelse = self._quiet(stmt.then), self._quiet(stmt.orelse)
                 stmt = replace(stmt, then=then, orelse=orelse)

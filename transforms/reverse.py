@@ -30,6 +30,7 @@ from .activity import Activity, differentiable
 from .adjoints import Adjoints, Bars, LoopBars, bar_type
 from .build import Builder, NameSupply
 from .dims import Dim, Facts
+from .draws import refuse_active_draw
 from .errors import TypeError_, UnsupportedError
 from .ir import (
     Array,
@@ -62,7 +63,6 @@ from .ir import (
 )
 from .loops import detach_tests, int_const, trip_count
 from .products import Products
-from .draws import refuse_active_draw
 from .rules.registry import RULES
 from .scopes import Scope, Scopes, dims_of, names_of
 

@@ -16,6 +16,7 @@ from .ir import (
     Assign,
     Block,
     Call,
+    Draw,
     For,
     Function,
     If,
@@ -213,7 +214,7 @@ class Walk:
                 self.bind(stmt.target, stmt)
                 if buffered(stmt.target.type):
                     self.assign(stmt, block)
-            elif isinstance(stmt, Call):
+            elif isinstance(stmt, (Call, Draw)):
                 for v in stmt.targets:
                     self.bind(v, stmt)
                     if buffered(v.type):

@@ -10,6 +10,7 @@ from .ir import (
     Block,
     Call,
     Const,
+    Draw,
     For,
     Function,
     If,
@@ -20,6 +21,7 @@ from .ir import (
     Print,
     Raise,
     Record,
+    Rng,
     Save,
     Scalar,
     Stmt,
@@ -27,6 +29,7 @@ from .ir import (
     Type,
     Var,
     While,
+    operands_of,
 )
 
 _SHORT = {"float64": "f8", "float32": "f4", "float16": "f2", "int64": "i8", "int32": "i4"}
@@ -65,6 +68,8 @@ def type_text(t: Type) -> str:
         return f"{_SHORT.get(t.dtype, t.dtype)}[{', '.join(str(d) for d in t.shape)}]"
     if isinstance(t, ListOf):
         return f"list[{type_text(t.elem)}]"
+    if isinstance(t, Rng):
+        return "rng"
     assert isinstance(t, Record)
     return f"record[{', '.join(str(d) for d in t.shape)}]"
 
@@ -105,6 +110,10 @@ class _Shower:
             text = f"{s.function}({', '.join(operand(a) for a in s.args)})"
             names = ", ".join(self.target(t) for t in s.targets)
             self.line(depth, f"{names} = {text}" if names else text)
+        elif isinstance(s, Draw):
+            parts = [operand(x) for x in operands_of(s)]
+            names = ", ".join(self.target(t) for t in s.targets)
+            self.line(depth, f"{names or '_'} = draw {s.method}({', '.join(parts)})")
         elif isinstance(s, Save):
             self.line(depth, f"save({s.slot.name}, {operand(s.value)})")
         elif isinstance(s, If):

@@ -26,6 +26,7 @@ from .ir import (
     Call,
     Carried,
     Const,
+    Draw,
     For,
     Function,
     If,
@@ -291,7 +292,7 @@ class _Emitter:
             self.loop(stmt, out)
         else:
             (new,) = substitute([stmt], self.read)
-            if isinstance(new, Call):
+            if isinstance(new, (Call, Draw)):
                 for v in new.targets:
                     self.bound(v, stmt)
                 new.targets = [self.target(v) for v in new.targets]

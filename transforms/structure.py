@@ -18,7 +18,7 @@ import numpy as np
 
 from .dims import Dim
 from .errors import UnsupportedError
-from .ir import Array, Record, Scalar, Type
+from .ir import Array, Record, Rng, Scalar, Type
 
 # A path is a root and steps: ("arg", "x"), ("global", "W"), ("closure", "k"), or
 # ("module", "package.module"), followed by
@@ -70,7 +70,12 @@ class Fixed:
         return isinstance(other, Fixed) and identify(self.value) == identify(other.value)
 
 
-Spec = ArraySpec | ScalarSpec | RecordSpec | TreeSpec | Fixed
+@dataclass(frozen=True)
+class RngSpec:
+    """An `np.random.Generator`."""
+
+
+Spec = ArraySpec | ScalarSpec | RecordSpec | RngSpec | TreeSpec | Fixed
 
 
 def identify(value: Any) -> Any:
@@ -111,6 +116,8 @@ def describe(value: Any, static: bool = False) -> Spec:
         return ScalarSpec("float64", True)
     if isinstance(value, complex) or (isinstance(value, np.generic) and value.dtype.kind == "c"):
         raise TypeError("complex numbers are not supported; pass real and imaginary parts")
+    if isinstance(value, np.random.Generator):
+        return RngSpec()
     refuse_foreign(value)
     children = _children(value)
     if children is None:
@@ -120,7 +127,12 @@ def describe(value: Any, static: bool = False) -> Spec:
 
 
 def refuse_foreign(value: Any) -> None:
-    """Containers of Numba's own, recognised without importing Numba."""
+    """What looks like something that is supported, and is not.  Containers of Numba's own are
+    recognised without importing Numba."""
+    if isinstance(value, np.random.RandomState):
+        raise UnsupportedError(
+            "np.random.RandomState is not supported", advice="use np.random.default_rng(seed)"
+        )
     cls = value if isinstance(value, type) else type(value)
     if (cls.__module__ or "").startswith("numba.typed"):
         plain = "list" if cls.__name__ == "List" else "dict"
@@ -225,6 +237,8 @@ def leaf_type(spec: Spec, name: str) -> Type:
         )
     if isinstance(spec, RecordSpec):
         return Record(spec.fields, tuple(Dim.of(f"{name}.{i}") for i in range(spec.ndim)))
+    if isinstance(spec, RngSpec):
+        return Rng()
     raise AssertionError(spec)
 
 

@@ -12,6 +12,7 @@ from .ir import (
     Block,
     Call,
     Const,
+    Draw,
     For,
     Function,
     If,
@@ -108,7 +109,7 @@ class Temporaries(Page):
             elif isinstance(stmt, For):
                 late = [(stmt.until, stmt.body)]
                 self.binds[stmt.index.name] += 1
-            elif isinstance(stmt, (Assign, Call)):
+            elif isinstance(stmt, (Assign, Call, Draw)):
                 self.binds.update(v.name for v in targets_of(stmt))
                 self.defined_in.update((v.name, id(block)) for v in targets_of(stmt))
             elif isinstance(stmt, (Store, Push)):

@@ -180,7 +180,7 @@ class Usage:
 
     def _stmt(self, stmt: ir.Stmt, live: frozenset[str]) -> frozenset[str]:
         own = {o.name for o in self._operands(stmt) if isinstance(o, ir.Var)}
-        if isinstance(stmt, (ir.Assign, ir.Call)):
+        if isinstance(stmt, (ir.Assign, ir.Call, ir.Draw)):
             return (live - {v.name for v in ir.targets_of(stmt)}) | own
         if isinstance(stmt, ir.If):
             return self._block(stmt.then, live) | self._block(stmt.orelse, live) | own

@@ -10,6 +10,7 @@ from ..rules.registry import RULES
 from . import contract, create, index, lists, records, reduce, stacks, views  # noqa: F401  (handlers)
 from . import loop_ir as L
 from .context import HANDLERS, Context, Failures
+from .draw import draw
 from .elementwise import cast
 from .fuse import as_values
 from .lists import DONE, bind_list, set_item, stacked
@@ -182,6 +183,8 @@ def _stmt(cx: Context, block: ir.Block, position: int, stmt: ir.Stmt) -> None:
         _while(cx, stmt)
     elif isinstance(stmt, ir.Call):
         _call(cx, stmt)
+    elif isinstance(stmt, ir.Draw):
+        draw(cx, stmt)
     elif isinstance(stmt, ir.Raise):
         _raise(cx, stmt)
     elif isinstance(stmt, ir.Print):

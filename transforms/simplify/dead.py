@@ -15,6 +15,7 @@ from ..ir import (
     Block,
     Call,
     Carried,
+    Draw,
     For,
     Function,
     If,
@@ -85,8 +86,9 @@ class _Liveness:
                     group.append(stmt)
             elif isinstance(stmt, Save):
                 self.saves.setdefault(stmt.slot.name, []).append(stmt)
-            elif isinstance(stmt, (Raise, Print, Store)):
+            elif isinstance(stmt, (Raise, Print, Store, Draw)):
                 roots.append(stmt)
+                self.binder.update((v.name, stmt) for v in targets_of(stmt))
             elif isinstance(stmt, If):
                 for phi in stmt.phis:
                     self.binder[phi.target.name] = phi

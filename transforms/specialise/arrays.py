@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..build import Builder, Sym
-from ..ir import Array, ListOf, Operand, Record, Scalar, Var
+from ..ir import Array, ListOf, Operand, Record, Rng, Scalar, Var
 from ..rules.promote import join_types
 from .values import (
     Bound,
@@ -31,6 +31,7 @@ from .values import (
     Partial,
     Rec,
     Ref,
+    RngVal,
     State,
     TupleVal,
     Value,
@@ -135,6 +136,8 @@ class Arrays(Mixin):
         type_ = operand.type
         if isinstance(type_, Record):
             return Rec(operand)
+        if isinstance(type_, Rng):
+            return RngVal(operand)
         if isinstance(type_, ListOf):
             cell = Cell(operand.name if isinstance(operand, Var) else "")
             self.state.heap[cell] = Growing(operand)

@@ -24,6 +24,7 @@ from .values import (
     RangeVal,
     Rec,
     Ref,
+    RngVal,
     SliceVal,
     State,
     TupleVal,
@@ -66,7 +67,7 @@ class Attributes(Mixin):
             raise self.located(
                 AttributeError(f"{self.kind_of(owner)} has no attribute {name!r}"), node
             )
-        if isinstance(owner, (ListVal, DictVal)):
+        if isinstance(owner, (ListVal, DictVal, RngVal)):
             return Bound(owner, name)
         if isinstance(owner, Obj):
             if isinstance(owner.value, str):

@@ -31,6 +31,7 @@ from .values import (
     RangeVal,
     Rec,
     Ref,
+    RngVal,
     SliceVal,
     State,
     TupleVal,
@@ -555,7 +556,7 @@ class Expressions(Mixin):
         names = {
             Num: "a number", Ref: "an array", TupleVal: "a tuple", ListVal: "a list",
             DictVal: "a dict", Closure: "a function", RangeVal: "a range", Rec: "a record",
-            SliceVal: "a slice", Bound: "a method",
+            SliceVal: "a slice", Bound: "a method", RngVal: "a random generator",
         }  # fmt: skip
         if isinstance(value, Obj):
             return f"{type(value.value).__name__} {getattr(value.value, '__name__', value.value)!r}"

@@ -26,6 +26,7 @@ from ..structure import (
     Fixed,
     Path,
     RecordSpec,
+    RngSpec,
     ScalarSpec,
     Spec,
     TreeSpec,
@@ -47,6 +48,7 @@ from .values import (
     Obj,
     Rec,
     Ref,
+    RngVal,
     State,
     TupleVal,
     Undefined,
@@ -120,6 +122,8 @@ class Objects(Mixin):
             return Num(var)
         if isinstance(spec, RecordSpec):
             return Rec(var)
+        if isinstance(spec, RngSpec):
+            return RngVal(var)
         assert isinstance(spec, ArraySpec)
         cell = Cell(path_text(path), var, path)
         cell.readonly = not spec.writeable
@@ -161,7 +165,7 @@ class Objects(Mixin):
             )
         try:
             refuse_foreign(value)
-            if isinstance(value, np.ndarray):
+            if isinstance(value, (np.ndarray, np.random.Generator)):
                 return self.parameter(describe(value), path, value)
         except UnsupportedError as error:
             message = f"{path_text(path)}: {error.message}"

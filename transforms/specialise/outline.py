@@ -26,10 +26,10 @@ from ..dims import Dim
 from ..ir import (
     Array,
     Call,
+    Draw,
     Function,
     Module,
     Operand,
-    Draw,
     Print,
     Raise,
     Record,

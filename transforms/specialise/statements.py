@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..build import Builder, Sym
-from ..ir import Assign, Call, If, Phi, Raise, Var
+from ..ir import Assign, Call, Draw, If, Phi, Raise, Var
 from .expressions import BINARY
 from .values import (
     Cell,
@@ -162,7 +162,7 @@ class Statements(Mixin):
             if isinstance(stmt, Assign) and stmt.target.name == var.name:
                 stmt.target = replace(var, user=name)
                 return stmt.target
-            if isinstance(stmt, Call) and var in stmt.targets:
+            if isinstance(stmt, (Call, Draw)) and var in stmt.targets:
                 target = replace(var, user=name)
                 stmt.targets[stmt.targets.index(var)] = target
                 return target

@@ -65,6 +65,13 @@ class Rec:
 
 
 @dataclass(frozen=True)
+class RngVal:
+    """A random number generator."""
+
+    operand: Operand
+
+
+@dataclass(frozen=True)
 class Items:
     """What a list cell holds when its length is known: the elements."""
 
