@@ -210,9 +210,14 @@ class Function:
         view._fixed = copy.deepcopy(self._fixed, memo)
         return view
 
+    @property
+    def _made_of(self) -> Any:
+        """What this object was made of."""
+        return self._shared.target.function
+
     def __reduce__(self) -> Any:
         shared = self._shared
-        function = shared.target.function
+        function = self._made_of
         if _find(function.__module__, function.__qualname__) is not None:
             found = _find(function.__module__, function.__qualname__)
             same = isinstance(found, Function) and found._shared is shared
@@ -220,7 +225,7 @@ class Function:
                 return _find, (function.__module__, function.__qualname__)
             if same:
                 return _with_arguments, (found, self._prefix, self._fixed)
-            if isinstance(found, Function) and found._shared.target.function is function:
+            if isinstance(found, Function) and found._made_of is function:
                 arguments = (type(self), found, shared.options, self._prefix, self._fixed)
                 return _remake, arguments
         return _remake, (type(self), function, shared.options, self._prefix, self._fixed)

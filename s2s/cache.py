@@ -18,6 +18,7 @@ import warnings
 from pathlib import Path
 
 from .errors import CacheError
+from .transforms import special_functions
 
 
 def directory() -> Path:
@@ -118,7 +119,9 @@ def platform_key() -> str:
     import numpy as np
 
     ours = Path(__file__).parent
-    kernels = [read(path) or b"" for path in sorted(ours.glob("kernels*.py"))]
+    folder = Path(special_functions.__file__).parent
+    files = [*sorted(ours.glob("kernels*.py")), folder / "special_functions.py"]
+    kernels = [read(path) or b"" for path in files]
     # Numba compiles for the named target where these are set, and for this machine otherwise.
     target = [os.environ.get(f"NUMBA_CPU_{k}", "") for k in ("NAME", "FEATURES")]
     return digest(

@@ -50,6 +50,10 @@ class Derivative(Function):
 
     _uses_wrt = True
 
+    @property
+    def _made_of(self) -> Any:
+        return self._shared.target.function.function
+
 
 class Jvp(Derivative):
     """Values and tangents; see `jvp`."""

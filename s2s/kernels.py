@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .transforms import special_functions
+
+from . import kernels_linalg as linalg  # noqa: F401
 from . import kernels_random as draws  # noqa: F401
 
 
@@ -146,27 +149,6 @@ def erfc(x: Any) -> Any:
     return np.float64(math.erfc(x))
 
 
-def gamma(x: Any) -> Any:
-    x = float(x)
-    if x == 0.0:
-        return np.float64(math.copysign(math.inf, x))
-    if math.isinf(x):
-        return np.float64(x if x > 0 else math.nan)
-    if x < 0 and x == math.floor(x):
-        return np.float64(math.nan)
-    try:
-        return np.float64(math.gamma(x))
-    except OverflowError:
-        return np.float64(math.inf)
-
-
-def lgamma(x: Any) -> Any:
-    x = float(x)
-    if x <= 0 and x == math.floor(x):
-        return np.float64(math.inf)
-    return np.float64(math.lgamma(x))
-
-
 def cbrt(x: Any) -> Any:
     return np.cbrt(x)
 
@@ -181,3 +163,20 @@ def heaviside(x: Any, at_zero: Any) -> Any:
 
 def float_power(x: Any, y: Any) -> Any:
     return np.float_power(x, y)
+
+
+# ---------------------------------------------------------------- special functions
+
+
+def _as_float64(function: Any) -> Any:
+    """A function of Python numbers as one of NumPy's."""
+
+    def call(*args: Any) -> Any:
+        return np.float64(function(*map(float, args)))
+
+    call.__name__ = call.__qualname__ = function.__name__
+    return call
+
+
+for _function in special_functions.FUNCTIONS:
+    globals()[_function.__name__] = _as_float64(_function)

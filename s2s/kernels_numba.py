@@ -13,6 +13,7 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload, register_jitable
 
 from . import kernels
+from .transforms import special_functions
 
 _OPTIONS: Any = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp", "afn"}}
 
@@ -236,21 +237,6 @@ def _erfc(x):  # type: ignore[no-untyped-def]
     return lambda x: math.erfc(x)
 
 
-@overload(kernels.gamma, jit_options=_OPTIONS)
-def _gamma(x):  # type: ignore[no-untyped-def]
-    def gamma(x):  # type: ignore[no-untyped-def]
-        if x < 0 and x == math.floor(x):
-            return x * np.nan
-        return math.gamma(x)
-
-    return gamma
-
-
-@overload(kernels.lgamma, jit_options=_OPTIONS)
-def _lgamma(x):  # type: ignore[no-untyped-def]
-    return lambda x: math.lgamma(x)
-
-
 @overload(kernels.cbrt, jit_options=_OPTIONS)
 def _cbrt(x):  # type: ignore[no-untyped-def]
     def cbrt(x):  # type: ignore[no-untyped-def]
@@ -284,3 +270,17 @@ def _heaviside(x, at_zero):  # type: ignore[no-untyped-def]
 @overload(kernels.float_power, jit_options=_OPTIONS)
 def _float_power(x, y):  # type: ignore[no-untyped-def]
     return lambda x, y: np.float64(x) ** np.float64(y)
+
+
+# ---------------------------------------------------------------- special functions
+
+
+def _special(function: Any) -> None:
+    compiled = register_jitable(function)
+    two = function.__code__.co_argcount == 2
+    types_of = (lambda n, x: compiled) if two else (lambda x: compiled)
+    overload(getattr(kernels, function.__name__), jit_options=_EXACT)(types_of)
+
+
+for _function in (*special_functions.HELPERS, *special_functions.FUNCTIONS):
+    _special(_function) if hasattr(kernels, _function.__name__) else register_jitable(_function)

@@ -35,7 +35,7 @@ from .sharing import buffered
 
 RESERVED = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"np", "math"}
 HELPERS = (
-    "strong_mul", "unbroadcast", "solve_triangular", "svd_vectors", "cofactor", "expm",
+    "stop_gradient", "strong_mul", "unbroadcast", "solve_triangular", "svd_vectors", "cofactor", "expm",
 )  # fmt: skip
 
 Key = tuple[tuple[str, ...], str]  # the inlined call, and the user's name

@@ -71,8 +71,17 @@ class Derived:
         direction = inspect.Parameter(name, kind)
         return signature.replace(parameters=[*before, direction, *parameters[at:]])
 
+    def __reduce__(self) -> Any:
+        how = {"wrt": self.wrt, "single": self.single, "has_aux": self.has_aux}
+        how |= {"skipped": self.skipped, "options": self.options}
+        return _derive_again, (self.function, self.kind, how)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"the {self.title} is called through s2s.{self.kind}")
+
+
+def _derive_again(function: Any, kind: str, how: dict[str, Any]) -> Derived:
+    return derive(function, kind, **how)
 
 
 def derive(function: Any, kind: str, **how: Any) -> Derived:

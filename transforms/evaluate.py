@@ -127,7 +127,14 @@ class _Run:
             return
         function = RULES[op.name].evaluate
         assert function is not None, f"{op.name} cannot be evaluated"
-        self.bind(stmt.target, function(*(self.read(a) for a in op.args), **op.attrs))
+        args = [self.read(a) for a in op.args]
+        if op.name == "update" and args[1] is None:  # what is never read need not be written
+            self.bind(stmt.target, args[0])
+            return
+        if op.name == "list_stack" and not args[0]:  # an empty list does not know its elements
+            self.bind(stmt.target, np.empty((0,) * stmt.target.type.ndim, stmt.target.type.dtype))
+            return
+        self.bind(stmt.target, function(*args, **op.attrs))
 
     def branch(self, stmt: If) -> None:
         taken = bool(self.read(stmt.cond))

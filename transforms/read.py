@@ -112,9 +112,30 @@ def _find(function: Any, tree: ast.Module) -> ast.FunctionDef | ast.Lambda | Non
         if first <= code.co_firstlineno <= node.lineno:
             found.append(node)
     if len(found) > 1:
-        same = [n for n in found if isinstance(n, ast.Lambda) and _same_code(n, code)]
+        lambdas = [n for n in found if isinstance(n, ast.Lambda)]
+        same = _around(lambdas, code) or [n for n in lambdas if _same_code(n, code)]
         found = same or found
     return found[0] if found else None
+
+
+def _around(nodes: list[ast.Lambda], code: types.CodeType) -> list[ast.Lambda]:
+    """The lambda whose body a code object was compiled from: the smallest that spans all of
+    its instructions.  Python before 3.11 does not tell where they are."""
+    if not hasattr(code, "co_positions"):
+        return []
+    # Instructions that stand for the lambda as a whole have no columns.
+    places = [p for p in code.co_positions() if None not in p and p[3]]
+    starts = [(line, column) for line, _, column, _ in places]
+    ends = [(line, column) for _, line, _, column in places]
+
+    def spans(node: ast.Lambda) -> bool:
+        body = node.body
+        first = (body.lineno, body.col_offset)
+        last = (body.end_lineno or 0, body.end_col_offset or 0)
+        return first <= min(starts) and max(ends) <= last
+
+    fitting = [n for n in nodes if starts and spans(n)]
+    return [min(fitting, key=lambda n: len(ast.unparse(n)))] if fitting else []
 
 
 def _same_code(node: ast.Lambda, code: types.CodeType) -> bool:

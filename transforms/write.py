@@ -9,6 +9,7 @@ stand under the line they belong to.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -58,6 +59,8 @@ def write(module: Module) -> str:
     lines = ["import numpy as np"]
     if "math." in body:
         lines[:0] = ["import math", ""]
+    if re.search(r"\bspecial\.", body):
+        lines.append("from scipy import special")
     if helpers:
         lines += ["", f"from s2s.transforms.helpers import {', '.join(helpers)}"]
     return "\n".join(lines) + "\n\n\n" + body

@@ -40,7 +40,8 @@ CONVERSIONS = {"cast", "copy", "literal", "same", "stop_gradient", "conjugate", 
 # Scalar functions of the runtime, computed in the compute dtype.
 _RUNTIME = {
     "floor_divide", "remainder", "fmod", "cbrt", "erf", "erfc", "gamma", "lgamma", "sinc",
-    "heaviside", "float_power",
+    "heaviside", "float_power", "erfcx", "erfinv", "ndtri", "expit", "digamma", "polygamma",
+    "jv", "iv", "ive",
 }  # fmt: skip
 
 # Work per element, roughly in additions; what is absent costs 8.

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass, field
 
 from .. import ir
 from ..dims import Dim, Facts
 from ..rules.registry import RULES
-from . import contract, create, index, lists, records, reduce, stacks, views  # noqa: F401  (handlers)
+from . import (  # noqa: F401  (handlers)
+    contract,
+    create,
+    index,
+    linalg,
+    lists,
+    records,
+    reduce,
+    stacks,
+    views,
+)
 from . import loop_ir as L
 from .context import HANDLERS, Context, Failures
 from .draw import draw
@@ -350,7 +361,7 @@ def _raise(cx: Context, stmt: ir.Raise) -> None:
     # The place goes at the end, where the caller finds it; the user's own message is
     # given back without it.
     message = (*stmt.message, cx.where(quoted=stmt.check))
-    if all(isinstance(p, str) for p in message):
+    if all(isinstance(p, str) for p in message) and hasattr(builtins, stmt.exception):
         cx.em.add(L.Fail(stmt.exception, "".join(message)))
         return
     parts, values = [], []

@@ -11,6 +11,7 @@ from . import (  # noqa: F401
     einsum,
     elementwise,
     elementwise_math,
+    elementwise_special,
     gather,
     identity,
     index,

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from .declare import elementwise, strong_product
-from .text import call
 
 LN2 = math.log(2.0)
 LN10 = math.log(10.0)
@@ -20,12 +19,12 @@ def exp(x, *, out):
     return out
 
 
-@elementwise("numpy.exp2", "math.exp2")
+@elementwise("numpy.exp2", "math.exp2", "scipy.special.exp2")
 def exp2(x, *, out):
     return LN2 * out
 
 
-@elementwise("numpy.expm1", "math.expm1")
+@elementwise("numpy.expm1", "math.expm1", "scipy.special.expm1")
 def expm1(x, *, out):
     return out + 1.0
 
@@ -45,7 +44,7 @@ def log10(x):
     return 1.0 / (x * LN10)
 
 
-@elementwise("numpy.log1p", "math.log1p", singular=True)
+@elementwise("numpy.log1p", "math.log1p", "scipy.special.log1p", singular=True)
 def log1p(x):
     return 1.0 / (1.0 + x)
 
@@ -73,7 +72,7 @@ def sqrt(x, *, out):
     return 1.0 / (2.0 * out)
 
 
-@elementwise("numpy.cbrt", "math.cbrt", singular=True, kinks="as sqrt")
+@elementwise("numpy.cbrt", "math.cbrt", "scipy.special.cbrt", singular=True, kinks="as sqrt")
 def cbrt(x, *, out):
     return 1.0 / (3.0 * (out * out))
 
@@ -173,27 +172,3 @@ def arccosh(x):
 @elementwise("numpy.arctanh", "numpy.atanh", "math.atanh", singular=True)
 def arctanh(x):
     return 1.0 / (1.0 - x * x)
-
-
-# ---------------------------------------------------------------- the normal distribution
-
-
-def _by_element(function):
-    """A function of math on arrays: computed in float64, in the dtype of its operand."""
-    each = np.vectorize(function, otypes=[float])
-
-    def evaluate(x):
-        dtype = np.exp(np.zeros(0, np.asarray(x).dtype)).dtype
-        return each(x).astype(dtype)[()]
-
-    return evaluate
-
-
-@elementwise("math.erf", evaluate=_by_element(math.erf), python=True, text=call("math.erf"))
-def erf(x):
-    return 2.0 / math.sqrt(math.pi) * np.exp(-(x * x))
-
-
-@elementwise("math.erfc", evaluate=_by_element(math.erfc), python=True, text=call("math.erfc"))
-def erfc(x):
-    return -2.0 / math.sqrt(math.pi) * np.exp(-(x * x))

@@ -23,7 +23,10 @@ _JOINED = {
     "strong_mul": slice(0, 2),
 }
 # What NumPy lacks behaves as one of its own.
-_LIKE = {"erf": "exp", "erfc": "exp"}
+_LIKE = {
+    **dict.fromkeys("erf erfc erfcx erfinv ndtri expit lgamma gamma digamma".split(), "exp"),
+    **dict.fromkeys("polygamma jv iv ive".split(), "arctan2"),
+}
 # Where Python counts a bool as an int.
 COUNTING = (
     "add subtract multiply divide floor_divide remainder power negative positive absolute"

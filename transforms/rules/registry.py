@@ -27,6 +27,7 @@ class Rule:
     partials(*xs, out) -> partial(s)   elementwise rules only: ordinary NumPy code
     pullback(b, g, out, args, attrs, wanted) -> {position: contribution}
     pushforward(b, dots, out, args, attrs) -> tangent   (`dots[i]` is None if inactive)
+    batching(mapped) -> value          the operation for many elements at once; see `batching.py`
 
     `kind` drives lowering: "elementwise", "reduce", "scan", "contract", "view", "index",
     "update", "create", "join", "list", "query" (sizes and the like), "opaque".
@@ -41,6 +42,7 @@ class Rule:
     partials: Callable[..., Any] | None = None
     pullback: Callable[..., dict[int, Any]] | None = None
     pushforward: Callable[..., Any] | None = None
+    batching: Callable[..., Any] | None = None
     differentiable: tuple[int, ...] | None = None
     singular: bool = False
     kinks: str = ""

@@ -127,7 +127,8 @@ class Arrays(Mixin):
         if isinstance(result, (Num, Ref, Rec, TupleVal, ListVal, DictVal, Obj, Closure, Bound)):
             return result
         if isinstance(result, tuple):
-            return TupleVal(tuple(self.wrap(r, refs) for r in result))
+            named = type(result) if hasattr(result, "_fields") else None
+            return TupleVal(tuple(self.wrap(r, refs) for r in result), named)
         if isinstance(result, list):
             return self.new_list(tuple(self.wrap(r, refs) for r in result))
         return self.constant(result)

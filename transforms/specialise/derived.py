@@ -53,6 +53,7 @@ class DerivedVal:
     wrt: Any = 0
     has_aux: bool = False
     options: tuple[tuple[str, Any], ...] = ()
+    skipped: int = 0  # arguments (`self`) that users do not count
 
     def option(self, name: str, default: Any = None) -> Any:
         return dict(self.options).get(name, default)
@@ -89,7 +90,7 @@ class Derivatives(Mixin):
         if isinstance(value, Derived):
             inner = Obj(value.function, self._below(callee.path, "function"))
             wrt = value.wrt[0] if value.single and value.wrt else value.wrt
-            return DerivedVal(value.kind, inner, wrt, value.has_aux, value.options)
+            return DerivedVal(value.kind, inner, wrt, value.has_aux, value.options, value.skipped)
         return None
 
     def _below(self, path: Any, attribute: str) -> Any:
@@ -165,22 +166,17 @@ class Derivatives(Mixin):
 
     def _directed(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Any:
         """The function's own arguments, and the direction among them: after the first."""
+        at = 1 + derived.skipped
         names = self.parameter_names(derived)
-        name = names[1] if len(names) > 1 else "v"
-        if name in kwargs and len(args) < 2:
+        name = names[at] if len(names) > at else "v"
+        if name in kwargs and len(args) <= at:
             return args, kwargs.pop(name)
-        skipped = self._skipped(derived.function)
-        if len(args) < 2 + skipped:
+        if len(args) <= at:
             raise self.refusal(
                 node, f"{derived.kind} needs a direction after the first argument",
                 f"call it as s2s.{derived.kind}(f)(x, v)", TypeError_,
             )  # fmt: skip
-        at = 1 + skipped
         return (*args[:at], *args[at + 1 :]), args[at]
-
-    def _skipped(self, function: Value) -> int:
-        value = function.value if isinstance(function, Obj) else None
-        return value.skipped if isinstance(value, Derived) else 0
 
     def _per_wrt(self, derived: DerivedVal, direction: Value, node: Any) -> list[Value]:
         if not isinstance(derived.wrt, tuple):
@@ -373,7 +369,8 @@ class Derivatives(Mixin):
             return [n for n in names if n not in given]
         if isinstance(function, DerivedVal):
             names = self.parameter_names(function.function)
-            return [*names[:1], "v", *names[1:]] if function.kind in DIRECTED else names
+            at = 1 + function.skipped
+            return [*names[:at], "v", *names[at:]] if function.kind in DIRECTED else names
         value = getattr(function, "value", None)
         if isinstance(function, Obj) and callable(value):
             try:

@@ -40,8 +40,6 @@ def unique(
     return found[0] if len(found) == 1 else tuple(found)
 
 
-
-
 @written("numpy.isin", "numpy.in1d")
 def isin(element: Any, test_elements: Any, invert: bool = False) -> Any:
     found = np.any(np.expand_dims(element, -1) == np.ravel(test_elements), axis=-1)

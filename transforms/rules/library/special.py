@@ -4,17 +4,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from ... import special_functions as functions
 from .declare import written
 
 
 @written("numpy.sinc", "scipy.special.sinc")
 def sinc(x: Any) -> Any:
-    y = np.pi * np.where(x == 0, 1.0e-20, x)
-    return np.sin(y) / y
+    y = np.pi * x
+    near = np.abs(y) < 1e-2
+    apart = np.where(near, 1.0, y)
+    square = y * y
+    series = 1.0 - square / 6.0 * (1.0 - square / 20.0)
+    return np.where(near, series, np.sin(apart) / apart)
 
 
 @written("scipy.special.logsumexp")
@@ -44,3 +50,121 @@ def softmax(x: Any, axis: Any = None) -> Any:
 def log_softmax(x: Any, axis: Any = None) -> Any:
     shifted = x - np.max(x, axis=axis, keepdims=True)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+# ---------------------------------------------------------------- distributions
+
+
+@written("scipy.special.ndtr")
+def ndtr(x: Any) -> Any:
+    return 0.5 * functions.erfc(-np.sqrt(0.5) * x)
+
+
+@written("scipy.special.log_ndtr")
+def log_ndtr(x: Any) -> Any:
+    below = np.where(x < 0, x, -1.0)
+    far = np.log(0.5 * functions.erfcx(-np.sqrt(0.5) * below)) - 0.5 * below * below
+    return np.where(x < 0, far, np.log1p(-0.5 * functions.erfc(np.sqrt(0.5) * x)))
+
+
+@written("scipy.special.logit")
+def logit(x: Any) -> Any:
+    return np.log(x) - np.log1p(-x)
+
+
+@written("scipy.special.log_expit")
+def log_expit(x: Any) -> Any:
+    above, below = np.where(x >= 0, x, 0.0), np.where(x < 0, x, 0.0)
+    return np.where(x >= 0, -np.log1p(np.exp(-above)), x - np.log1p(np.exp(below)))
+
+
+# ---------------------------------------------------------------- entropies
+
+
+@written("scipy.special.xlogy")
+def xlogy(x: Any, y: Any) -> Any:
+    return x * np.log(np.where((x == 0) & (y <= 0), 1.0, y))
+
+
+@written("scipy.special.xlog1py")
+def xlog1py(x: Any, y: Any) -> Any:
+    return x * np.log1p(np.where((x == 0) & (y <= -1), 0.0, y))
+
+
+@written("scipy.special.entr")
+def entr(x: Any) -> Any:
+    inside = np.where(x > 0, x, 1.0)
+    return np.where(x < 0, -np.inf, np.where(x == 0, 0.0, -x * np.log(inside)))
+
+
+@written("scipy.special.rel_entr")
+def rel_entr(x: Any, y: Any) -> Any:
+    inside = (x > 0) & (y > 0)
+    p, q = np.where(inside, x, 1.0), np.where(inside, y, 1.0)
+    outside = np.where((x == 0) & (y >= 0), 0.0, np.inf)
+    return np.where(inside, x * (np.log(p) - np.log(q)), outside)
+
+
+@written("scipy.special.kl_div")
+def kl_div(x: Any, y: Any) -> Any:
+    return rel_entr(x, y) - x + y
+
+
+# ---------------------------------------------------------------- gamma
+
+
+@written("scipy.special.loggamma")
+def loggamma(z: Any) -> Any:
+    return np.where(z < 0, np.nan, functions.lgamma(z))
+
+
+@written("scipy.special.betaln")
+def betaln(a: Any, b: Any) -> Any:
+    return functions.lgamma(a) + functions.lgamma(b) - functions.lgamma(a + b)
+
+
+@written("scipy.special.beta")
+def beta(a: Any, b: Any) -> Any:
+    signed = functions.gamma(a) * functions.gamma(b) / functions.gamma(a + b)
+    return np.where((a > 0) & (b > 0), np.exp(betaln(a, b)), signed)
+
+
+@written("scipy.special.multigammaln")
+def multigammaln(a: Any, d: int) -> Any:
+    total = 0.25 * d * (d - 1) * math.log(math.pi)
+    for j in tuple(range(d)):
+        total = total + functions.lgamma(a - 0.5 * j)
+    return total
+
+
+# ---------------------------------------------------------------- others
+
+
+@written("scipy.special.exp10")
+def exp10(x: Any) -> Any:
+    return 10.0**x
+
+
+@written("scipy.special.cosm1")
+def cosm1(x: Any) -> Any:
+    half = np.sin(0.5 * x)
+    return -2.0 * half * half
+
+
+@written("scipy.special.exprel")
+def exprel(x: Any) -> Any:
+    near = np.abs(x) < 1e-4
+    apart = np.where(near, 1.0, x)
+    series = 1.0 + x * (1 / 2 + x * (1 / 6 + x * (1 / 24)))
+    return np.where(near, series, np.expm1(apart) / apart)
+
+
+@written("scipy.special.huber")
+def huber(delta: Any, r: Any) -> Any:
+    size = np.abs(r)
+    return np.where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta))
+
+
+@written("scipy.special.pseudo_huber")
+def pseudo_huber(delta: Any, r: Any) -> Any:
+    return delta * delta * (np.sqrt(1.0 + (r / delta) ** 2) - 1.0)
