@@ -120,7 +120,8 @@ def platform_key() -> str:
 
     ours = Path(__file__).parent
     folder = Path(special_functions.__file__).parent
-    files = [*sorted(ours.glob("kernels*.py")), folder / "special_functions.py"]
+    code = [*ours.glob("kernels*.py"), *ours.glob("machine/*.py")]
+    files = [*sorted(code), folder / "special_functions.py"]
     kernels = [read(path) or b"" for path in files]
     # Numba compiles for the named target where these are set, and for this machine otherwise.
     target = [os.environ.get(f"NUMBA_CPU_{k}", "") for k in ("NAME", "FEATURES")]

@@ -278,7 +278,8 @@ def _float_power(x, y):  # type: ignore[no-untyped-def]
 def _special(function: Any) -> None:
     compiled = register_jitable(function)
     two = function.__code__.co_argcount == 2
-    types_of = (lambda n, x: compiled) if two else (lambda x: compiled)
+    one, both = (lambda x: compiled(x)), (lambda n, x: compiled(n, x))
+    types_of = (lambda n, x: both) if two else (lambda x: one)
     overload(getattr(kernels, function.__name__), jit_options=_EXACT)(types_of)
 
 
