@@ -8,6 +8,7 @@ damaged since it was written is thrown away and compiled again.
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import types
 import warnings
@@ -22,6 +23,9 @@ PREFIX = "_s2s_"
 # Reassociation makes reductions fast; what would forget nan and inf stays off.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp", "afn"}
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+# Only Python calls the function around our own machine code.
+WRAPPED: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
+CALL, BODY = f"{PREFIX}call", f"{PREFIX}body"
 
 
 def build(lowered: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
@@ -34,10 +38,16 @@ def build(lowered: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
         from . import kernels_random_numba  # noqa: F401
 
     quieten()
-    path = write_source(lowered, str(signature))
+    path = write_source(lowered + _caller(lowered, entry), str(signature))
     if path not in _built:
         _built[path] = _build(path, entry, signature)
     return _built[path]
+
+
+def _caller(lowered: str, entry: str) -> str:
+    """A function that does what the entry does, in machine code of our own."""
+    (header,) = re.findall(rf"^def {entry}\((.*)\):$", lowered, re.MULTILINE)
+    return f"\n\ndef {CALL}({header}):\n    return {BODY}({header})\n"
 
 
 # Distinct functions and objects may lead to one and the same code.
@@ -45,20 +55,17 @@ _built: dict[Path, Any] = {}
 
 
 def _build(path: Path, entry: str, signature: tuple[Any, ...] | None) -> Any:
-    import numba
     from numba.core.errors import NumbaError
 
     seals = _Seals(path)
     seals.check()
     for attempt in ("cached", "again", "without cache"):
         module = load(path)
-        jit_helpers(module, entry)
         cached = attempt != "without cache"
-        kernel: Any = numba.njit(getattr(module, entry), cache=cached, **OPTIONS)
         if signature is None:
-            return kernel
+            return _whole(module, entry, cached)
         try:
-            kernel.compile(signature)
+            kernel = _compiled(module, path, entry, signature, cached)
         except NumbaError as error:
             where = f" and the file {path}"
             raise internal("compiling generated code with Numba", error, where) from error
@@ -71,6 +78,33 @@ def _build(path: Path, entry: str, signature: tuple[Any, ...] | None) -> Any:
         seals.add()
         return kernel
     raise AssertionError
+
+
+def _compiled(
+    module: types.ModuleType, path: Path, entry: str, signature: tuple[Any, ...], cached: bool
+) -> Any:
+    """Compiled the short way if the text allows it, else by all of Numba."""
+    import numba
+
+    from . import machine
+
+    text = path.read_text()
+    setattr(module, BODY, machine.body(text, entry, vars(module)))
+    kernel: Any = numba.njit(getattr(module, CALL), cache=cached, **WRAPPED)
+    try:
+        kernel.compile(signature)
+        return kernel
+    except machine.Unsupported:
+        kernel = _whole(module, entry, cached)
+        kernel.compile(signature)
+        return kernel
+
+
+def _whole(module: types.ModuleType, entry: str, cached: bool) -> Any:
+    import numba
+
+    jit_helpers(module, entry)
+    return numba.njit(getattr(module, entry), cache=cached, **OPTIONS)
 
 
 def write_source(lowered: str, signature: str) -> Path:
@@ -99,7 +133,7 @@ def jit_helpers(module: types.ModuleType, entry: str) -> None:
     import numba
 
     for name, value in list(vars(module).items()):
-        if isinstance(value, types.FunctionType) and name != entry:
+        if isinstance(value, types.FunctionType) and name not in (entry, CALL):
             if value.__module__ == module.__name__:
                 setattr(module, name, numba.njit(value, **OPTIONS))
 

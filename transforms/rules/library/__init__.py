@@ -7,7 +7,6 @@ operation is lost by writing them out; what deserves an operation has a rule ins
 from . import (  # noqa: F401
     calculus,
     fill,
-    linear,
     nans,
     order,
     parts,
