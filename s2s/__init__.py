@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 from .api import function, grad, value_and_grad
+from .custom import adjoint, checkpoint, custom_gradient
 from .derivatives import hvp, jvp, stop_gradient, vjp
 from .errors import (
     InternalCompilerError,
@@ -29,7 +30,10 @@ __all__ = [
     "SourceError",
     "UnsupportedError",
     "__version__",
+    "adjoint",
     "check_grads",
+    "checkpoint",
+    "custom_gradient",
     "function",
     "grad",
     "hvp",

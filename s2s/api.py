@@ -432,6 +432,6 @@ def make(cls: type[Function], function: Any, options: Options) -> Any:
     return cls(function, options)
 
 
-for _transform in (grad, value_and_grad):
+for _transform in (function, grad, value_and_grad):
     # The names by which compiled functions know what to do when they call these.
     _transform._s2s_transform = _transform.__name__  # type: ignore[attr-defined]

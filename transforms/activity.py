@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from .ir import (
     Assign,
     Call,
+    Custom,
     Draw,
     For,
     Function,
@@ -73,6 +74,8 @@ def edges(stmt: Stmt) -> Iterator[tuple[Node, Node]]:
                 yield _node(stmt.op.args[position]), _node(stmt.target)
     elif isinstance(stmt, (Call, Draw)):
         yield from _merge(stmt.args, stmt.targets)
+    elif isinstance(stmt, Custom):
+        yield from _merge(stmt.inputs, stmt.targets)
     elif isinstance(stmt, Save):
         if _carries(stmt.value):
             yield _node(stmt.value), ("slot", stmt.slot.name)

@@ -57,6 +57,8 @@ class Derived:
 
     def _signature(self) -> inspect.Signature:
         signature = inspect.signature(self.function)
+        if self.kind == "custom":
+            signature = signature.replace(return_annotation=signature.empty)
         if self.kind not in DIRECTED:
             return signature
         parameters = list(signature.parameters.values())

@@ -12,6 +12,8 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
+from .fence import on_adjoint
+
 JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
@@ -45,9 +47,9 @@ def desugar(node: ast.FunctionDef, taken: set[str]) -> list[ast.stmt]:
 class _Splice(ast.NodeTransformer):
     """The `with` that the fence lets pass changes nothing: its body stands for it."""
 
-    def visit_With(self, node: ast.With) -> list[ast.stmt]:
+    def visit_With(self, node: ast.With) -> ast.With | list[ast.stmt]:
         self.generic_visit(node)
-        return node.body
+        return node if on_adjoint(node) else node.body
 
 
 class _Desugar:
@@ -68,6 +70,8 @@ class _Desugar:
             if isinstance(stmt, ast.If):
                 stmt.body = self.block(stmt.body, c) or [_pass(stmt)]
                 stmt.orelse = self.block(stmt.orelse, c)
+            if isinstance(stmt, ast.With):
+                stmt.body = self.block(stmt.body, c)
             if isinstance(stmt, (ast.For, ast.While)):
                 loop, clause, returns = self.loop(stmt, c)
                 out += loop

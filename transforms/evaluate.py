@@ -19,6 +19,7 @@ from .ir import (
     Call,
     Carried,
     Const,
+    Custom,
     Draw,
     For,
     Function,
@@ -92,6 +93,9 @@ class _Run:
             results, _ = _evaluate(self.functions[stmt.function], self.functions, args)
             for target, result in zip(stmt.targets, results, strict=True):
                 self.bind(target, result)
+        elif isinstance(stmt, Custom):
+            for target, value in zip(stmt.targets, stmt.values, strict=True):
+                self.bind(target, self.read(value))
         elif isinstance(stmt, Draw):
             rng = None if stmt.rng is None else self.read(stmt.rng)
             size = None if stmt.size is None else tuple(self.read(s) for s in stmt.size)

@@ -41,11 +41,23 @@ def quiet(node: ast.AST) -> bool:
     )
 
 
+def on_adjoint(node: ast.AST) -> bool:
+    """`with s2s.adjoint(h) as h_bar:`, whose body runs in the adjoint sweep."""
+    if not isinstance(node, ast.With) or len(node.items) != 1:
+        return False
+    call = node.items[0].context_expr
+    return isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == "adjoint"
+
+
 def fence(source: Source) -> None:
     """Walks the whole function, nested functions included."""
     for node in ast.walk(source.node):
         refusal = REFUSED.get(type(node))
-        if refusal is None or quiet(node):
+        if on_adjoint(node):
+            inner = (n for stmt in getattr(node, "body", ()) for n in ast.walk(stmt))
+            node = next((n for n in inner if isinstance(n, ast.Return)), None)
+            refusal = node and ("this block runs in the adjoint sweep", "return outside of it")
+        if refusal is None or node is None or quiet(node):
             continue
         message, advice = refusal
         if not hasattr(node, "lineno"):

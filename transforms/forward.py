@@ -20,6 +20,7 @@ from typing import Any
 from .activity import Activity, activity
 from .adjoints import bar_type, is_zero
 from .build import Builder, NameSupply, Sym
+from .custom import inline
 from .dims import Dim, Facts
 from .draws import refuse_active_draw
 from .errors import UnsupportedError
@@ -30,6 +31,7 @@ from .ir import (
     Call,
     Carried,
     Const,
+    Custom,
     Draw,
     For,
     Function,
@@ -213,6 +215,9 @@ class Pusher:
             self.assign(stmt)
         elif isinstance(stmt, Call):
             self.call(stmt)
+        elif isinstance(stmt, Custom):
+            self.b.block.append(stmt)
+            self.custom(stmt)
         elif isinstance(stmt, Draw):
             refuse_active_draw(stmt, self.active, self.function)
             self.b.block.append(stmt)
@@ -291,6 +296,18 @@ class Pusher:
         )
         self.b.block.append(new)
         self.dots.update((t.name, d) for t, d in zip(floats, dots))
+
+    def custom(self, stmt: Custom) -> None:
+        """What pulls adjoints back, transposed, pushes tangents forward."""
+        if not any(isinstance(x, Var) and x.name in self.dots for x in stmt.inputs):
+            return
+        from .reverse import transposed
+
+        made = transposed(stmt.pullback, len(stmt.captured), self.b.facts, self.names)
+        given = [*stmt.captured, *(self.zeros(t) for t in stmt.targets)]
+        given += [self.dot(x) for x in stmt.inputs]
+        dots = inline(self.b, made, given, self.b.origin)
+        self.dots.update((t.name, d) for t, d in zip(stmt.targets, dots))
 
     # ---- control flow
 

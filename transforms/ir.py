@@ -9,6 +9,7 @@ A program is a `Module` of `Function`s.  Between `specialise` and `storage` it i
     Stmt      = Assign(target: Var, op: Op)              a pure operation
               | Call(targets, function, args)            a call of a function of the module
               | Draw(targets, rng, method, args, size)   random numbers: once, in order
+              | Custom(targets, values, inputs, …)       values with a derivative of their own
               | Save(slot, value)                        remember a value for a later sweep
               | If(cond, then, orelse, phis)             phis: target = then_value | else_value
               | For(index, start, stop, step, body, carried, ...)
@@ -237,6 +238,21 @@ class Draw:
     origin: Origin | None = None
 
 
+@dataclass
+class Custom:
+    """Binds `targets` to `values`, whose derivative by `inputs` is the one given here, whatever
+    the values are computed from.  `pullback` is a function of `captured` and of one adjoint per
+    target, and yields one adjoint per input.  When all is differentiated, `custom.settle`
+    leaves the values."""
+
+    targets: list[Var]
+    values: tuple[Operand, ...]
+    inputs: tuple[Operand, ...]
+    captured: tuple[Operand, ...]
+    pullback: Function
+    origin: Origin | None = None
+
+
 @dataclass(frozen=True)
 class Slot:
     """Remembers one value per instance of the loops it is saved in.  Each `restore` of a
@@ -362,7 +378,7 @@ class Push:
     origin: Origin | None = None
 
 
-Stmt = Assign | Call | Draw | Save | If | For | While | Raise | Print | Store | Push
+Stmt = Assign | Call | Draw | Custom | Save | If | For | While | Raise | Print | Store | Push
 Block = list[Stmt]
 
 
@@ -447,6 +463,8 @@ def operands_of(stmt: Stmt) -> Iterator[Operand]:
         if stmt.rng is not None:
             yield stmt.rng
         yield from (*stmt.args, *(stmt.size or ()))
+    elif isinstance(stmt, Custom):
+        yield from (*stmt.values, *stmt.inputs, *stmt.captured)
     elif isinstance(stmt, Save):
         yield stmt.value
     elif isinstance(stmt, If):
@@ -491,7 +509,7 @@ def targets_of(stmt: Stmt) -> Iterator[Var]:
     """The names a statement binds in its own block."""
     if isinstance(stmt, Assign):
         yield stmt.target
-    elif isinstance(stmt, (Call, Draw)):
+    elif isinstance(stmt, (Call, Draw, Custom)):
         yield from stmt.targets
     elif isinstance(stmt, If):
         for phi in stmt.phis:
@@ -528,6 +546,14 @@ def _substitute(stmt: Stmt, f: Callable[[Operand], Operand]) -> Stmt:
         size = None if stmt.size is None else tuple(f(s) for s in stmt.size)
         args = tuple(f(a) for a in stmt.args)
         return replace(stmt, targets=list(stmt.targets), rng=rng, args=args, size=size)
+    if isinstance(stmt, Custom):
+        return replace(
+            stmt,
+            targets=list(stmt.targets),
+            values=tuple(f(x) for x in stmt.values),
+            inputs=tuple(f(x) for x in stmt.inputs),
+            captured=tuple(f(x) for x in stmt.captured),
+        )
     if isinstance(stmt, Save):
         return replace(stmt, value=f(stmt.value))
     if isinstance(stmt, If):

@@ -1,4 +1,4 @@
-"""What several passes ask of loops: trip counts, copies with fresh names, detached tests."""
+"""What several passes ask of loops: trip counts, and detached tests."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 
 from .activity import Activity, activity
 from .build import Builder, NameSupply, const
+from .copies import copy_block
 from .draws import refuse_second_draw
 from .ir import (
-    Assign,
     Block,
-    Call,
     Carried,
     Const,
     Draw,
@@ -22,12 +21,9 @@ from .ir import (
     Function,
     If,
     Operand,
-    Phi,
-    Stmt,
     Var,
     While,
     blocks_of,
-    inner_targets_of,
     substitute,
     targets_of,
     walk,
@@ -55,48 +51,6 @@ def trip_count(b: Builder, start: Any, stop: Any, step: Any) -> Operand:
         # floor division rounds the negated span down, hence the span up
         count = -b.emit("floor_divide", b.sym(start) - stop, step)
     return b.emit("maximum", count, int_const(0)).operand
-
-
-# ---------------------------------------------------------------- copies
-
-
-def copy_block(block: Block, names: NameSupply, inside: dict[str, Operand]) -> Block:
-    """A copy of a block with fresh names for what it defines; `inside` maps the old names to
-    the new operands and is added to."""
-    for stmt in walk(block):
-        for v in (*targets_of(stmt), *inner_targets_of(stmt)):
-            inside[v.name] = replace(v, name=names.fresh(v.name))
-
-    def new(x: Operand) -> Operand:
-        return inside.get(x.name, x) if isinstance(x, Var) else x
-
-    return [_rename(s, inside, names) for s in substitute(block, new)]
-
-
-def _rename(stmt: Stmt, inside: dict[str, Operand], names: NameSupply) -> Stmt:
-    def new(v: Var) -> Any:
-        return inside[v.name]
-
-    if isinstance(stmt, Assign):
-        return replace(stmt, target=new(stmt.target))
-    if isinstance(stmt, (Call, Draw)):
-        return replace(stmt, targets=[new(t) for t in stmt.targets])
-    if isinstance(stmt, If):
-        phis = [Phi(new(p.target), p.then_value, p.else_value) for p in stmt.phis]
-        then = [_rename(s, inside, names) for s in stmt.then]
-        orelse = [_rename(s, inside, names) for s in stmt.orelse]
-        return replace(stmt, then=then, orelse=orelse, phis=phis)
-    if isinstance(stmt, (For, While)):
-        carried = [Carried(new(c.phi), c.init, c.next, new(c.result)) for c in stmt.carried]
-        body = [_rename(s, inside, names) for s in stmt.body]
-        trips = None if stmt.trips is None else new(stmt.trips)
-        label = names.fresh(stmt.label) if stmt.label else ""
-        if isinstance(stmt, For):
-            index = new(stmt.index)
-            return replace(stmt, index=index, body=body, carried=carried, trips=trips, label=label)
-        test = [_rename(s, inside, names) for s in stmt.test]
-        return replace(stmt, test=test, body=body, carried=carried, trips=trips, label=label)
-    return stmt
 
 
 # ---------------------------------------------------------------- tests of While

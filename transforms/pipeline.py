@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .custom import settle
 from .dims import Guard
 from .errors import TypeError_
 from .ir import Array, Assign, Module, Op, Scalar, Type, Var, is_float
@@ -131,6 +132,7 @@ def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]
         }
         module.main.notes["wrt"] = request.wrt
         yield "reverse", module
+    module = settle(module)
     module.main.notes["user_params"] = list(request.args)
     module = simplify(module, facts)
     yield "simplify", module

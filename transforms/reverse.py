@@ -29,6 +29,7 @@ from typing import Any
 from .activity import Activity, differentiable
 from .adjoints import Adjoints, Bars, LoopBars, bar_type
 from .build import Builder, NameSupply
+from .custom import inline
 from .dims import Dim, Facts
 from .draws import refuse_active_draw
 from .errors import TypeError_, UnsupportedError
@@ -39,6 +40,7 @@ from .ir import (
     Call,
     Carried,
     Const,
+    Custom,
     Draw,
     For,
     Function,
@@ -110,6 +112,15 @@ def reverse_function(
     names = NameSupply(names_of(function)) if names is None else names
     function, active = detach_tests(function, wrt, outs, names)
     return _Reverser(function, active, facts or Facts(), products, names).run(wrt, outs)
+
+
+def transposed(pullback: Function, captured: int, facts: Facts, names: NameSupply) -> Function:
+    """The transpose of a pullback, which is linear in its last parameters: a function of its
+    parameters and of one tangent per result, which yields a tangent for each of those."""
+    products = Products(Module({pullback.name: pullback}, pullback.name))
+    wrt = tuple(p.name for p in pullback.params[captured:])
+    everything = tuple(range(len(pullback.results)))
+    return reverse_function(pullback, wrt, everything, facts, products, names)
 
 
 @dataclass
@@ -221,6 +232,8 @@ class _Reverser:
                     self.assign(stmt, bars)
                 elif isinstance(stmt, Call):
                     self.call(stmt, bars)
+                elif isinstance(stmt, Custom):
+                    self.custom(stmt, bars)
                 elif isinstance(stmt, Draw):
                     refuse_active_draw(stmt, self.active, self.function)
                 elif isinstance(stmt, Save):
@@ -278,6 +291,19 @@ class _Reverser:
         self.b.block.append(Call(parts, name, tuple(args), origin=self.b.origin))
         for x, part in zip(of, parts):
             self.adjoints.add(bars, x, part)
+
+    def custom(self, stmt: Custom, bars: Bars) -> None:
+        """The pullback that was given is what the sweep runs."""
+        seeds = [bars.pop(t) for t in stmt.targets]
+        if all(g is None for g in seeds):
+            return
+        given = [self.need(x) for x in stmt.captured]
+        given += [
+            self.adjoints.zeros(t) if g is None else g for t, g in zip(stmt.targets, seeds)
+        ]
+        parts = inline(self.b, stmt.pullback, given, self.b.origin)
+        for x, part in zip(stmt.inputs, parts):
+            self.seed(bars, x, part)
 
     def save(self, stmt: Save, bars: Bars) -> None:
         if stmt.slot.name in self.active.slots:

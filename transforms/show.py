@@ -10,6 +10,7 @@ from .ir import (
     Block,
     Call,
     Const,
+    Custom,
     Draw,
     For,
     Function,
@@ -110,6 +111,10 @@ class _Shower:
             text = f"{s.function}({', '.join(operand(a) for a in s.args)})"
             names = ", ".join(self.target(t) for t in s.targets)
             self.line(depth, f"{names} = {text}" if names else text)
+        elif isinstance(s, Custom):
+            names = ", ".join(self.target(t) for t in s.targets)
+            values, inputs = (", ".join(map(operand, xs)) for xs in (s.values, s.inputs))
+            self.line(depth, f"{names} = custom({values}) by ({inputs})")
         elif isinstance(s, Draw):
             parts = [operand(x) for x in operands_of(s)]
             names = ", ".join(self.target(t) for t in s.targets)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..build import Builder, NameSupply, Sym
 from ..dims import Atom, Dim, Facts
@@ -33,7 +33,8 @@ from ..ir import (
     targets_of,
     walk,
 )
-from ..loops import copy_block, int_const
+from ..copies import copy_block
+from ..loops import int_const
 from ..rules.batching import Mapped, batching_of
 from ..rules.registry import RULES
 from ..scopes import names_of
@@ -42,23 +43,38 @@ from .values import Values, batched_type, renamed_sizes
 
 
 def batch(
-    function: Function, mapped: Iterable[str], size: Dim, facts: Facts | None = None
+    function: Function,
+    mapped: Iterable[str],
+    size: Dim,
+    facts: Facts | None = None,
+    names: NameSupply | None = None,
+    count: Operand | None = None,
 ) -> Function:
     """`<name>_batch`: the parameters `mapped` get a leading axis of `size`, and so do the
-    results that depend on them; `notes["batched"]` are the positions of these."""
+    results that depend on them; `notes["batched"]` are the positions of these.  `names` are
+    those in use, the function's own by default; `count` holds the size where it is needed, by
+    default it is read off a mapped parameter."""
     mapped = tuple(mapped)
     assert mapped, "nothing is mapped"
-    return _Batcher(function, mapped, size, facts or Facts()).run()
+    names = names or NameSupply(names_of(function))
+    return _Batcher(function, mapped, size, facts or Facts(), names, count).run()
 
 
 class _Batcher:
     def __init__(
-        self, function: Function, mapped: tuple[str, ...], size: Dim, facts: Facts
+        self,
+        function: Function,
+        mapped: tuple[str, ...],
+        size: Dim,
+        facts: Facts,
+        names: NameSupply,
+        count: Operand | None,
     ) -> None:
         self.function = function
         self.plan = Plan(function, mapped)
         self.extent = size
-        self.b = Builder(NameSupply(names_of(function)), facts)
+        self.count = count
+        self.b = Builder(names, facts)
         self.b.checks = False
         for stmt in walk(function.body):
             if isinstance(stmt, Assign):
@@ -80,10 +96,7 @@ class _Batcher:
         f, b = self.function, self.b
         body: Block = []
         with b.into(body):
-            first = next(p for p in self.params if p.name in self.plan.mapped)
-            known = self.extent.is_const
-            n = b.sym(int_const(self.extent.const)) if known else b.emit("shape", first, axis=0)
-            self.values = Values(b, n, self.extent, self.measure)
+            self.values = Values(b, self._size(), self.extent, self.measure)
             self._block(f.body)
             results = [self.read(r) for r in f.results]
             effects = [(p, self._effect(p, v)) for p, v in f.effects]
@@ -97,6 +110,14 @@ class _Batcher:
             effects=effects,
             notes=notes,
         )
+
+    def _size(self) -> Sym:
+        if self.count is not None:
+            return self.b.sym(self.count)
+        if self.extent.is_const:
+            return self.b.sym(int_const(self.extent.const))
+        first = next(p for p in self.params if p.name in self.plan.mapped)
+        return self.b.emit("shape", first, axis=0)
 
     def _effect(self, p: Var, value: Operand) -> Operand:
         if p.name in self.plan.mapped:
@@ -210,7 +231,10 @@ class _Batcher:
             self.reach[-1] += targets_of(stmt)
 
     def _origin(self, origin: Origin | None) -> Origin | None:
-        return origin
+        """A statement for all elements is no longer what the user's text says."""
+        if origin is None or origin.sweep:
+            return origin
+        return replace(origin, sweep=1, tangent=True)
 
     def _assign(self, stmt: Assign) -> None:
         op, target = stmt.op, stmt.target
@@ -346,24 +370,18 @@ class _Batcher:
                 inside: dict[str, Operand] = {}
                 for x in self._inputs(stmts):
                     inside[x.name] = values.element(self.read(x), x.type, at, x.name)
-                copy = copy_block(list(stmts), b.names, inside)
-                b.block += renamed_sizes(copy, self._sizes_inside(inside))
+                # Sizes that an element's numbers name are named after the numbers of one.
+                numbers = {n: Dim.of(x.name) for n, x in inside.items() if _is_number(x)}
+                copy = renamed_sizes(copy_block(list(stmts), b.names, inside), numbers)
+                for stmt in walk(copy):
+                    stmt.origin = self._origin(stmt.origin)
+                b.block += copy
                 for collector in collectors:
                     collector.add(inside[collector.v.name], at)
             carried = [c.carried() for c in collectors]
             b.block.append(values.loop(at, values.size.operand, body, carried))
             for collector in collectors:
                 self.new[collector.v.name] = collector.done()
-
-    def _sizes_inside(self, inside: dict[str, Operand]) -> dict[str, Dim]:
-        """New symbols for the sizes that are particular to one element."""
-        symbols: dict[str, Dim] = {}
-        for old, x in inside.items():
-            if isinstance(x, Var) and isinstance(x.type, Scalar):
-                symbols[old] = Dim.of(x.name)
-            elif isinstance(x, Var) and old in self.plan.uneven and isinstance(x.type, Array):
-                symbols.update({f"{old}.{k}": Dim.of(f"{x.name}.{k}") for k in range(x.type.ndim)})
-        return symbols
 
     def _inputs(self, stmts: Sequence[Stmt]) -> list[Var]:
         """The batched values that statements read and do not make."""
@@ -374,3 +392,7 @@ class _Batcher:
                 if isinstance(x, Var) and x.name not in made and self.on(x):
                     read.setdefault(x.name, x)
         return list(read.values())
+
+
+def _is_number(x: Operand) -> TypeGuard[Var]:
+    return isinstance(x, Var) and isinstance(x.type, Scalar)

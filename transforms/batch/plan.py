@@ -24,14 +24,12 @@ from ..ir import (
     Array,
     Assign,
     Block,
-    Call,
     Draw,
     For,
     Function,
     If,
     Operand,
     Print,
-    Raise,
     Save,
     Scalar,
     Stmt,
@@ -150,9 +148,6 @@ class Plan:
                 self._bind_all(stmt)
             elif isinstance(stmt, Assign):
                 self._assign(stmt)
-            elif isinstance(stmt, (Call, Draw)):
-                if any(map(self.on, operands_of(stmt))):
-                    self._bind_all(stmt)
             elif isinstance(stmt, Save):
                 if self.on(stmt.value):
                     self.slots.add(stmt.slot.name)
@@ -162,6 +157,8 @@ class Plan:
             elif isinstance(stmt, (For, While)):
                 for c in stmt.carried:
                     self._flow((c.init, c.next), (c.phi, c.result))
+            elif self._parts_ways(stmt):
+                self._bind_all(stmt)
             if self.region_of(self.place[id(stmt)][-1:]) is None:
                 for inner in blocks_of(stmt):
                     self._visit(inner)
@@ -253,9 +250,7 @@ class Plan:
             return any(map(self.on, bounds))
         if isinstance(stmt, While):
             return self.on(stmt.cond) or self.on(stmt.until)
-        if isinstance(stmt, (Call, Draw, Print, Raise)):
-            return any(map(self.on, operands_of(stmt)))
-        return False
+        return not isinstance(stmt, (Assign, Save)) and any(map(self.on, operands_of(stmt)))
 
     def _confine(self, name: str, want) -> None:  # type: ignore[no-untyped-def]
         """The uses of an uneven value belong to the region that makes it."""

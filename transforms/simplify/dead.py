@@ -15,6 +15,7 @@ from ..ir import (
     Block,
     Call,
     Carried,
+    Custom,
     Draw,
     For,
     Function,
@@ -75,7 +76,9 @@ class _Liveness:
         whole: dict[object, list[Assign | Call]] = {}
         for stmt in block:
             self.holder[id(stmt)] = parent
-            if isinstance(stmt, (Assign, Call)):
+            if isinstance(stmt, Custom):
+                self.binder.update((v.name, stmt) for v in targets_of(stmt))
+            elif isinstance(stmt, (Assign, Call)):
                 self.binder.update((v.name, stmt) for v in targets_of(stmt))
                 if isinstance(stmt, Call) and stmt.keep:
                     roots.append(stmt)
@@ -127,6 +130,8 @@ class _Liveness:
                     self.mark_stmt(save)
             self.mark_stmt(binder)
         else:
+            if isinstance(binder, Custom):
+                self.todo += operands_of(binder)
             self.mark_stmt(binder)
 
     def mark_stmt(self, stmt: Stmt | None) -> None:

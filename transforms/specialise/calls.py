@@ -148,7 +148,7 @@ class Calls(Mixin):
         if hasattr(value, "_s2s_mode"):
             return self._call_s2s(callee, args, kwargs, node)
         if hasattr(value, "_s2s_transform"):
-            return self.make_derived(value._s2s_transform, args, kwargs, node)
+            return self.make_derived(callee, args, kwargs, node)
         derived = self.derived_of(callee)
         if derived is not None:
             return self.call_derived(derived, args, kwargs, node)

@@ -10,7 +10,6 @@ in turn: derivatives nest to any depth, and see closures, loops and effects as a
 from __future__ import annotations
 
 import inspect
-
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +21,6 @@ from ..ir import (
     Array,
     Assign,
     Block,
-    Call,
     Const,
     Function,
     Module,
@@ -96,11 +94,14 @@ class Derivatives(Mixin):
     def _below(self, path: Any, attribute: str) -> Any:
         return (*path, (".", attribute)) if path else ()
 
-    def make_derived(self, kind: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def make_derived(self, maker: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         """`s2s.grad(f, wrt=…)` written inside the program."""
-        if not args:
-            self.refuse(node, f"s2s.{kind} needs the function here", f"write s2s.{kind}(f)")
+        kind = maker.value._s2s_transform
+        if not args:  # `@s2s.grad(wrt=…)`: the function is still to come
+            return Partial(maker, (), tuple(kwargs.items()))
         function, *rest = args
+        if kind == "function":
+            return function
         wrt = self.static(kwargs.get("wrt", self.constant(0)), node, "wrt")
         aux = self.static(kwargs.get("has_aux", self.constant(False)), node, "has_aux")
         known = ("wrt", "has_aux", "static_argnames", "boundscheck", "backend")
@@ -238,18 +239,30 @@ class Derivatives(Mixin):
 
     def pulled(self, traced: Traced, outs: list[Operand], seeds: list[Operand]) -> list[Operand]:
         """Puts the product of the traced block into the program; the adjoints of `params`."""
+        self.name_arguments(traced)
+        made = self._product(traced, outs, seeds)
+        return self._splice(traced, made, made.results)
+
+    def pulled_apart(
+        self, traced: Traced, outs: list[Operand], seeds: list[Operand]
+    ) -> list[Operand]:
+        """The same where the block is there already, and is computed again."""
+        made = self._product(traced, outs, seeds)
+        self.b.block += made.body
+        return made.results
+
+    def _product(self, traced: Traced, outs: list[Operand], seeds: list[Operand]) -> Function:
+        """The vector-Jacobian product of the traced block for given seeds."""
         function = self._function(traced, outs)
-        products = Products(Module(self._callees(traced.block), ""))
+        products = Products(Module(self.callees(traced.block), ""))
         wrt = tuple(p.name for p in traced.params)
         positions = tuple(range(len(outs)))
         facts, names = self.b.facts, self.b.names
         made = reverse_function(function, wrt, positions, facts, products, names)
         make_products(products)
         self.shared.derived.update(products.functions)
-        self._name_arguments(traced)
-        new = made.params[len(function.params) :]
-        self._name_again(zip(new, seeds))
-        return self._splice(traced, made, made.results)
+        self._name_again(zip(made.params[len(function.params) :], seeds))
+        return made
 
     # ---- forward mode
 
@@ -267,7 +280,7 @@ class Derivatives(Mixin):
             pattern, outs = self._leaves(traced.result, node)
         floats = [o for o in outs if is_float(o.type)]
         function = self._function(traced, floats)
-        pushes = Pushes.of(self._callees(traced.block))
+        pushes = Pushes.of(self.callees(traced.block))
         wrt = tuple(p.name for p in traced.params)
         pusher = Pusher(function, wrt, floats, self.b.names, self.b.facts, pushes)
         seeds = [pusher.dot_var(p) for p in traced.params]
@@ -278,10 +291,11 @@ class Derivatives(Mixin):
         pushes.finish()
         self.shared.derived.update(pushes.functions)
         made = replace(function, body=body, results=tangents)
-        self._name_arguments(traced)
+        self.name_arguments(traced)
         self._name_again(zip(seeds, dots))
         tangents = self._splice(traced, made, tangents)
-        found = {i: t for i, t in zip([i for i, o in enumerate(outs) if o in floats], tangents)}
+        positions = [i for i, o in enumerate(outs) if is_float(o.type)]
+        found = dict(zip(positions, tangents))
 
         def leaf(leaf: Leaf, name: str) -> Value:
             dot = found.get(leaf.index)
@@ -317,14 +331,14 @@ class Derivatives(Mixin):
                     new.cell.contiguous = value.cell.contiguous
                     fresh.append((new.cell, var))
                     values[leaf.index] = new
-            holder[key] = unpack(pattern, self, lambda leaf, _: values[leaf.index], str(which))
+            holder[key] = self.filled(pattern, values, str(which))
             traced.patterns.append(pattern)
             traced.spans.append((first, len(traced.given)))
         try:
             with self.b.into(traced.block):
                 traced.result = self.call(derived.function, tuple(args), kwargs, node)
         except Ended:
-            self._name_arguments(traced)
+            self.name_arguments(traced)
             self.b.block += traced.block
             raise
         # A write would have to reach the array outside, and all who share it.
@@ -444,7 +458,7 @@ class Derivatives(Mixin):
             values = {
                 leaf.index: self.wrap_operand(bar) for leaf, bar in zip(leaves_of(pattern), own)
             }
-            trees.append(unpack(pattern, self, lambda leaf, _: values[leaf.index], "gradient"))
+            trees.append(self.filled(pattern, values, "gradient"))
         return TupleVal(tuple(trees)) if isinstance(derived.wrt, tuple) else trees[0]
 
     # ---- putting the product in place of the block
@@ -462,7 +476,7 @@ class Derivatives(Mixin):
         notes = {"inner_sweeps": sweeps}
         return Function("derived", list(params.values()), traced.block, results, notes=notes)
 
-    def _callees(self, block: Block) -> dict[str, Function]:
+    def callees(self, block: Block) -> dict[str, Function]:
         """The functions that a block calls must be complete to be differentiated."""
         made = {o.name: o.function for _, o in self.shared.made if o.function is not None}
         functions = {**made, **self.shared.derived}
@@ -470,12 +484,12 @@ class Derivatives(Mixin):
         for name in calls_in(block):
             if name in running or name not in functions:
                 self.refuse(
-                    self.stmt, "a derivative of a recursive function inside itself is not supported",
+                    self.stmt, "not supported: a derivative of a recursive function inside itself",
                     "take the derivative outside the recursion",
                 )  # fmt: skip
         return functions
 
-    def _name_arguments(self, traced: Traced) -> None:
+    def name_arguments(self, traced: Traced) -> None:
         self._name_again(zip(traced.params, traced.given))
 
     def _name_again(self, pairs: Any) -> None:
@@ -498,6 +512,10 @@ class Derivatives(Mixin):
             if isinstance(stmt, Assign):
                 self.b.definitions[stmt.target.name] = stmt.op
         return done.results[: len(results)]
+
+    def filled(self, pattern: Pattern, values: dict[int, Value], name: str) -> Value:
+        """A value of the structure `pattern` with these leaves."""
+        return unpack(pattern, self, lambda leaf, _: values[leaf.index], name)
 
     def wrap_operand(self, operand: Operand) -> Value:
         if isinstance(operand, Const) or not isinstance(operand.type, Array):

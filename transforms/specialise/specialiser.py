@@ -21,6 +21,7 @@ from ..structure import Argument, Fixed, Out, OutTree, Path, Spec, Tree
 from .arrays import Arrays
 from .attributes import Attributes
 from .calls import Calls
+from .custom import CustomRules
 from .derived import Derivatives
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
@@ -124,6 +125,7 @@ class Specialiser(
     PythonCalls,
     Attributes,
     Derivatives,
+    CustomRules,
 ):
     """Specialises one function of a module; `outer` is the specialiser of its caller."""
 

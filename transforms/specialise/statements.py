@@ -23,6 +23,7 @@ from .values import (
     Mixin,
     Num,
     Obj,
+    Partial,
     Rec,
     Ref,
     State,
@@ -70,13 +71,20 @@ class Statements(Mixin):
         self.frame.result = Obj(None) if node.value is None else self.eval(node.value)
 
     def run_FunctionDef(self, node: ast.FunctionDef) -> None:
-        if node.decorator_list:
-            self.refuse(
-                node.decorator_list[0],
-                "a decorated inner function is not supported",
-                "define it at module level",
-            )
-        self.state.env[node.name] = self.closure(node)
+        value: Value = self.closure(node)
+        for decorator in reversed(node.decorator_list):
+            value = self._decorated(decorator, value)
+        self.state.env[node.name] = value
+
+    def _decorated(self, decorator: ast.expr, value: Value) -> Value:
+        """An inner function under `@s2s.grad` and the like."""
+        by = self.eval(decorator)
+        inner = by.function if isinstance(by, Partial) else by
+        if isinstance(inner, Obj) and hasattr(inner.value, "_s2s_transform"):
+            return self.call(by, (value,), {}, decorator)
+        return self.refuse(
+            decorator, "a decorated inner function is not supported", "define it at module level"
+        )
 
     def closure(self, node: ast.FunctionDef | ast.Lambda) -> Closure:
         defaults = tuple(self.eval(d) for d in node.args.defaults)

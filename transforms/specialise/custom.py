@@ -1,0 +1,224 @@
+"""Derivatives that the user's program gives itself: `custom_gradient`, `checkpoint`, `adjoint`.
+
+Each leaves a `Custom` statement: values, what they are to be differentiated by, and the code
+that pulls their adjoints back, specialised here, where the program's names are known.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ..adjoints import bar_type
+from ..build import Builder
+from ..errors import TypeError_
+from ..ir import (
+    Array,
+    Block,
+    Custom,
+    Function,
+    Module,
+    Operand,
+    Var,
+    inner_targets_of,
+    is_float,
+    operands_of,
+    targets_of,
+    walk,
+)
+from ..products import Products
+from .derived import DerivedVal, Traced
+from .patterns import Pattern, leaves_of
+from .values import Mixin, Num, Obj, Ref, State, TupleVal, Value
+
+
+class CustomRules(Mixin):
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+
+    # ---- custom_gradient
+
+    def derive_custom(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+        """`f` returns its value and the function that pulls the value's adjoint back."""
+        if kwargs:
+            args, kwargs = self._positional(derived.function, args, kwargs, node), {}
+        float_args = [i for i, a in enumerate(args) if self._holds_floats(a)]
+        traced = self.trace(replace(derived, wrt=tuple(float_args)), args, kwargs, node)
+        result = traced.result
+        if not isinstance(result, TupleVal) or len(result.values) != 2:
+            raise self.refusal(
+                node, "a function with a custom gradient returns (value, gradient function)",
+                "return y, grad where grad(y_bar) gives one adjoint per argument", TypeError_,
+            )  # fmt: skip
+        value, pull = result.values
+        self.name_arguments(traced)
+        self.b.block += traced.block
+
+        def pullback(seed: Value) -> list[Operand]:
+            bars = self.call(pull, (seed,), {}, node)
+            return self._bars(bars, traced, args, float_args, node)
+
+        return self.customised(value, traced.params, pullback, node)
+
+    def _positional(self, function: Value, args: Any, kwargs: Any, node: Any) -> Any:
+        """Arguments in order of the parameters, so that adjoints can be told apart."""
+        names = self.parameter_names(function)
+        rest = [n for n in names[len(args) :] if n in kwargs]
+        if len(rest) != len(kwargs) or rest != names[len(args) : len(args) + len(rest)]:
+            self.refuse(node, "a function with a custom gradient takes its arguments by position",
+                        "leave out the keywords")  # fmt: skip
+        return (*args, *(kwargs[n] for n in rest))
+
+    def _holds_floats(self, value: Value) -> bool:
+        if isinstance(value, Num):
+            return is_float(value.operand.type)
+        if isinstance(value, Ref):
+            return is_float(self.ref_type(value))
+        items = self.static_items(value)
+        return bool(items) and all(self._holds_floats(v) for v in items)
+
+    def _bars(
+        self, bars: Value, traced: Traced, args: Any, float_args: list[int], node: Any
+    ) -> list[Operand]:
+        """The adjoints that a gradient function returned, one per leaf of the arguments."""
+        several = isinstance(bars, TupleVal)
+        parts = list(bars.values) if several else [bars]
+        if len(parts) == len(args):
+            parts = [parts[i] for i in float_args]
+        if len(parts) != len(float_args):
+            raise self.refusal(
+                node, f"the gradient function returns {len(parts)} adjoints, and the function has "
+                f"{len(float_args)} arguments with floats",
+                "return one adjoint per argument, None where there is none", TypeError_,
+            )  # fmt: skip
+        out: list[Operand] = []
+        for part, pattern, own in zip(parts, traced.patterns, traced.trees(traced.params)):
+            if isinstance(part, Obj) and part.value is None:
+                out += [self._zeros(x) for x in own]
+            else:
+                out += self.matched(part, pattern, own, node, "the adjoint")
+        return out
+
+    def _zeros(self, x: Operand) -> Operand:
+        return self.b.emit("zeros_like", x, dtype=x.type.dtype).operand
+
+    # ---- checkpoint
+
+    def derive_checkpoint(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+        """`f`, whose inner values are computed again in the sweep and not saved."""
+        whole = replace(derived, kind="", wrt=())
+        traced = self.trace(whole, args, kwargs, node)
+        block = traced.block
+        bound = {v.name for s in walk(block) for v in (*targets_of(s), *inner_targets_of(s))}
+        reads = dict.fromkeys(
+            x for s in walk(block) for x in operands_of(s) if isinstance(x, Var)
+        )
+        inputs = [x for x in reads if x.name not in bound and is_float(x.type)]
+        self.b.block += block
+
+        def pullback(seed: Value) -> list[Operand]:
+            with self.b.into([]):
+                pattern, outs = self._leaves(traced.result, node)
+            seeds = self.matched(seed, pattern, outs, node, "the adjoint")
+            floats = [(o, s) for o, s in zip(outs, seeds) if is_float(o.type)]
+            again = Traced(self._quiet(block), [], [], inputs, None)
+            return self.pulled_apart(again, [o for o, _ in floats], [s for _, s in floats])
+
+        return self.customised(traced.result, inputs, pullback, node)
+
+    def _quiet(self, block: Block) -> Block:
+        """The block without its prints and errors, which have been made by then."""
+        products = Products(Module(self.callees(block), ""))
+        made = products.quiet(Function("again", [], block, []))
+        self.shared.derived.update(products.functions)
+        return made.body
+
+    # ---- with s2s.adjoint(h) as h_bar
+
+    def run_With(self, node: ast.With) -> None:
+        item = node.items[0]
+        call = item.context_expr
+        assert isinstance(call, ast.Call)
+        owner = self.eval(call.func)
+        if not isinstance(owner, Obj) or not hasattr(owner.value, "_s2s_adjoint"):
+            self.refuse(node, "`with` is not supported here", "open resources outside the function")
+        if len(call.args) != 1 or not isinstance(call.args[0], ast.Name):
+            self.refuse(call, "s2s.adjoint takes the name of a number or array",
+                        "write: with s2s.adjoint(h) as h_bar:")  # fmt: skip
+        if not isinstance(item.optional_vars, ast.Name):
+            self.refuse(call, "the adjoint needs a name", "write: with s2s.adjoint(h) as h_bar:")
+        name, bar_name = call.args[0].id, item.optional_vars.id
+        value = self.eval(call.args[0])
+        if not isinstance(value, (Num, Ref)) or not self._holds_floats(value):
+            self.refuse(call.args[0], f"{name} is no float number or array", "name one that is")
+        operand = self.read(value) if isinstance(value, Ref) else value.operand
+
+        def pullback(seed: Value) -> list[Operand]:
+            self.state.env[bar_name] = seed
+            self.run(node.body)
+            bar = self.state.env[bar_name]
+            if not isinstance(bar, (Num, Ref)):
+                self.refuse(node, f"{bar_name} must stay a number or array")
+            with self.guarding(node):
+                return [self._fitted(self.sym(bar), operand, "the adjoint")]
+
+        new = self.customised(value, [operand], pullback, node)
+        if isinstance(value, Ref) and isinstance(new, Ref):
+            # The array goes on under its own name, and under those of its views.
+            with self.guarding(node):
+                self.write(value, (), self.sym(new), node)
+        else:
+            self.state.env[name] = new
+
+    # ---- the statement
+
+    def customised(
+        self,
+        value: Value,
+        inputs: list[Any],
+        pull: Callable[[Value], list[Operand]],
+        node: Any,
+    ) -> Value:
+        """`value`, with a derivative of its own; `pull` runs the code for it."""
+        pattern, leaves = self._leaves(value, node)
+        floats = {leaf.index: x for leaf, x in zip(leaves_of(pattern), leaves) if is_float(x.type)}
+        if not floats or not inputs:
+            return value
+        seeds = {i: Var(self.b.names.fresh("out_bar"), bar_type(x.type)) for i, x in floats.items()}
+        block: Block = []
+        before, checks = self.state.copy(), self.b.checks
+        with self.b.into(block):
+            seed = self._tree(pattern, {**dict(enumerate(leaves)), **seeds}, "seed")
+            bars = pull(seed)
+        self.state, self.b.checks = before, checks
+        targets = {
+            i: Var(self.b.names.fresh(self.b.hint), _contiguous(x.type)) for i, x in floats.items()
+        }
+        rule = self._pullback(block, list(seeds.values()), bars)
+        self.b.block.append(
+            Custom(
+                list(targets.values()), tuple(floats.values()), tuple(inputs),
+                tuple(rule.params[: -len(seeds)]), rule, self.b.origin,
+            )
+        )  # fmt: skip
+        return self._tree(pattern, {**dict(enumerate(leaves)), **targets}, "value")
+
+    def _pullback(self, block: Block, seeds: list[Var], bars: list[Operand]) -> Function:
+        bound = {v.name for s in walk(block) for v in (*targets_of(s), *inner_targets_of(s))}
+        bound |= {s.name for s in seeds}
+        reads = [x for s in walk(block) for x in operands_of(s)]
+        captured = {
+            x.name: x for x in (*reads, *bars) if isinstance(x, Var) and x.name not in bound
+        }
+        return Function("pullback", [*captured.values(), *seeds], block, bars)
+
+    def _tree(self, pattern: Pattern, leaves: dict[int, Operand], name: str) -> Value:
+        return self.filled(pattern, {i: self.wrap_operand(x) for i, x in leaves.items()}, name)
+
+
+def _contiguous(type_: Any) -> Any:
+    return replace(type_, layout="C") if isinstance(type_, Array) else type_
