@@ -1,8 +1,8 @@
 """How Numba compiles what `s2s.kernels_linalg` offers: importing this module is enough.
 
-Small systems are solved by plain loops, which a call of LAPACK would outlast; orthogonal factors and
-large systems are LAPACK's, which Numba takes from SciPy.  LAPACK counts columns first: a matrix in
-C order is to it the transposed one.
+Small systems are solved by plain loops, which take less time than a call of LAPACK; orthogonal
+factors and large systems are LAPACK's, which Numba takes from SciPy.  LAPACK counts columns first:
+a matrix in C order is to it the transposed one.
 
 Each routine is compiled once for a dtype and kept in Numba's cache; what calls it only links it.
 """
@@ -273,9 +273,7 @@ def _overload_solve_triangular(a, b, trans, lower, unit, out):  # type: ignore[n
 
         def vector(a, b, trans, lower, unit, out):  # type: ignore[no-untyped-def]
             n = b.shape[0]
-            return _solve_triangular(
-                a, b.reshape((n, 1)), trans, lower, unit, out.reshape((n, 1))
-            )
+            return _solve_triangular(a, b.reshape((n, 1)), trans, lower, unit, out.reshape((n, 1)))
 
         return vector
     return lambda a, b, trans, lower, unit, out: _solve_triangular(a, b, trans, lower, unit, out)

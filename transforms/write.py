@@ -201,7 +201,8 @@ class _Writer(AsWritten):
         elif isinstance(stmt, While):
             self.repeat(stmt)
         elif isinstance(stmt, Raise):
-            self.line(f"raise {stmt.exception}({_fstring(stmt.message, self)})")
+            module = "np.linalg." if stmt.exception == "LinAlgError" else ""
+            self.line(f"raise {module}{stmt.exception}({_fstring(stmt.message, self)})")
         elif isinstance(stmt, Print):
             self.print(stmt)
         else:
@@ -380,7 +381,8 @@ def _prepared(block: Block, user: UserText | None) -> Block:
 
 def _is_check(stmt: Raise, user: UserText | None) -> bool:
     """NumPy notices wrong shapes and indices itself, but not a name that is unbound."""
-    return stmt.check and stmt.exception in ("ValueError", "IndexError", "TypeError")
+    noticed = ("ValueError", "IndexError", "TypeError", "LinAlgError")
+    return stmt.check and stmt.exception in noticed
 
 
 def _range(stmt: For, bounds: list[Text], count: Text | None) -> str:

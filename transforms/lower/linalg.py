@@ -51,9 +51,7 @@ _ROUTINES = {
     ),
     "cholesky": Routine((2,), lambda a: a, failure=("Matrix is not positive definite",)),
     "qr_q": Routine((2,), lambda a: (a[0], _min(*a))),
-    "eigh_vectors": Routine(
-        (2,), lambda a: a, ("lower",), ("Eigenvalues did not converge",)
-    ),
+    "eigh_vectors": Routine((2,), lambda a: a, ("lower",), ("Eigenvalues did not converge",)),
     "eigh_values": Routine((2, 2), lambda a, v: a[1:], ("lower",)),
     "svd_vectors": Routine(
         (2,), lambda a: (L.add(*a), _min(*a)), failure=("SVD did not converge",)
@@ -70,9 +68,7 @@ def matrix_function(cx: Context, stmt: ir.Assign) -> Value:
     dtype = stmt.target.type.dtype
     operands = [cx.ready(a) for a in op.args]
     reads = frozenset().union(*(v.reads for v in operands))
-    values = [
-        _in_memory(cx, v, dtype) if core else v for v, core in zip(operands, routine.cores)
-    ]
+    values = [_in_memory(cx, v, dtype) if core else v for v, core in zip(operands, routine.cores)]
     ranks = [min(v.ndim, core) for v, core in zip(values, routine.cores)]
     cores = [v.sizes[v.ndim - rank :] for v, rank in zip(values, ranks)]
     heads = [

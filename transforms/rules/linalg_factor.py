@@ -202,6 +202,15 @@ def eigvalsh(b: Builder, a: Any, UPLO: Any = "L") -> Sym:
     return eigh(b, a, UPLO).eigenvalues
 
 
+@surface("numpy.linalg.eig", "numpy.linalg.eigvals", "scipy.linalg.eig", "scipy.linalg.eigvals")
+def eig(b: Builder, *args: Any, **keywords: Any) -> Any:
+    raise refuse(
+        b,
+        "eig and eigvals have no rule: what they give may be complex",
+        "use np.linalg.eigh for a symmetric matrix; see docs/writing-a-rule.md",
+    )
+
+
 # ---------------------------------------------------------------- svd
 
 

@@ -59,11 +59,29 @@ def declare(
             text=text,
             pullback=pullback,
             pushforward=pushforward,
+            batching=_batching(cores),
             differentiable=differentiable,
             kinks=kinks,
             doc=doc,
         )
     )
+
+
+def _batching(cores: Sequence[int]) -> Callable[[Any], Sym | None]:
+    """Many elements are a stack of matrices."""
+
+    def batched(m: Any) -> Sym | None:
+        if any(mapped and not core for mapped, core in zip(m.mapped, cores)):
+            return None
+        ranks = [min(t.ndim, core) for t, core in zip(m.types, cores)]
+        head = max(t.ndim - rank for t, rank in zip(m.types, ranks))
+        args = [m.aligned(i, head + rank) for i, rank in enumerate(ranks)]
+        vectors = [rank < core for rank, core in zip(ranks, cores)]
+        args = [column(x) if vector else x for x, vector in zip(args, vectors)]
+        out = m.emit(m.name, *args, **m.attrs)
+        return flat(out) if any(vectors) else out
+
+    return batched
 
 
 # ---------------------------------------------------------------- operands

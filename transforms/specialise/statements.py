@@ -7,6 +7,8 @@ import builtins
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..build import Builder, Sym
 from ..ir import Assign, Call, Draw, If, Phi, Raise, Var
 from .expressions import BINARY
@@ -402,7 +404,7 @@ class Statements(Mixin):
         cls = value.value if isinstance(value, Obj) else None
         if not (isinstance(cls, type) and issubclass(cls, Exception)):
             self.refuse(node, "only an exception class or its call can be raised here")
-        if not hasattr(builtins, cls.__name__):
+        if not hasattr(builtins, cls.__name__) and cls is not np.linalg.LinAlgError:
             self.refuse(
                 node,
                 f"raising {cls.__name__} is not supported",
