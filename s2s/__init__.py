@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 from .api import function, grad, value_and_grad
-from .custom import adjoint, checkpoint, custom_gradient
+from .custom import adjoint, checkpoint, custom_gradient, defrule, implicit
 from .derivatives import hvp, jvp, stop_gradient, vjp
 from .errors import (
     InternalCompilerError,
@@ -19,6 +19,8 @@ from .errors import (
     SourceError,
     UnsupportedError,
 )
+from .flat import flatten
+from .many import hessian, jacobian, vmap
 
 if TYPE_CHECKING:
     from .testing import check_grads
@@ -34,13 +36,19 @@ __all__ = [
     "check_grads",
     "checkpoint",
     "custom_gradient",
+    "defrule",
+    "flatten",
     "function",
     "grad",
+    "hessian",
     "hvp",
+    "implicit",
+    "jacobian",
     "jvp",
     "stop_gradient",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]
 
 

@@ -1,4 +1,5 @@
-"""Derivatives that users give themselves: `custom_gradient`, `checkpoint`, `adjoint`.
+"""Derivatives that users give themselves: `custom_gradient`, `implicit`, `defrule`,
+`checkpoint`, `adjoint`.
 
 Called from plain Python, what these decorate is the plain function.
 """
@@ -6,6 +7,7 @@ Called from plain Python, what these decorate is the plain function.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +15,8 @@ import numpy as np
 
 from .api import make, options_of
 from .derivatives import Derivative, transform
+from .errors import TypeError_
+from .transforms.replacements import replace_calls
 
 
 class _Marked(Derivative):
@@ -81,3 +85,55 @@ def adjoint(x: Any) -> Iterator[Any]:
 
 
 adjoint._s2s_adjoint = True  # type: ignore[attr-defined]
+
+
+class Implicit(_Marked):
+    """The solution of an equation; see `implicit`."""
+
+    _s2s_mode = _kind = "implicit"
+
+
+@transform("implicit")
+def implicit(function: Any = None, /, *, residual: Any = None, fixed_point: Any = None) -> Any:
+    """A solver, differentiated by the equation it solves and not by the way it goes.
+
+        @s2s.implicit(residual=lambda x, a: x * x * x - a)
+        def cube_root(a):
+            x = 1.0
+            while abs(x * x * x - a) > 1e-12:
+                x = x - (x * x * x - a) / (3.0 * x * x)
+            return x
+
+    The function returns one number or array `x`; `residual(x, *args)` has the shape of `x` and is
+    0 there, or `fixed_point(x, *args)` is `x` again.  Nothing of the iteration is saved; the
+    derivative solves one linear system of the size of `x`.
+    """
+    if (residual is None) == (fixed_point is None):
+        raise TypeError_("implicit needs one of residual= and fixed_point=")
+    equation = ("residual", residual) if fixed_point is None else ("fixed_point", fixed_point)
+    options = options_of(0, False, (), True, None)
+    return make(functools.partial(Implicit, settings=(equation,)), function, options)
+
+
+def defrule(function: Any, program: Any = None, /) -> Any:
+    """Tells compiled functions what to do when they call `function`, of another library.
+
+        @s2s.defrule(scipy.special.expi)
+        @s2s.custom_gradient
+        def expi(x):
+            ...
+            return value, lambda value_bar: value_bar * np.exp(x) / x
+
+    `program` is a function in the language that s2s compiles and computes the same; with
+    `custom_gradient` it brings its derivative, too, and otherwise that is derived from it.
+    """
+    if not callable(function):
+        raise TypeError_(f"defrule needs a function, not {function!r}")
+    if program is None:
+        return functools.partial(_defrule, function)
+    return _defrule(function, program)
+
+
+def _defrule(function: Any, program: Any) -> Any:
+    replace_calls(function, program)
+    return program

@@ -54,6 +54,13 @@ class Derivative(Function):
     def _made_of(self) -> Any:
         return self._shared.target.function.function
 
+    def __reduce__(self) -> Any:
+        remake, arguments = super().__reduce__()
+        if self._settings and isinstance(arguments[0], type):
+            cls = functools.partial(arguments[0], settings=self._settings)
+            return remake, (cls, *arguments[1:])
+        return remake, arguments
+
 
 class Jvp(Derivative):
     """Values and tangents; see `jvp`."""

@@ -31,9 +31,7 @@ def inline(
     b: Builder, function: Function, args: Sequence[Operand], origin: Origin | None
 ) -> list[Operand]:
     """Emits a copy of a function's body for arguments, and returns its results."""
-    inside: dict[str, Operand] = dict(
-        zip((p.name for p in function.params), args, strict=True)
-    )
+    inside: dict[str, Operand] = dict(zip((p.name for p in function.params), args, strict=True))
     body = copy_block(function.body, b.names, inside, b.facts)
     for stmt in walk(body):
         if stmt.origin is not None and origin is not None:

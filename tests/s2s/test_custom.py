@@ -205,3 +205,86 @@ def test_assertions_about_adjoints() -> None:
     with pytest.raises(AssertionError, match="the adjoint exploded"):
         s2s.grad(f, backend="loops")(2.0)
     assert s2s.function(f, backend="loops")(4.0) == 40.0
+
+
+# ---------------------------------------------------------------- implicit
+
+
+@s2s.implicit(residual=lambda x, a: x * x * x - a)
+def cube_root(a: float) -> float:
+    x = 1.0
+    while abs(x * x * x - a) > 1e-12:
+        x = x - (x * x * x - a) / (3.0 * x * x)
+    return x
+
+
+def test_implicit_root_in_every_mode() -> None:
+    first, second = 2 ** (-2 / 3) / 3, -2 * 2 ** (-5 / 3) / 9
+    assert cube_root(8.0) == pytest.approx(2.0)
+    np.testing.assert_allclose(s2s.grad(cube_root, backend="loops")(2.0), first)
+    np.testing.assert_allclose(s2s.jvp(cube_root, backend="loops")(2.0, 1.0)[1], first)
+    np.testing.assert_allclose(s2s.grad(s2s.grad(cube_root), backend="loops")(2.0), second)
+    text = s2s.grad(cube_root).source_for(2.0)
+    assert text.count("while") == 1 and "append" not in text
+
+
+def equilibrium(x: Any, a: Any, b: Any, n: int) -> Any:
+    return np.tanh(b - 0.1 * a @ x)
+
+
+def iterated(a: Any, b: Any, n: int) -> Any:
+    x = np.zeros_like(b)
+    for _ in range(n):
+        x = np.tanh(b - 0.1 * a @ x)
+    return x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_implicit_fixed_point_of_an_array(backend: str) -> None:
+    solve = s2s.implicit(iterated, fixed_point=equilibrium)
+    a, b = np.outer(X, X) + 2 * np.eye(3), V
+
+    def f(a: Any, b: Any) -> Any:
+        return np.sum(solve(a, b, 40) ** 2)
+
+    def plain(a: Any, b: Any) -> Any:
+        return np.sum(iterated(a, b, 40) ** 2)
+
+    got = s2s.grad(f, wrt=("a", "b"), backend=backend)(a, b)
+    want = s2s.grad(plain, wrt=("a", "b"), backend=backend)(a, b)
+    for g, w in zip(got, want):
+        np.testing.assert_allclose(g, w, rtol=1e-9, atol=1e-12)
+
+
+def test_implicit_needs_one_equation() -> None:
+    with pytest.raises(TypeError, match="one of residual= and fixed_point="):
+        s2s.implicit(iterated)
+
+
+# ---------------------------------------------------------------- defrule
+
+
+def test_defrule_for_a_function_of_another_library() -> None:
+    special = pytest.importorskip("scipy.special")
+
+    def f(x: float) -> float:
+        return special.expi(x) * 2.0
+
+    with pytest.raises(s2s.UnsupportedError, match=r"expi has no rule"):
+        s2s.grad(f, backend="loops")(1.3)
+
+    @s2s.defrule(special.expi)
+    @s2s.custom_gradient
+    def expi(x: float) -> Any:
+        total = 0.5772156649015329 + np.log(np.abs(x))
+        term = 1.0
+        for k in range(1, 40):
+            term = term * x / k
+            total = total + term / k
+        return total, lambda out_bar: out_bar * np.exp(x) / x
+
+    value, slope = s2s.value_and_grad(f, backend="loops")(1.3)
+    np.testing.assert_allclose(value, 2 * special.expi(1.3))
+    np.testing.assert_allclose(slope, 2 * np.exp(1.3) / 1.3)
+    second = s2s.grad(s2s.grad(f), backend="loops")(1.3)
+    np.testing.assert_allclose(second, 2 * np.exp(1.3) * (1 / 1.3 - 1 / 1.3**2))

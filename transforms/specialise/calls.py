@@ -15,6 +15,7 @@ import numpy as np
 from ..build import Builder, Sym
 from ..errors import S2SError, TypeError_, UnsupportedError
 from ..read import read
+from ..replacements import replacement
 from ..rules import SURFACES
 from ..rules.library.fill import copy_where
 from ..rules.registry import NeedStatic
@@ -120,8 +121,11 @@ class Calls(Mixin):
 
     def call_object(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         value = callee.value
+        given = replacement(value)
+        if given is not None:
+            return self.call(self.lift(*given), args, kwargs, node)
         builtin = getattr(self, f"call_{getattr(value, '__name__', '')}", None)
-        if builtin is not None and getattr(value, "__module__", "") == "builtins":
+        if builtin is not None and getattr(value, "__module__", "") in ("builtins", "dataclasses"):
             result = builtin(args, kwargs, node)
             if result is not NotImplemented:
                 return result

@@ -31,7 +31,18 @@ from ..ir import (
 from ..products import Products
 from .derived import DerivedVal, Traced
 from .patterns import Pattern, leaves_of
-from .values import Mixin, Num, Obj, Ref, State, TupleVal, Value
+from .values import (
+    DictVal,
+    InstanceVal,
+    ListVal,
+    Mixin,
+    Num,
+    Obj,
+    Ref,
+    State,
+    TupleVal,
+    Value,
+)
 
 
 class CustomRules(Mixin):
@@ -78,8 +89,10 @@ class CustomRules(Mixin):
             return is_float(value.operand.type)
         if isinstance(value, Ref):
             return is_float(self.ref_type(value))
-        items = self.static_items(value)
-        return bool(items) and all(self._holds_floats(v) for v in items)
+        if not isinstance(value, (TupleVal, ListVal, DictVal, InstanceVal)):
+            return False
+        pattern = self.packer(None).pack(value)
+        return any(is_float(leaf.type) for leaf in leaves_of(pattern))
 
     def _bars(
         self, bars: Value, traced: Traced, args: Any, float_args: list[int], node: Any
@@ -106,6 +119,58 @@ class CustomRules(Mixin):
     def _zeros(self, x: Operand) -> Operand:
         return self.b.emit("zeros_like", x, dtype=x.type.dtype).operand
 
+    # ---- implicit
+
+    def derive_implicit(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+        """`f` finds the x at which a residual is 0; how x moves follows from the residual."""
+        if kwargs:
+            args = self._positional(derived.function, args, kwargs, node)
+        float_args = [i for i, a in enumerate(args) if self._holds_floats(a)]
+        traced = self.trace(replace(derived, wrt=tuple(float_args)), args, {}, node)
+        x = traced.result
+        if not isinstance(x, (Num, Ref)) or not self._holds_floats(x):
+            raise self.refusal(
+                node, f"an implicit function returns one number or array, not {self.kind_of(x)}",
+                "put the unknowns into one array: s2s.flatten", TypeError_,
+            )  # fmt: skip
+        self.name_arguments(traced)
+        self.b.block += traced.block
+        ((which, equation),) = derived.options
+
+        def pullback(seed: Value) -> list[Operand]:
+            by_x = DerivedVal("jacobian", equation, 0)
+            slope = self.sym(self.call(by_x, (x, *args), {}, node))
+            if which == "fixed_point":
+                slope = self._minus_identity(slope, x)
+            adjoint = self._solved(slope, seed, x, node)
+            by_args = DerivedVal("vjp", equation, tuple(i + 1 for i in float_args))
+            bars = self.pull(by_args, (x, *args), {}, self.wrap(-adjoint), node)[1]
+            return self._bars(bars, traced, args, float_args, node)
+
+        return self.customised(x, traced.params, pullback, node)
+
+    def _minus_identity(self, slope: Any, x: Value) -> Any:
+        if isinstance(x, Num):
+            return slope - 1.0
+        size = self._size(x)
+        square = self.b.emit("reshape", slope, size, size)
+        eye = self.b.emit("eye", size, size, 0, dtype=slope.dtype)
+        return square - eye
+
+    def _size(self, x: Value) -> Any:
+        return self.sym(self.attribute(x, "size", None))
+
+    def _solved(self, slope: Any, seed: Value, x: Value, node: Any) -> Any:
+        """u with slope.T @ u = seed, in the shape of x."""
+        if isinstance(x, Num):
+            return self.sym(seed) / slope
+        size = self._size(x)
+        square = self.b.emit("reshape", slope, size, size)
+        flat = self.wrap(self.b.emit("reshape", self.sym(seed), size))
+        across = self.wrap(self.b.emit("transpose", square, axes=(1, 0)))
+        solved = self.sym(self.call_surface("numpy.linalg.solve", (across, flat), {}, node))
+        return self.b.emit("reshape", solved, *self.sym(x).shape)
+
     # ---- checkpoint
 
     def derive_checkpoint(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
@@ -114,9 +179,7 @@ class CustomRules(Mixin):
         traced = self.trace(whole, args, kwargs, node)
         block = traced.block
         bound = {v.name for s in walk(block) for v in (*targets_of(s), *inner_targets_of(s))}
-        reads = dict.fromkeys(
-            x for s in walk(block) for x in operands_of(s) if isinstance(x, Var)
-        )
+        reads = dict.fromkeys(x for s in walk(block) for x in operands_of(s) if isinstance(x, Var))
         inputs = [x for x in reads if x.name not in bound and is_float(x.type)]
         self.b.block += block
 

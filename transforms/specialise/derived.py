@@ -88,8 +88,19 @@ class Derivatives(Mixin):
         if isinstance(value, Derived):
             inner = Obj(value.function, self._below(callee.path, "function"))
             wrt = value.wrt[0] if value.single and value.wrt else value.wrt
-            return DerivedVal(value.kind, inner, wrt, value.has_aux, value.options, value.skipped)
+            options = tuple(
+                (name, self._option(v, callee.path, k)) for k, (name, v) in enumerate(value.options)
+            )
+            return DerivedVal(value.kind, inner, wrt, value.has_aux, options, value.skipped)
         return None
+
+    def _option(self, value: Any, path: Any, k: int) -> Any:
+        """Functions among the options are values of the program, reached by a path."""
+        if not callable(value):
+            return value
+        if not path:
+            return Obj(value)
+        return self.lift(value, (*path, (".", "options"), ("[]", k), ("[]", 1)))
 
     def _below(self, path: Any, attribute: str) -> Any:
         return (*path, (".", attribute)) if path else ()
@@ -314,7 +325,7 @@ class Derivatives(Mixin):
         for which in wrt:
             holder, key = self._argument(derived.function, args, kwargs, which, node)
             first = len(traced.given)
-            packer = self._packer(node)
+            packer = self.packer(node)
             pattern = packer.pack(holder[key])
             values: dict[int, Value] = {}
             for leaf in leaves_of(pattern):
@@ -401,14 +412,14 @@ class Derivatives(Mixin):
                 "pass a float: 3.0, not 3, or x.astype(float)", TypeError_,
             )  # fmt: skip
 
-    def _packer(self, node: Any) -> Packer:
+    def packer(self, node: Any) -> Packer:
         def refuse(why: str) -> Any:
             return self.refuse(node, f"{why} has no derivative", "pass numbers and arrays")
 
         return Packer(self, lambda index, number: False, refuse)
 
     def _leaves(self, value: Value, node: Any) -> tuple[Pattern, list[Operand]]:
-        packer = self._packer(node)
+        packer = self.packer(node)
         pattern = packer.pack(value)
         operands = [self.read(v) if isinstance(v, Ref) else v.operand for v in packer.leaves]
         return pattern, operands
@@ -417,7 +428,7 @@ class Derivatives(Mixin):
         self, value: Value, pattern: Pattern, like: list[Operand], node: Any, what: str
     ) -> list[Operand]:
         """The leaves of a direction, in the shape and dtype of what it belongs to."""
-        packer = self._packer(node)
+        packer = self.packer(node)
         found = packer.pack(value)
         if not _alike(found, pattern) or len(packer.leaves) != len(like):
             raise self.refusal(
@@ -498,11 +509,16 @@ class Derivatives(Mixin):
             self.b.definitions[var.name] = self.b.block[-1].op
 
     def _splice(
-        self, traced: Traced, made: Function, results: list[Operand]
+        self,
+        traced: Traced,
+        made: Function,
+        results: list[Operand],
+        kept: list[Var] | None = None,
     ) -> list[Operand]:
-        """Emits the product, simplified.  What the traced block defined keeps its names, by
-        which the state of the program refers to it."""
-        kept = [v for stmt in traced.block for v in targets_of(stmt)]
+        """Emits the product, simplified.  What the traced block defined (`kept` of it, if not
+        all) keeps its names, by which the state of the program refers to it."""
+        if kept is None:
+            kept = [v for stmt in traced.block for v in targets_of(stmt)]
         done = simplify_function(replace(made, results=[*results, *kept]), self.b.facts)
         self.b.block += done.body
         new = done.results[len(results) :]
@@ -536,5 +552,3 @@ def _alike(a: Pattern, b: Pattern) -> bool:
     parts = getattr(a, "parts", ()), getattr(b, "parts", ())
     same = getattr(a, "what", None) == getattr(b, "what", None)
     return same and len(parts[0]) == len(parts[1]) and all(map(_alike, *parts))
-
-

@@ -148,6 +148,12 @@ class PythonCalls(Mixin):
     def call_type(self, args: Any, kwargs: Any, node: Any) -> Value:
         return Obj(self.class_of(args[0]))
 
+    def call_is_dataclass(self, args: Any, kwargs: Any, node: Any) -> Value:
+        return self.constant(dataclasses.is_dataclass(self.class_of(args[0])))
+
+    def call_fields(self, args: Any, kwargs: Any, node: Any) -> Value:
+        return TupleVal(tuple(Obj(f) for f in dataclasses.fields(self.class_of(args[0]))))
+
     def call_callable(self, args: Any, kwargs: Any, node: Any) -> Value:
         value = args[0]
         return self.constant(
