@@ -3,16 +3,19 @@
 #   make test     lint, types and tests: what continuous integration runs
 #   make lint     ruff and pyright        make format   apply ruff's fixes and formatting
 #   make golden   rewrite tests/golden after a change of the emitted code
+#   make fuzz     random programs against plain Python, N of them: make N=10000 fuzz
 #   make bench    cold compile times      make clean    forget .venv and build/
 # Another interpreter: make PYTHON=python3.12 demo     More test processes: make JOBS=8 test
 
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
+N ?= 1000
+SEED ?= 0
 RUN := $(VENV)/bin/python
 
 .DEFAULT_GOAL := test
-.PHONY: demo test lint format golden bench clean
+.PHONY: demo test lint format golden fuzz bench clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) examples/digits_mlp.py
@@ -31,6 +34,9 @@ format: $(VENV)/test.stamp
 
 golden: $(VENV)/test.stamp
 	$(RUN) -m pytest -q tests/test_golden.py tests/test_docs.py --update-golden
+
+fuzz: $(VENV)/test.stamp
+	$(RUN) -m tests.fuzz --n $(N) --seed $(SEED)
 
 bench: $(VENV)/base.stamp
 	$(RUN) benchmarks/compile_time.py

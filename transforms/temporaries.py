@@ -324,7 +324,7 @@ def _copied(block: Block) -> set[str]:
     names: set[str] = set()
     for stmt in walk(block):
         handed: list[Operand] = []
-        if isinstance(stmt, Assign) and stmt.op.name in ("alias", "call"):
+        if isinstance(stmt, Assign) and stmt.op.name in ("alias", "call", "cast"):
             handed = list(stmt.op.args)
         elif isinstance(stmt, Call):
             handed = list(stmt.args)

@@ -15,3 +15,38 @@ def name_bound_anew_by_an_inlined_call(x, s):
     t, c = _pair(x[-1], abs(t))
     c = x[1] if x[0] < x[-1] else s
     return np.sum(x) + t + c
+
+
+@case(arr(3, 2), num(), N, wrt=(0, 1), tags="found lists")
+def arrays_appended_after_a_continue(m, s, n):
+    out = []
+    for i in range(n):
+        if i == 1:
+            continue
+        out.append(np.mean(m, axis=0) * s)
+    for row in out:
+        s += np.sum(np.sin(row))
+    return s
+
+
+@case(num(), N, tags="found control")
+def number_of_two_dtypes_unbound_at_first(s, n):
+    k = 0
+    while True:
+        if k >= n:
+            break
+        return 1
+    while n:
+        return 0.5
+    return s * s
+
+
+@case(arr(3), arr(3, 3), N, wrt=(0, 1), tags="found lists")
+def rows_appended_to_an_array(x, m, n):
+    t = 0.5
+    out = [x]
+    for _ in range(n):
+        out.append(m[1])
+    for e in out:
+        t += np.sin(np.sum(e))
+    return t

@@ -1,4 +1,5 @@
-"""Random programs: generated, judged against plain Python and finite differences, shrunk.
+"""Random programs: generated, judged against plain Python and in every mode, shrunk.
 
+make fuzz N=10000
 python -m tests.fuzz --n 2000 --seed 0
 """

@@ -13,17 +13,19 @@ def main() -> int:
     parser.add_argument("--n", type=int, default=500, help="how many programs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first program")
-    parser.add_argument("--backends", default="loops,python")
+    parser.add_argument("--thorough", action="store_true", help="every judge for every program")
+    parser.add_argument("--backend", default="", help="judge this backend only, as numba")
     parser.add_argument("--most", type=int, default=20, help="stop after so many kinds of failure")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--show", action="store_true", help="only print the first program")
     options = parser.parse_args()
     if options.show:
-        print(generate(options.seed, options.first).source)
+        print(generate(options.seed, options.first))
         return 0
     report = run(
-        options.n, options.seed, options.first, tuple(options.backends.split(",")),
-        progress=True, most=options.most, shrinking=not options.no_shrink,
+        options.n, options.seed, options.first, thorough=options.thorough,
+        backend=options.backend, progress=True, most=options.most,
+        shrinking=not options.no_shrink,
     )  # fmt: skip
     print(report.summary())
     return 1 if report.failures else 0

@@ -3,111 +3,197 @@
 from __future__ import annotations
 
 import builtins
+import gc
+import linecache
 import re
 import sys
 import tempfile
+import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from .generate import HELPERS, generate
+from .generate import generate
+from .judges import ALWAYS, EXTRAS
+from .plain import arguments, load
 from .shrink import shrink
-from .trial import Verdict, arguments, judge, load
+from .trial import Verdict, judge
+
+LONGEST = 20_000  # lines that a program may run
 
 
 @dataclass
 class Report:
     counts: Counter[str] = field(default_factory=Counter)
+    judged: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, int] = field(default_factory=dict)  # of refusals
     failures: list[tuple[int, str, str]] = field(default_factory=list)  # number, reason, source
+    seconds: float = 0.0
 
     def summary(self) -> str:
-        parts = [", ".join(f"{k}: {v}" for k, v in sorted(self.counts.items()))]
-        parts += [f"refused {n} times: {why}" for why, n in self.refusals.most_common(20)]
-        return "\n".join(parts)
+        total = sum(self.counts.values())
+        kinds = ("ok", "refused", "discarded", "failed")
+        counts = ", ".join(f"{self.counts[k]} {k}" for k in kinds)
+        rate = total / self.seconds if self.seconds else 0.0
+        lines = [f"{total} programs: {counts}; {rate:.1f} per second"]
+        lines += ["runs judged: " + ", ".join(f"{n} {k}" for k, n in self.judged.most_common())]
+        for why, n in self.refusals.most_common(20):
+            lines.append(f"refused {n} times, first program {self.examples[why]}: {why}")
+        return "\n".join(lines)
 
     def text(self) -> str:
-        return "\n".join([self.summary(), *map(describe, self.failures)])
+        return "\n\n".join(map(describe, self.failures)) + "\n\n" + self.summary()
 
 
 def describe(failure: tuple[int, str, str]) -> str:
     number, reason, source = failure
-    return f"---- program {number}: {reason}\n{source.removeprefix(HELPERS)}"
+    return f"---- program {number}: {reason}\n{source[source.index('def f(') :]}"
 
 
-def still_fails(verdict: Verdict, source: str, folder: Path) -> bool:
-    """Whether a smaller program runs in plain Python and fails in the same manner."""
-    assert verdict.where is not None
-    backend, n = verdict.where
-    try:
-        f = load(source, folder)
-        attributes = {"np", "T", *dir(np), *dir(np.ndarray), *dir(list)}
-        if not set(f.__code__.co_names) <= attributes | set(f.__globals__) | set(dir(builtins)):
-            return False  # a dropped definition that plain Python happens not to miss
-        with np.errstate(all="ignore"):
-            for k in range(4):
-                float(f(*arguments(k)))
-    except Exception:  # noqa: BLE001
-        return False
-    again = judge(source, folder, (backend,), (n,))
-    return again.kind == "failed" and signature(again.reason) == signature(verdict.reason)
-
-
-def signature(reason: str) -> str:
-    """What two failures of one cause have in common."""
-    text = reason.partition(": ")[2].splitlines()[0]
-    text = re.sub(r"/\S*?:\d+(:\d+)?", "", text)
-    return re.sub(r"[-\d.e]+|'[^']*'", "#", text)[:60]
+def judges_of(number: int, thorough: bool, backend: str = "") -> tuple[str, ...]:
+    """Every program comes before two judges, and every third before one of the others."""
+    if backend:
+        return (backend,)
+    if thorough:
+        return (*ALWAYS, *EXTRAS)
+    turn, rest = divmod(number, 3)
+    return ALWAYS if rest else (*ALWAYS, EXTRAS[turn % len(EXTRAS)])
 
 
 def run(
     count: int,
     seed: int = 0,
     first: int = 0,
-    backends: tuple[str, ...] = ("loops", "python"),
+    *,
+    thorough: bool = False,
+    backend: str = "",
     progress: bool = False,  # a bar, and failures as they are found
     most: int = 20,
     shrinking: bool = True,
 ) -> Report:
     """Stops after `most` failures of different kinds."""
-    report = Report()
-    seen: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as name:
+    report, seen = Report(), Counter[str]()
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as name, _seldom_collecting():
         folder = Path(name)
         for number in range(first, first + count):
-            program = generate(seed, number)
-            verdict = _judge(program.source, folder, backends)
+            source = generate(seed, number)
+            verdict = judge(source, folder, judges_of(number, thorough, backend))
             report.counts[verdict.kind] += 1
+            report.judged += verdict.judged
             if verdict.kind == "refused":
-                report.refusals[verdict.reason] += 1
+                kind = signature(verdict.reason)
+                report.refusals[kind] += 1
+                report.examples.setdefault(kind, number)
             if verdict.kind == "failed":
                 kind = signature(verdict.reason)
                 seen[kind] += 1
                 if seen[kind] <= 2:
-                    if shrinking and verdict.where is not None:
-                        program = shrink(program, lambda s, v=verdict: still_fails(v, s, folder))
-                    report.failures.append((number, verdict.reason, program.source))
+                    if shrinking:
+                        source = shrink(source, same_failure(verdict, folder))
+                    report.failures.append((number, verdict.reason, source))
                     if progress:
                         print("\n" + describe(report.failures[-1]), flush=True)
-                if len(seen) >= most:
-                    break
+            report.seconds = time.monotonic() - started
             if progress:
                 _bar(number - first + 1, count, report)
+            if number % 50 == 49:
+                _tidy(folder)
+            if len(seen) >= most:
+                break
     return report
 
 
-def _judge(source: str, folder: Path, backends: tuple[str, ...]) -> Verdict:
+@contextmanager
+def _seldom_collecting() -> Iterator[None]:
+    """The collector looks at a compiler's many small objects far too often."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
     try:
-        return judge(source, folder, backends)
-    except Exception as error:  # noqa: BLE001
-        return Verdict("failed", f"plain Python: {type(error).__name__}: {error}")
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+def _tidy(folder: Path) -> None:
+    linecache.clearcache()
+    for path in folder.glob("*.py"):
+        path.unlink()
+    gc.collect()
+
+
+def same_failure(verdict: Verdict, folder: Path) -> Callable[[str], bool]:
+    """Whether a smaller program runs in plain Python and fails in the same manner."""
+    assert verdict.where is not None
+    name, n = verdict.where
+
+    def fails(source: str) -> bool:
+        if not valid(source, folder):
+            return False
+        again = judge(source, folder, (name,), (n,))
+        return again.kind == verdict.kind and signature(again.reason) == signature(verdict.reason)
+
+    return fails
+
+
+def valid(source: str, folder: Path) -> bool:
+    """Whether plain Python runs the program, to an end, for every trip count."""
+    try:
+        f = load(source, folder)
+        attributes = {"np", "T", *dir(np), *dir(np.ndarray), *dir(list)}
+        if not set(f.__code__.co_names) <= attributes | set(f.__globals__) | set(dir(builtins)):
+            return False  # a dropped definition that plain Python happens not to miss
+        with np.errstate(all="ignore"):
+            for n in range(4):
+                float(_bounded(f, arguments(n)))
+    except Exception:  # noqa: BLE001
+        return False
+    return True
+
+
+def _bounded(f: Callable[..., Any], args: Sequence[Any]) -> Any:
+    left = LONGEST
+
+    def trace(*_: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise TimeoutError
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return f(*args)
+    finally:
+        sys.settrace(before)
+
+
+def signature(reason: str) -> str:
+    """What two failures of one cause have in common."""
+    lines = reason.splitlines()
+    text = re.sub(r"n=\d, ", "", lines[0]) if lines else ""
+    text = re.sub(r"/\S*?:\d+(:\d+)?", "", text)
+    text = re.sub(
+        r"\b[a-z]+\d*_?\d*\b may share memory with [a-z]+\d*_?\d*",
+        "a may share memory with b",
+        text,
+    )
+    return re.sub(r"\(?[-\d.e]{2,}\)?|\[.*\]|'[^']*'", "#", text)[:70]
 
 
 def _bar(done: int, count: int, report: Report) -> None:
     filled = 30 * done // count
-    failed = report.counts["failed"]
-    end = "\n" if done == count else ""
     bar = "#" * filled + "." * (30 - filled)
-    print(f"\r[{bar}] {done}/{count}, {failed} failed", end=end, file=sys.stderr, flush=True)
+    rate = done / report.seconds if report.seconds else 0.0
+    left = f"{report.counts['failed']} failed, {rate:.1f}/s"
+    end = "\n" if done == count else ""
+    print(f"\r[{bar}] {done}/{count}, {left} ", end=end, file=sys.stderr, flush=True)

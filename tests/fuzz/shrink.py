@@ -1,105 +1,128 @@
-"""Makes a failing program smaller: drops statements, unwraps blocks, while it still fails."""
+"""Makes a failing program smaller while it still fails: statements are dropped, blocks are
+replaced by what is inside, expressions by one of their parts."""
 
 from __future__ import annotations
 
+import ast
 import copy
-import re
 import time
 from collections.abc import Callable, Iterator
 
-from .generate import Node, Program
+BLOCKS = ("body", "orelse")
+# Where an expression cannot be replaced by any other.
+_FIXED = (ast.expr_context, ast.operator, ast.Slice, ast.Starred)
 
 
-def candidates(program: Program) -> Iterator[Program]:
-    """Programs with one statement less, or one block replaced by what is inside; large
-    statements first."""
-    for path in sorted(_paths(program.body), key=len):
-        yield from _without(program, path)
-
-
-def _paths(block: list[Node], at: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
-    for i, node in enumerate(block):
-        yield (*at, i)
-        if node.body is not None:
-            yield from _paths(node.body, (*at, i, "body"))
-        if node.orelse is not None:
-            yield from _paths(node.orelse, (*at, i, "orelse"))
-
-
-def _block(program: Program, path: tuple[int | str, ...]) -> tuple[list[Node], int]:
-    block = program.body
-    for k in range(0, len(path) - 1, 2):
-        node = block[path[k]]  # type: ignore[index]
-        block = getattr(node, path[k + 1])  # type: ignore[arg-type]
-    return block, path[-1]  # type: ignore[return-value]
-
-
-def _without(program: Program, path: tuple[int | str, ...]) -> Iterator[Program]:
-    block, i = _block(program, path)
-    node = block[i]
-    if node.fixed:
-        return
-    if not node.text.startswith("return"):
-        smaller = copy.deepcopy(program)
-        where, i = _block(smaller, path)
-        del where[i]
-        yield smaller
-    if node.body is not None:
-        for inner in ("body", "orelse"):
-            if getattr(node, inner):
-                smaller = copy.deepcopy(program)
-                where, i = _block(smaller, path)
-                where[i : i + 1] = getattr(where[i], inner)
+def candidates(tree: ast.Module) -> Iterator[ast.Module]:
+    """Smaller programs: runs of statements less, blocks unwrapped, shorter expressions."""
+    yield from _helpers(tree)
+    count = sum(1 for _ in _blocks(tree))
+    for at in range(count):
+        size = len(_block(tree, at))
+        for width in sorted({max(1, size // 2), 2, 1}, reverse=True):
+            for i in range(size - width + 1):
+                smaller = copy.deepcopy(tree)
+                block = _block(smaller, at)
+                if not any(isinstance(s, ast.Return) for s in block[i : i + width]) or at:
+                    block[i : i + width] = [] if len(block) > width else [ast.Pass()]
+                    yield smaller
+    for at in range(count):
+        for i, stmt in enumerate(_block(tree, at)):
+            for inner in BLOCKS:
+                if getattr(stmt, inner, None) and not isinstance(stmt, ast.FunctionDef):
+                    smaller = copy.deepcopy(tree)
+                    block = _block(smaller, at)
+                    block[i : i + 1] = getattr(block[i], inner)
+                    yield smaller
+            if getattr(stmt, "orelse", None):
+                smaller = copy.deepcopy(tree)
+                _block(smaller, at)[i].orelse = []  # type: ignore[attr-defined]
                 yield smaller
-        if node.orelse is not None:
-            smaller = copy.deepcopy(program)
-            where, i = _block(smaller, path)
-            where[i].orelse = None
+    yield from _shorter(tree)
+
+
+def _helpers(tree: ast.Module) -> Iterator[ast.Module]:
+    for i, stmt in enumerate(tree.body):
+        if isinstance(stmt, (ast.FunctionDef, ast.Import)) and getattr(stmt, "name", "") != "f":
+            smaller = copy.deepcopy(tree)
+            del smaller.body[i]
             yield smaller
-    yield from _simpler_text(program, path, node)
 
 
-def _simpler_text(program: Program, path: tuple[int | str, ...], node: Node) -> Iterator[Program]:
-    """Right sides cut down to one of their own parts."""
-    match = re.match(r"^(return |.*?[^=<>!]=(?!=) ?)(.*)$", node.text)
-    if node.body is not None or not match or "\n" in node.text:
-        return
-    head, expression = match.groups()
-    parts = set(re.split(r" \+ | - | \* ", expression)) | {
-        expression[m.start() + 1 : _closing(expression, m.start())]
-        for m in re.finditer(r"\(", expression)
-    }
-    shorter = [p for p in parts if p and len(p) < len(expression)]
-    for part in sorted(shorter, key=lambda p: (len(p), p)):
-        smaller = copy.deepcopy(program)
-        where, i = _block(smaller, path)
-        where[i].text = head + part
-        yield smaller
+def _main(tree: ast.Module) -> ast.FunctionDef:
+    return next(s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name == "f")
 
 
-def _closing(text: str, start: int) -> int:
-    depth = 0
-    for k in range(start, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[k], 0)
-        if depth == 0:
-            return k
-    return len(text)
+def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    for node in ast.walk(_main(tree)):
+        for name in BLOCKS:
+            block = getattr(node, name, None)
+            if isinstance(block, list) and block:
+                yield block
 
 
-def shrink(program: Program, fails: Callable[[str], bool], seconds: float = 30.0) -> Program:
+def _block(tree: ast.Module, at: int) -> list[ast.stmt]:
+    return next(block for i, block in enumerate(_blocks(tree)) if i == at)
+
+
+def _shorter(tree: ast.Module) -> Iterator[ast.Module]:
+    """One expression replaced by a part of it, or by a number."""
+    places = list(_expressions(_main(tree)))
+    for at in range(len(places)):
+        parent, field, index, node = places[at]
+        parts = [n for n in ast.walk(node) if isinstance(n, ast.expr) and n is not node]
+        parts = [p for p in parts if not isinstance(getattr(p, "ctx", None), ast.Store)]
+        parts.sort(key=lambda p: len(ast.unparse(p)))
+        if not isinstance(node, (ast.Constant, ast.Name)):
+            parts.append(ast.Constant(0.5))
+        for part in parts[:12]:
+            smaller = copy.deepcopy(tree)
+            where, field, index, _ = list(_expressions(_main(smaller)))[at]
+            new = copy.deepcopy(part)
+            if index is None:
+                setattr(where, field, new)
+            else:
+                getattr(where, field)[index] = new
+            yield smaller
+
+
+def _expressions(
+    root: ast.AST,
+) -> Iterator[tuple[ast.AST, str, int | None, ast.expr]]:
+    """Every expression that is read, with where it stands, outer ones first."""
+    for node in ast.walk(root):
+        for field, value in ast.iter_fields(node):
+            if isinstance(node, ast.Call) and field == "func":
+                continue
+            entries = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
+            for index, child in entries:
+                read = not isinstance(getattr(child, "ctx", None), ast.Store)
+                if isinstance(child, ast.expr) and read and not isinstance(child, _FIXED):
+                    yield node, field, index, child
+
+
+def shrink(source: str, fails: Callable[[str], bool], seconds: float = 60.0) -> str:
     """`fails` says whether a source still fails in the same way (and is valid)."""
-    tried = {program.source}
+    tree = ast.parse(source)
+    best = ast.unparse(tree)
+    if not fails(best):
+        return source
+    tried = {best}
     deadline = time.monotonic() + seconds
     progress = True
     while progress:
         progress = False
-        for smaller in candidates(program):
-            if smaller.source in tried:
+        for smaller in candidates(tree):
+            try:
+                text = ast.unparse(ast.fix_missing_locations(smaller))
+            except Exception:  # noqa: BLE001, S112  (no such program)
                 continue
-            tried.add(smaller.source)
+            if text in tried or len(text) >= len(best):
+                continue
+            tried.add(text)
             if time.monotonic() > deadline:
-                return program
-            if fails(smaller.source):
-                program, progress = smaller, True
+                return best
+            if fails(text):
+                tree, best, progress = ast.parse(text), text, True
                 break
-    return program
+    return best

@@ -1,125 +1,127 @@
-"""One program, judged: plain Python against the backends, directional differences against
-gradients, arguments, repetition."""
+"""One program before its judges."""
 
 from __future__ import annotations
 
-import functools
-import importlib.util
-import itertools
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import s2s
 
-WRT = ("x", "m", "s")
-_serial = itertools.count()
+from .judges import ALWAYS, JUDGES, Skipped, Wrong
+from .plain import WRT, Run, Watched, copied, load, plain_run
+
+TRIPS = range(4)
+NESTED = """
+
+import s2s
+
+df = s2s.grad(f, wrt=("x", "m", "y", "d", "s"))
+
+
+def g(x, m, y, d, s, n, idx, vx, vm, vy, vd, vs):
+    gx, gm, gy, gd, gs = df(x, m, y, d, s, n, idx)
+    return np.sum(gx * vx) + np.sum(gm * vm) + np.sum(gy * vy) + np.sum(gd * vd) + gs * vs
+"""
 
 
 @dataclass
 class Verdict:
-    """`kind` is "ok", "skipped" (nothing to compare), "refused" or "failed"."""
+    """`kind` is "ok", "discarded" (nothing to compare), "refused" (gradients are) or "failed"."""
 
     kind: str
     reason: str = ""
-    where: tuple[str, int] | None = None  # backend and trip count
+    where: tuple[str, int] | None = None  # judge and trip count
+    judged: Counter[str] = field(default_factory=Counter)  # how often each judge had a say
 
 
-def load(source: str, folder: Path) -> Callable[..., Any]:
-    """The program as a module in a file, so that its source can be found."""
-    name = f"fuzzed_{next(_serial)}"
-    path = folder / f"{name}.py"
-    path.write_text(source)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    del sys.modules[name]
-    return module.f
+@dataclass
+class Trial:
+    """A program with what its judges share: the function, compiled forms, gradients."""
 
+    source: str
+    folder: Path
+    gradients: dict[int, Any] = field(default_factory=dict)  # by trip count
+    compiled: dict[tuple[str, str], Any] = field(default_factory=dict)
+    writes: bool = False  # into its arguments
 
-def arguments(n: int, seed: int = 0) -> list[Any]:
-    rng = np.random.default_rng([n, seed])
-    idx = rng.integers(0, n + 2, 3)
-    x, m = rng.uniform(-1, 1, n + 2), rng.uniform(-1, 1, (n + 2, 3))
-    return [x, m, float(rng.uniform(-1, 1)), n, idx]
+    @property
+    def reading(self) -> str:
+        """The program without writing into its arguments, which not every mode can follow."""
+        if not self.writes:
+            return self.source
+        before, header, body = self.source.partition("def f(x, m, y, d, s, n, idx):\n")
+        copies = "".join(f"    {name} = {name}.copy()\n" for name in "xmyd")
+        return before + header + copies + body
 
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        return load(self.source, self.folder)
 
-def copied(args: list[Any]) -> list[Any]:
-    return [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    def gradient(self, backend: str, variant: str = "") -> Any:
+        """Compiled anew for every variant of the compiler, shared by backends."""
+        key = backend, variant
+        if key not in self.compiled:
+            others = (g for (_, v), g in self.compiled.items() if v == variant)
+            known = next(others, None)
+            f = (
+                known.python
+                if known
+                else load(self.source, self.folder)
+                if variant
+                else self.function
+            )
+            self.compiled[key] = s2s.value_and_grad(f, wrt=WRT, backend=backend)
+        return self.compiled[key]
 
+    def known(self, run: Run) -> Any:
+        """The gradients by the loops backend."""
+        if run.n not in self.gradients:
+            self.gradients[run.n] = self.gradient("loops")(*copied(run.args))[1]
+        return self.gradients[run.n]
 
-def along(f: Callable[..., Any], args: list[Any], direction: list[Any], h: float) -> float:
-    """The derivative of f along a direction, by the five-point formula."""
+    def derived(self, kind: str, backend: str) -> Any:
+        """`jvp` or `hvp`."""
+        key = backend, kind
+        if key not in self.compiled:
+            f = load(self.reading, self.folder) if self.writes else self.function
+            self.compiled[key] = getattr(s2s, kind)(f, wrt=WRT, backend=backend)
+        return self.compiled[key]
 
-    def at(t: float) -> float:
-        moved = copied(args)
-        for k in range(3):
-            moved[k] = moved[k] + t * direction[k]
-        return float(f(*moved))
-
-    return (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h)
-
-
-def rounding(f: Callable[..., Any], args: list[Any], value: float) -> float:
-    """How far the last bits of the arguments move the value of a chaotic program, and more."""
-    moved = [a * (1.0 + 3e-16) if k < 3 else a for k, a in enumerate(copied(args))]
-    nudged = [np.nextafter(a, np.inf) if k < 3 else a for k, a in enumerate(copied(args))]
-    return 100.0 * max(abs(float(f(*moved)) - value), abs(float(f(*nudged)) - value))
+    def nested(self) -> Any:
+        """The gradient of the gradient times a direction, which is given by further arguments."""
+        if ("loops", "nested") not in self.compiled:
+            g = load(self.reading + NESTED, self.folder, "g")
+            self.compiled["loops", "nested"] = s2s.value_and_grad(g, wrt=WRT, backend="loops")
+        return self.compiled["loops", "nested"]
 
 
 def judge(
-    source: str,
-    folder: Path,
-    backends: tuple[str, ...] = ("loops", "python"),
-    trips: Any = range(4),
+    source: str, folder: Path, judges: Iterable[str], trips: Iterable[int] = TRIPS
 ) -> Verdict:
-    import s2s
-
-    f = load(source, folder)
-    transformed = {b: s2s.value_and_grad(f, wrt=WRT, backend=b) for b in backends}
-    compared = False
-    for n in trips:
-        args = arguments(n)
-        after = copied(args)
-        with np.errstate(all="ignore"):
-            value = float(f(*after))
-            if not np.isfinite(value) or abs(value) > 1e6:
-                continue
-            rng = np.random.default_rng(n)
-            direction = [rng.normal(size=np.shape(args[k])) for k in range(3)]
-            fine, coarse = (along(f, args, direction, h) for h in (2e-4, 5e-4))
-            noise = rounding(f, args, value)
-        scale = max(1.0, abs(fine), abs(value))
-        stable = np.isfinite(fine) and abs(fine - coarse) < 1e-6 * scale
-        for backend, g in transformed.items():
-            label = f"n={n}, backend {backend}"
-            fail = functools.partial(Verdict, "failed", where=(backend, n))
-            given = copied(args)
+    trial, watched = Trial(source, folder), Watched(source)
+    judged: Counter[str] = Counter()
+    tried = [plain_run(trial.function, watched, n) for n in trips]
+    runs = [run for run in tried if run is not None]
+    trial.writes = any(run.writes for run in runs)
+    for name in judges:
+        for run in runs:
             try:
-                out, gradients = g(*given)
+                JUDGES[name](trial, run)
+            except Skipped:
+                continue
             except s2s.UnsupportedError as error:
-                return Verdict("refused", error.message)
+                if name in ALWAYS:
+                    return Verdict("refused", error.message, (name, run.n), judged)
+                judged[f"{name} refused"] += 1
+                break
             except Exception as error:  # noqa: BLE001
-                return fail(f"{label}: {type(error).__name__}: {error}")
-            if not close(out, value, 1e-9 * scale + noise):
-                return fail(f"{label}: value {out!r}, expected {value!r}")
-            for name, a, b in zip(("x", "m"), given, after):
-                if not np.allclose(a, b, rtol=1e-9, atol=1e-12 + noise):
-                    return fail(f"{label}: {name} is {a}, expected {b}")
-            if stable:
-                compared = True
-                actual = sum(float(np.sum(d * v)) for d, v in zip(gradients, direction))
-                if not close(actual, fine, 1e-5 * scale + 1e3 * noise):
-                    return fail(f"{label}: derivative {actual!r}, expected {fine!r}")
-            if any(not np.array_equal(a, b, equal_nan=True)
-                   for a, b in zip(gradients, g(*copied(args))[1])):  # fmt: skip
-                return fail(f"{label}: a second call gives another gradient")
-    return Verdict("ok" if compared else "skipped")
-
-
-def close(a: Any, b: float, tolerance: float) -> bool:
-    return bool(np.isfinite(a)) and abs(float(a) - b) <= tolerance
+                kind = "" if isinstance(error, Wrong) else f"{type(error).__name__}: "
+                reason = f"n={run.n}, {name}: {kind}{error}"
+                return Verdict("failed", reason, (name, run.n), judged)
+            judged[name] += 1
+    compared = any(run.slope is not None for run in runs)
+    return Verdict("ok" if compared else "discarded", judged=judged)

@@ -284,8 +284,6 @@ def bind_list(cx: Context, stmt: ir.Assign) -> None:
 def _copy_list(cx: Context, stmt: ir.Assign, zero: bool) -> None:
     new, old = parts_of(cx, stmt.target), parts_of(cx, stmt.op.args[0])
     em = cx.em
-    if new.data == old.data:
-        raise cx.refuse("a list copied onto itself")
     filled = old.count if new.rank is None else old.used
     copies: list[tuple[str, str, L.Expr, str]] = [(new.data, old.data, filled, new.elem.dtype)]
     em.add(L.Let(new.count.name, old.count))
@@ -294,8 +292,12 @@ def _copy_list(cx: Context, stmt: ir.Assign, zero: bool) -> None:
         copies.append((new.begins, old.begins, old.count, "int64"))
         copies.append((new.sizes, old.sizes, L.mul(old.count, L.lit(new.rank)), "int64"))
     for to, source, n, dtype in copies:
-        em.alloc(to, dtype, (n,))
+        # A list that takes the place of the one it is copied from may not be its memory.
+        made = em.fresh(to) if to == source else to
+        em.alloc(made, dtype, (n,))
         with em.loop(n) as i:
             nothing = zero and to == new.data
             e = L.Lit(0, dtype) if nothing else L.Load(source, (i,), dtype)
-            em.add(L.Put(to, (i,), e))
+            em.add(L.Put(made, (i,), e))
+        if made != to:
+            em.add(L.Bind(to, made))

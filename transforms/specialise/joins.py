@@ -206,7 +206,7 @@ class Joins(Mixin):
             if isinstance(x, (Items, Growing)) and isinstance(y, (Items, Growing)):
                 if isinstance(x, Items) and isinstance(y, Items) and len(x.values) == len(y.values):
                     return Items(tuple(join(p, q, "") for p, q in zip(x.values, y.values)))
-                elem = self._element_type(x, y)
+                elem = self._element_type((one.state, x), (two.state, y))
                 if elem is None:
                     return Conflict(f"{user or 'a list'} differs between paths")
                 gx, gy = self._grow_in(one, x, elem), self._grow_in(two, y, elem)
@@ -264,9 +264,7 @@ class Joins(Mixin):
                 type_ = replace(type_, value=None)
             return Num(self.b.emit("undef", type=type_).operand)
         if isinstance(like, Ref):
-            saved, self.state = self.state, seen
-            type_ = self.ref_type(like)
-            self.state = saved
+            type_ = self.ref_type_in(seen, like)
             shape = (OPEN,) * type_.ndim
             value = self.b.emit("undef", type=Array(type_.dtype, shape))
             assert isinstance(value.operand, Var)
@@ -299,6 +297,12 @@ class Joins(Mixin):
         assert isinstance(type_, Array)
         return type_
 
+    def ref_type_in(self, state: State, ref: Ref) -> Array:
+        saved, self.state = self.state, state
+        type_ = self.ref_type(ref)
+        self.state = saved
+        return type_
+
     def _within(self, branch: Branch) -> Any:
         return _Within(self, branch)
 
@@ -317,10 +321,11 @@ class Joins(Mixin):
             grown = self.grow(content, elem, None) if isinstance(content, Items) else content
             return self.widened(grown, elem, None).operand
 
-    def _element_type(self, *contents: Any) -> Any:
-        """The element type of lists that become one run-time list; None if there is none."""
+    def _element_type(self, *contents: tuple[State, Any]) -> Any:
+        """The element type of lists, each of some state, that become one run-time list; None
+        if there is none."""
         types: list[Type] = []
-        for content in contents:
+        for state, content in contents:
             if isinstance(content, Growing):
                 assert isinstance(content.operand.type, ListOf)
                 types.append(content.operand.type.elem)
@@ -329,7 +334,7 @@ class Joins(Mixin):
                     if isinstance(value, Num):
                         types.append(value.operand.type)
                     elif isinstance(value, Ref):
-                        types.append(self.ref_type(value))
+                        types.append(self.ref_type_in(state, value))
                     else:
                         return None
         if not types:

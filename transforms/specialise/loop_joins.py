@@ -180,9 +180,7 @@ class LoopJoins(Mixin):
                 self._compare(plan, (*key, i), p, q, start, end)
             return
         if isinstance(x, (Items, Growing)) and isinstance(y, (Items, Growing)):
-            saved, self.state = self.state, end
-            elem = self._element_type(x, y)
-            self.state = saved
+            elem = self._element_type((end, x), (end, y))
             if elem is not None:
                 known = plan.grows.get(key[1])
                 if isinstance(x, Items) or known is None:

@@ -276,7 +276,7 @@ class Statements(Mixin):
             self.state.heap[owner.cell] = Items(tuple(values))
             return
         if isinstance(content, Items) and isinstance(index, Num):
-            elem = self._element_type(content, Items((value,)))
+            elem = self._element_type((self.state, content), (self.state, Items((value,))))
             if elem is None:
                 self.need_unroll(node)
             content = self.grow(content, elem, node)

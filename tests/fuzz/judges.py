@@ -1,0 +1,263 @@
+"""What a program is judged by.  Each judge raises `Wrong`, or `Skipped` where it has no say.
+
+loops, python, numba  the value, what is written, the slope and a second call, on a backend,
+                      with fresh memory full of NaN
+float32, layouts      the same in single precision; with arguments of any memory layout
+forward               tangents against adjoints
+second, nested        the Hessian is symmetric; reverse over reverse is forward over reverse
+without …             the gradient with one optimisation switched off
+jax                   the gradient by JAX, for programs that write nothing in place
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from .generate import is_pure
+from .plain import NAMES, WRT, Run, confirmed, copied
+
+
+class Wrong(Exception):
+    """The program is compiled wrongly."""
+
+
+class Skipped(Exception):
+    """This judge has nothing to say about the program."""
+
+
+Judge = Callable[[Any, Run], None]  # of a trial and a run
+
+
+# ---------------------------------------------------------------- memory
+
+
+@contextmanager
+def poisoned() -> Iterator[None]:
+    """Memory that is not filled holds NaN, and integers no index can be."""
+    empty, empty_like = np.empty, np.empty_like
+
+    def fill(out: Any) -> Any:
+        if out.dtype.kind == "f":
+            out.fill(np.nan)
+        elif out.dtype.kind in "iu":
+            out.fill(np.iinfo(out.dtype).max // 2)
+        return out
+
+    with (
+        mock.patch.object(np, "empty", lambda *a, **k: fill(empty(*a, **k))),
+        mock.patch.object(np, "empty_like", lambda *a, **k: fill(empty_like(*a, **k))),
+    ):
+        yield
+
+
+# ---------------------------------------------------------------- backends
+
+
+def compared(trial: Any, run: Run, g: Any) -> tuple[Any, ...]:
+    """Calls a gradient and compares all that can be told of it; returns the gradients."""
+    given = copied(run.args)
+    with poisoned():
+        out, gradients = g(*given)
+    if not close(out, run.value, 1e-9 * run.scale + run.noise):
+        raise Wrong(f"value {out!r}, expected {run.value!r}")
+    for name, a, b in zip(NAMES, given, run.after):
+        if not np.allclose(a, b, rtol=1e-9, atol=1e-12 + run.noise):
+            raise Wrong(f"{name} is {a}, expected {b}")
+    for name, a, b in zip(WRT, gradients, run.args):
+        if np.shape(a) != np.shape(b):
+            raise Wrong(f"the gradient of {name} has shape {np.shape(a)}, not {np.shape(b)}")
+    if run.slope is not None:
+        actual = dot(gradients, run.direction)
+        if not close(actual, run.slope, 1e-5 * run.scale + 1e3 * run.noise):
+            if not np.isfinite(actual) or confirmed(trial.function, run, actual):
+                raise Wrong(f"derivative {actual!r}, expected {run.slope!r}")
+    return gradients
+
+
+def on(backend: str) -> Judge:
+    def judge(trial: Any, run: Run) -> None:
+        g = trial.gradient(backend)
+        first = compared(trial, run, g)
+        second = g(*copied(run.args))[1]
+        if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(first, second)):
+            raise Wrong("a second call gives another gradient")
+        trial.gradients.setdefault(run.n, first)
+
+    return judge
+
+
+def float32(trial: Any, run: Run) -> None:
+    """Judged by the gradient in float64, as far as the program is well conditioned."""
+    if run.gap < 1e-3 or run.slope is None:
+        raise Skipped
+    base = trial.known(run)
+    args = [np.float32(a) if k < len(WRT) else a for k, a in enumerate(copied(run.args))]
+    args[3] = np.asarray(args[3])
+    with np.errstate(all="ignore"):
+        value = float(trial.function(*copied(args)))
+    _, gradients = trial.gradient("loops")(*copied(args))
+    rng = np.random.default_rng(0)
+    spread = 0.0
+    for _ in range(2):
+        bent = copied(run.args)
+        for k in range(len(WRT)):
+            bent[k] = bent[k] + np.asarray(3e-6 * rng.normal(size=np.shape(bent[k])))
+        bent[4] = float(bent[4])
+        other = trial.gradient("loops")(*bent)[1]
+        spread = max(
+            spread, *(float(np.max(np.abs(a - b), initial=0)) for a, b in zip(other, base))
+        )
+    if abs(value - run.value) > 1e-4 * run.scale or spread > 1e-3 * run.scale:
+        raise Skipped
+    for name, a, b in zip(WRT, gradients, base):
+        if np.asarray(a).dtype != np.float32:
+            raise Wrong(f"the float32 gradient of {name} is {np.asarray(a).dtype}")
+        if not np.allclose(a, b, rtol=2e-3, atol=2e-3 * run.scale + 30 * spread):
+            raise Wrong(f"the float32 gradient of {name} is {a}, in float64 {b}")
+
+
+def layouts(trial: Any, run: Run) -> None:
+    base = trial.known(run)
+    x, m, y, *rest = copied(run.args)
+    m = np.asfortranarray(m)
+    x, y = np.repeat(x, 2)[::2], y[::-1].copy()[::-1]
+    if not trial.writes:
+        m.flags.writeable = y.flags.writeable = False
+    gradients = trial.gradient("loops")(x, m, y, *rest)[1]
+    same(gradients, base, run, "with strided arguments")
+
+
+# ---------------------------------------------------------------- other modes
+
+
+def forward_mode(trial: Any, run: Run) -> None:
+    """The tangent along a direction is the gradient times the direction."""
+    expected = dot(trial.known(run), run.direction)
+    for backend in ("loops", "python"):
+        jvp = trial.derived("jvp", backend)
+        x, *rest = copied(run.args)
+        with poisoned():
+            value, slope = jvp(x, seeds(run.direction), *rest)
+        if not close(value, run.value, 1e-9 * run.scale + run.noise):
+            raise Wrong(f"value {value!r} in forward mode, expected {run.value!r}")
+        if not close(slope, expected, 1e-8 * run.scale + 1e3 * run.noise):
+            raise Wrong(f"forward mode gives {slope!r}, reverse mode {expected!r}")
+
+
+def second_order(trial: Any, run: Run) -> None:
+    """v·(H w) = w·(H v), by forward mode over reverse mode."""
+    if run.slope is None:
+        raise Skipped
+    v, w = run.direction, another(run)
+    first, second = dot(hessian(trial, run, v), w), dot(hessian(trial, run, w), v)
+    agree(run, first, second, "the Hessian is not symmetric")
+
+
+def nested(trial: Any, run: Run) -> None:
+    """Reverse mode over reverse mode gives what forward over reverse gives."""
+    if run.slope is None:
+        raise Skipped
+    v, w = run.direction, another(run)
+    product = trial.nested()(*copied(run.args), *seeds(v))[1]
+    agree(run, dot(product, w), dot(hessian(trial, run, v), w), "reverse over reverse")
+
+
+def hessian(trial: Any, run: Run, direction: list[Any]) -> Any:
+    x, *rest = copied(run.args)
+    with poisoned():
+        return trial.derived("hvp", "loops")(x, seeds(direction), *rest)
+
+
+def another(run: Run) -> list[Any]:
+    rng = np.random.default_rng(run.n + 7)
+    return [rng.normal(size=np.shape(v)) for v in run.direction]
+
+
+def seeds(direction: list[Any]) -> tuple[Any, ...]:
+    *arrays, number = direction
+    return (*(np.asarray(d) for d in arrays), float(number))
+
+
+def agree(run: Run, first: float, second: float, what: str) -> None:
+    if not (np.isfinite(first) and np.isfinite(second)):
+        raise Wrong(f"second derivatives {first!r} and {second!r}")
+    if abs(first - second) > 1e-7 * max(run.scale, abs(first)) + 1e6 * run.noise:
+        raise Wrong(f"{what}: {first!r} and {second!r}")
+
+
+def jax_gradient(trial: Any, run: Run) -> None:
+    if run.n != 2 or not is_pure(trial.source) or run.slope is None:
+        raise Skipped
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    source = trial.source.replace("import numpy as np", "import jax.numpy as np")
+    space: dict[str, Any] = {}
+    exec(compile(source, "<jax>", "exec"), space)
+    try:
+        expected = jax.grad(space["f"], argnums=tuple(range(len(WRT))))(*copied(run.args))
+    except Exception as error:
+        raise Skipped from error
+    slope = dot([np.asarray(e) for e in expected], run.direction)
+    actual = dot(trial.known(run), run.direction)
+    if np.isfinite(slope) and not close(actual, slope, 1e-8 * run.scale + 1e3 * run.noise):
+        if not close(actual, run.slope, 1e-6 * run.scale):
+            raise Wrong(f"derivative {actual!r}, by JAX {slope!r}")
+
+
+# ---------------------------------------------------------------- optimisations
+
+# What stands in for an optimisation that is switched off.
+SWITCHES: dict[str, tuple[str, Any]] = {
+    "simplify": ("pipeline.simplify", lambda module, facts=None: module),
+    "recompute": ("recompute.cost", lambda op: np.inf),
+    "fuse": ("lower.lower.as_values", lambda function, facts: function),
+    "siblings": ("lower.siblings.Merger.block", lambda self, stmts: stmts),
+    "scalarise": ("lower.lower.scalarise", lambda body, params: None),
+}
+
+
+def without(switch: str) -> Judge:
+    """A fresh copy of the program, compiled with one optimisation off."""
+    path, off = SWITCHES[switch]
+
+    def judge(trial: Any, run: Run) -> None:
+        with mock.patch(f"s2s.transforms.{path}", off):
+            for backend in ("loops", "python"):
+                compared(trial, run, trial.gradient(backend, switch))
+
+    return judge
+
+
+JUDGES: dict[str, Judge] = {
+    **{backend: on(backend) for backend in ("loops", "python", "numba")},
+    "float32": float32, "layouts": layouts, "forward": forward_mode, "second": second_order,
+    "nested": nested, "jax": jax_gradient,
+    **{f"without {switch}": without(switch) for switch in SWITCHES},
+}  # fmt: skip
+ALWAYS = ("loops", "python")
+EXTRAS = tuple(name for name in JUDGES if name not in (*ALWAYS, "numba"))
+
+
+# ---------------------------------------------------------------- comparing
+
+
+def close(a: Any, b: float, tolerance: float) -> bool:
+    return bool(np.isfinite(a)) and abs(float(a) - b) <= tolerance
+
+
+def dot(a: Any, b: Any) -> float:
+    return sum(float(np.sum(p * q)) for p, q in zip(a, b))
+
+
+def same(got: Any, base: Any, run: Run, what: str) -> None:
+    for name, a, b in zip(WRT, got, base):
+        if not np.allclose(
+            a, b, rtol=1e-8, atol=1e-9 * run.scale + 1e3 * run.noise, equal_nan=True
+        ):
+            raise Wrong(f"{what} the gradient of {name} is {a}, not {b}")
