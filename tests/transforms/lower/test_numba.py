@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from s2s import kernels
+from s2s.compile import build
 from s2s.transforms import ir
 
 from .harness import agree, execute, lowered, strong
@@ -14,19 +15,12 @@ from .test_elementwise import BINARY, FLOATS, INTEGER, INTS, UNARY
 
 numba = pytest.importorskip("numba")
 
-OPTIONS = {
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"reassoc", "contract", "nsz", "arcp", "afn"},
-}
-
 
 def compiled(f, *args, tol=1e-9, **options):
     """Compiles, runs on both, compares; returns the compiled function."""
-    import s2s.kernels_numba  # noqa: F401
-
-    kernel = execute(lowered(f, *args, **options).text)["f"]
-    fast = numba.njit(kernel, **OPTIONS)
+    text = lowered(f, *args, **options).text
+    kernel = execute(text)["f"]
+    fast = build(text, "f", tuple(map(numba.typeof, strong(args))))
     with np.errstate(all="ignore"):
         want = kernel(*strong(args))
     for g, w in zip(fast(*strong(args)), want, strict=True):

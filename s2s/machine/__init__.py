@@ -1,0 +1,15 @@
+"""Lowered text to machine code, by way of Numba's back end but not its front end.
+
+Numba infers types, versions and lifetimes for any Python function; lowered text has them by
+construction, and inferring them again is most of what compiling costs.  Here the text is read
+once, and written down as LLVM code inside an otherwise empty Numba function.  Numba does the
+rest: calling convention, arguments, errors, memory, optimisation, caching.  What is not in
+the reach of this (`Unsupported`) goes through all of Numba.
+"""
+
+from __future__ import annotations
+
+from .infer import Unsupported
+from .kernel import body
+
+__all__ = ["Unsupported", "body"]

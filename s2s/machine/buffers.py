@@ -1,0 +1,158 @@
+"""Arrays in machine code: a pointer, sizes, and who owns the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+from numba.np import arrayobj
+
+INT = ir.IntType(64)
+POINTER = ir.IntType(8).as_pointer()
+NULL = ir.Constant(POINTER, None)
+
+
+@dataclass
+class Buffer:
+    """Values that describe an array of a Numba type: `strides`, in bytes, only where it is
+    not laid out in C order; `memory` is what Numba's runtime counts references to."""
+
+    type: Any
+    data: Any
+    sizes: list[Any]
+    strides: list[Any] | None = None
+    memory: Any = NULL
+
+    def parts(self) -> list[Any]:
+        return [self.data, *self.sizes, *(self.strides or ()), self.memory]
+
+    def of_parts(self, parts: list[Any]) -> Buffer:
+        """An array of the same type with other values."""
+        n = len(self.sizes)
+        strides = parts[n + 1 : -1] if self.strides is not None else None
+        return Buffer(self.type, parts[0], parts[1 : n + 1], strides, parts[-1])
+
+    def place(self, builder: Any, index: list[Any]) -> Any:
+        """The address of an element, or of the first of those with these leading indices."""
+        if not index:
+            return self.data
+        if self.strides is not None:
+            offset: Any = None
+            for i, stride in zip(index, self.strides):
+                term = builder.mul(i, stride, flags=["nsw"])
+                offset = term if offset is None else builder.add(offset, term, flags=["nsw"])
+            raw = builder.bitcast(self.data, POINTER)
+            return builder.bitcast(builder.gep(raw, [offset]), self.data.type)
+        offset = index[0]
+        for i, size in zip(index[1:], self.sizes[1:]):
+            offset = builder.add(builder.mul(offset, size, flags=["nsw"]), i, flags=["nsw"])
+        for size in self.sizes[len(index) :]:
+            offset = builder.mul(offset, size, flags=["nsw"])
+        return builder.gep(self.data, [offset], inbounds=True)
+
+    def part(self, builder: Any, type_: Any, index: list[Any]) -> Buffer:
+        """x[i, …] with fewer indices than x has axes."""
+        n = len(index)
+        strides = self.strides[n:] if self.strides is not None else None
+        return Buffer(type_, self.place(builder, index), self.sizes[n:], strides, self.memory)
+
+
+def unpack(context: Any, builder: Any, type_: Any, value: Any) -> Buffer:
+    """From Numba's own representation."""
+    array = arrayobj.make_array(type_)(context, builder, value)
+    sizes = cgutils.unpack_tuple(builder, array.shape, type_.ndim)
+    strides = None
+    if type_.layout != "C":
+        strides = cgutils.unpack_tuple(builder, array.strides, type_.ndim)
+    return Buffer(type_, array.data, sizes, strides, array.meminfo)
+
+
+def pack(context: Any, builder: Any, buffer: Buffer) -> Any:
+    """To Numba's own representation."""
+    type_ = buffer.type
+    array = arrayobj.make_array(type_)(context, builder)
+    item = INT(arrayobj.get_itemsize(context, type_))
+    strides = buffer.strides
+    if strides is None:
+        strides = [item][: type_.ndim]
+        for size in reversed(buffer.sizes[1:]):
+            strides.insert(0, builder.mul(strides[0], size))
+    arrayobj.populate_array(
+        array, data=buffer.data, shape=buffer.sizes, strides=strides, itemsize=item,
+        meminfo=buffer.memory,
+    )  # fmt: skip
+    return array._getvalue()
+
+
+# ---------------------------------------------------------------- memory
+
+
+def allocate(
+    context: Any, builder: Any, type_: Any, sizes: list[Any], fail: Callable[[], None]
+) -> Buffer:
+    """A new array; `fail` is written for the case that there is no memory for it."""
+    item = INT(arrayobj.get_itemsize(context, type_))
+    align = context.get_preferred_array_alignment(type_.dtype)
+    make = _allocator(context, builder.module, len(sizes), align)
+    memory = builder.call(make, [item, *sizes])
+    with builder.if_then(builder.icmp_unsigned("==", memory, NULL), likely=False):
+        fail()
+    raw = context.nrt.meminfo_data(builder, memory)
+    data = builder.bitcast(raw, context.get_data_type(type_.dtype).as_pointer())
+    return Buffer(type_, data, sizes, None, memory)
+
+
+def _allocator(context: Any, module: Any, rank: int, align: int) -> Any:
+    """alloc(itemsize, size, …): null for sizes that are negative or too large."""
+    name = f"s2s.alloc.{rank}.{align}"
+    function = module.globals.get(name)
+    if function is not None:
+        return function
+    function = ir.Function(module, ir.FunctionType(POINTER, [INT] * (rank + 1)), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block())
+    bad: Any = ir.IntType(1)(0)
+    total, *sizes = function.args
+    for size in sizes:
+        both = builder.smul_with_overflow(total, size)
+        total = builder.extract_value(both, 0)
+        bad = builder.or_(bad, builder.extract_value(both, 1))
+        bad = builder.or_(bad, builder.icmp_signed("<", size, INT(0)))
+    with builder.if_then(bad, likely=False):
+        builder.ret(NULL)
+    builder.ret(context.nrt.meminfo_alloc_aligned_unchecked(builder, total, align))
+    return function
+
+
+def retain(builder: Any, memory: Any) -> None:
+    builder.call(_counter(builder.module, "NRT_incref"), [memory])
+
+
+def release(builder: Any, place: Any) -> None:
+    """Lets go of the memory noted at a place, if any is."""
+    builder.call(_release(builder.module), [place])
+
+
+def _counter(module: Any, name: str) -> Any:
+    kind = ir.FunctionType(ir.VoidType(), [POINTER])
+    return cgutils.get_or_insert_function(module, kind, name)
+
+
+def _release(module: Any) -> Any:
+    """A function, so that the place stays in memory and out of the optimiser's way."""
+    function = module.globals.get("s2s.release")
+    if function is None:
+        type_ = ir.FunctionType(ir.VoidType(), [POINTER.as_pointer()])
+        function = ir.Function(module, type_, "s2s.release")
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        builder = ir.IRBuilder(function.append_basic_block())
+        (place,) = function.args
+        builder.call(_counter(module, "NRT_decref"), [builder.load(place)])
+        builder.store(NULL, place)
+        builder.ret_void()
+    return function

@@ -1,0 +1,280 @@
+"""Expressions in machine code.
+
+Arithmetic of the usual types is written here; for everything else Numba's own implementation
+of an operator or function is used, so that both ways of compiling agree.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from .buffers import Buffer, pack, unpack
+from .infer import Types, indices
+
+_FLOATS = (types.float32, types.float64)
+_ON_FLOATS: dict[type, str] = {
+    ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv",
+}  # fmt: skip
+_ON_INTS: dict[type, str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
+_COMPARE: dict[type, str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+
+
+class Expressions:
+    """Writes expressions at the builder's place; who inherits supplies the variables."""
+
+    context: Any
+    builder: Any
+    types: Types
+
+    def variable(self, name: str) -> Any:
+        raise NotImplementedError
+
+    # ---- by kind
+
+    def expr(self, node: ast.expr) -> Any:
+        """The value of a number, the `Buffer` of an array."""
+        return self._KINDS[type(node)](self, node)
+
+    def as_type(self, node: ast.expr, type_: Any) -> Any:
+        """A number, converted."""
+        return self.cast(self.expr(node), self.types.of[node], type_)
+
+    def cast(self, value: Any, old: Any, new: Any) -> Any:
+        return value if old == new else self.context.cast(self.builder, value, old, new)
+
+    def integer(self, node: ast.expr) -> Any:
+        return self.as_type(node, types.intp)
+
+    def _name(self, node: ast.Name) -> Any:
+        return self.variable(node.id)
+
+    def _constant(self, node: ast.Constant) -> Any:
+        return self._number(node.value, self.types.of[node])
+
+    def _number(self, value: Any, type_: Any) -> Any:
+        return ir.Constant(self.context.get_value_type(type_), value)
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        return self._number(self.types.value(node), types.float64)
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        if isinstance(node.value, ast.Attribute):
+            axis = node.slice
+            assert isinstance(axis, ast.Constant)
+            return self.expr(node.value.value).sizes[axis.value]
+        buffer: Buffer = self.expr(node.value)
+        place = [self.integer(i) for i in indices(node)]
+        type_ = self.types.of[node]
+        if isinstance(type_, types.Array):
+            return buffer.part(self.builder, type_, place)
+        return self.load(buffer, place)
+
+    def load(self, buffer: Buffer, index: list[Any]) -> Any:
+        where = buffer.place(self.builder, index)
+        return self.context.unpack_value(self.builder, buffer.type.dtype, where)
+
+    def store(self, buffer: Buffer, index: list[Any], value: Any) -> None:
+        where = buffer.place(self.builder, index)
+        self.context.pack_value(self.builder, buffer.type.dtype, value, where)
+
+    def _binary(self, node: ast.BinOp) -> Any:
+        left, right = self.expr(node.left), self.expr(node.right)
+        kinds = self.types.of[node.left], self.types.of[node.right]
+        return self.operation(type(node.op), kinds, left, right, node)
+
+    def operation(
+        self, op: type, kinds: tuple[Any, Any], left: Any, right: Any, node: ast.expr
+    ) -> Any:
+        """left op right; `node` is where its signature is noted."""
+        if kinds[0] == kinds[1]:
+            if kinds[0] in _FLOATS and op in _ON_FLOATS:
+                return getattr(self.builder, _ON_FLOATS[op])(left, right)
+            if kinds[0] == types.int64 and op in _ON_INTS:
+                return getattr(self.builder, _ON_INTS[op])(left, right)
+        return self.call(node, [left, right], list(kinds))
+
+    def _compare(self, node: ast.Compare) -> Any:
+        (op,), (other,) = node.ops, node.comparators
+        left, right = self.expr(node.left), self.expr(other)
+        kinds = self.types.of[node.left], self.types.of[other]
+        if kinds[0] == kinds[1]:
+            sign = _COMPARE[type(op)]
+            if kinds[0] == types.int64:
+                return self.builder.icmp_signed(sign, left, right)
+            if kinds[0] in _FLOATS:
+                ordered = self.builder.fcmp_ordered
+                return (ordered if sign != "!=" else self.builder.fcmp_unordered)(sign, left, right)
+        return self.call(node, [left, right], list(kinds))
+
+    def _unary(self, node: ast.UnaryOp) -> Any:
+        operand, kind = self.expr(node.operand), self.types.of[node.operand]
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            number: Any = node.operand.value
+            if kind in (types.int64, types.float64):
+                return self._number(-number, kind)
+        if isinstance(node.op, ast.Not) and kind == types.boolean:
+            return self.builder.not_(operand)
+        return self.call(node, [operand], [kind])
+
+    # ---- choices
+
+    def _either(self, node: ast.BoolOp) -> Any:
+        first, *rest = node.values
+        value = self.expr(first)
+        both = isinstance(node.op, ast.And)
+        for other in rest:
+            if is_cheap(other):
+                join = self.builder.and_ if both else self.builder.or_
+                value = join(value, self.expr(other))
+            else:
+                skipped = ir.IntType(1)(0 if both else 1)
+                needed = value if both else self.builder.not_(value)
+                value = self._choose(needed, lambda o=other: self.expr(o), lambda s=skipped: s)
+        return value
+
+    def _choice(self, node: ast.IfExp) -> Any:
+        test = self.as_type(node.test, types.boolean)
+        type_ = self.types.of[node]
+        if is_cheap(node.body) and is_cheap(node.orelse):
+            yes, no = self.as_type(node.body, type_), self.as_type(node.orelse, type_)
+            return self.builder.select(test, yes, no)
+        return self._choose(
+            test,
+            lambda: self.as_type(node.body, type_),
+            lambda: self.as_type(node.orelse, type_),
+        )
+
+    def _choose(self, test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+        """Computes one of two values only."""
+        builder = self.builder
+        with builder.if_else(test) as (then, otherwise):
+            with then:
+                first = yes()
+                after_first = builder.block
+            with otherwise:
+                second = no()
+                after_second = builder.block
+        phi = builder.phi(first.type)
+        phi.add_incoming(first, after_first)
+        phi.add_incoming(second, after_second)
+        return phi
+
+    # ---- calls
+
+    def _called(self, node: ast.Call) -> Any:
+        function = self.types.value(node.func) if not self._is_method(node) else None
+        kinds = [self.types.of[a] for a in node.args]
+        if isinstance(function, type) and issubclass(function, np.generic):
+            (argument,) = node.args
+            return self.as_type(argument, self.types.of[node])
+        return self.call(node, [self.expr(a) for a in node.args], kinds)
+
+    def _is_method(self, node: ast.Call) -> bool:
+        return isinstance(node.func, ast.Attribute) and node.func.attr == "reshape"
+
+    def call(self, node: ast.expr, args: list[Any], kinds: list[Any]) -> Any:
+        """What Numba makes of an operator or function."""
+        kind, signature = self.types.calls[node]
+        values = []
+        for value, old, new in zip(args, kinds, signature.args, strict=True):
+            if isinstance(value, Buffer):
+                value = pack(self.context, self.builder, value)
+            values.append(self.cast(value, old, new) if _differs(old, new) else value)
+        if never_fails(kind, signature):
+            result = self._shared_call(kind, signature, values)
+        else:
+            result = self.context.get_function(kind, signature)(self.builder, values)
+        if isinstance(signature.return_type, types.Array):
+            return unpack(self.context, self.builder, signature.return_type, result)
+        return result
+
+    def _shared_call(self, kind: Any, signature: Any, values: list[Any]) -> Any:
+        """Numba's code for a function of numbers, which is written once.  It may call others
+        as functions of Numba's do, and so is one: the result goes to a place, and there is
+        another for errors, of which it has none."""
+        function = self._shared(kind, signature)
+        place = cgutils.alloca_once(self.builder, function.args[0].type.pointee)
+        no_error = ir.Constant(function.args[1].type, None)
+        given = self.context.get_arg_packer(signature.args).as_arguments(self.builder, values)
+        self.builder.call(function, [place, no_error, *given])
+        found = self.builder.load(place)
+        return self.context.get_returned_value(self.builder, signature.return_type, found)
+
+    def _shared(self, kind: Any, signature: Any) -> Any:
+        module, conv = self.builder.module, self.context.call_conv
+        name = f"s2s.{kind.typing_key!r}{signature}".replace('"', "'")
+        function = module.globals.get(name)
+        if function is None:
+            type_ = conv.get_function_type(signature.return_type, signature.args)
+            function = ir.Function(module, type_, name)
+            function.linkage = "internal"
+            function.attributes.add("alwaysinline")
+            builder = ir.IRBuilder(function.append_basic_block())
+            packer = self.context.get_arg_packer(signature.args)
+            values = packer.from_arguments(builder, function.args[2:])
+            result = self.context.get_function(kind, signature)(builder, values)
+            given = self.context.get_return_value(builder, signature.return_type, result)
+            conv.return_value(builder, given)
+        return function
+
+    _KINDS: dict[type, Callable[..., Any]] = {
+        ast.Name: _name,
+        ast.Constant: _constant,
+        ast.Attribute: _attribute,
+        ast.Subscript: _subscript,
+        ast.BinOp: _binary,
+        ast.Compare: _compare,
+        ast.UnaryOp: _unary,
+        ast.BoolOp: _either,
+        ast.IfExp: _choice,
+        ast.Call: _called,
+    }
+
+
+def _differs(old: Any, new: Any) -> bool:
+    return old != new and not isinstance(new, (types.Literal, types.Array))
+
+
+def never_fails(kind: Any, signature: Any) -> bool:
+    """Whether Numba's code for it neither raises nor needs a function of Numba's around it."""
+    numbers = (*signature.args, signature.return_type)
+    if not all(isinstance(t, (types.Float, types.Integer, types.Boolean)) for t in numbers):
+        return False
+    key: Any = getattr(kind, "typing_key", None)
+    if isinstance(key, np.ufunc):
+        return all(isinstance(t, types.Float) for t in signature.args)
+    return getattr(key, "__module__", "") == "_operator" and key.__name__ not in ("pow", "ipow")
+
+
+def is_native(node: ast.expr, known: Types) -> bool:
+    """Whether an operator is written here, not by Numba."""
+    if isinstance(node, ast.BinOp):
+        kinds = {known.of[node.left], known.of[node.right]}
+        table = _ON_INTS if kinds == {types.int64} else _ON_FLOATS
+        return len(kinds) == 1 and kinds <= {*_FLOATS, types.int64} and type(node.op) in table
+    return False
+
+
+def _is_cast(node: ast.Call) -> bool:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    return name in ("float32", "float64", "int64", "bool_")
+
+
+def is_cheap(node: ast.expr) -> bool:
+    """Whether computing it in vain does no harm."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.IfExp) or (isinstance(part, ast.Call) and not _is_cast(part)):
+            return False
+        if isinstance(part, ast.Subscript) and not isinstance(part.value, ast.Attribute):
+            return False
+        if isinstance(part, ast.BinOp) and isinstance(part.op, (ast.FloorDiv, ast.Mod, ast.Pow)):
+            return False
+    return True

@@ -1,0 +1,111 @@
+"""Products of matrices: BLAS, or plain loops where they are small."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+
+from .buffers import INT, POINTER, Buffer
+
+# Below this number of multiplications a plain loop is faster than calling BLAS.
+SMALL = 512
+CHAR = ir.IntType(8)
+
+# In the language of lowered text, with the matrices as vectors.
+LOOPS = """
+def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k):
+    for i in range(m):
+        for j in range(n):
+            c[i * n + j] = c[i * n + j] * beta if beta != zero else beta
+        for p in range(k):
+            x = alpha * (a[p * m + i] if swap_a else a[i * k + p])
+            if swap_b:
+                for j in range(n):
+                    c[i * n + j] += x * b[j * k + p]
+            else:
+                for j in range(n):
+                    c[i * n + j] += x * b[p * n + j]
+"""
+
+
+def emit(context: Any, builder: Any, args: list[Any]) -> None:
+    """c = alpha * a @ b + beta * c; as `kernels.gemm`."""
+    swap_a, swap_b, alpha, a, b, beta, c = args
+    function = _function(context, builder.module, c.type.dtype)
+    m, n = c.sizes
+    k = builder.select(swap_a, a.sizes[0], a.sizes[1])
+    parts = [swap_a, swap_b, alpha, a.data, b.data, beta, c.data, m, n, k]
+    builder.call(function, parts)
+
+
+def _function(context: Any, module: Any, dtype: Any) -> Any:
+    name = f"s2s.gemm.{dtype}"
+    function = module.globals.get(name)
+    if function is not None:
+        return function
+    number, flag = context.get_value_type(dtype), ir.IntType(1)
+    array = context.get_data_type(dtype).as_pointer()
+    kinds = [flag, flag, number, array, array, number, array, INT, INT, INT]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block())
+    m, n, k = function.args[-3:]
+    work = builder.mul(builder.mul(m, n), k)
+    with builder.if_else(builder.icmp_signed("<=", work, INT(SMALL))) as (small, large):
+        with small:
+            _loops(context, builder, dtype, function.args)
+        with large:
+            _blas(builder, dtype, function.args)
+    builder.ret_void()
+    return function
+
+
+def _loops(context: Any, builder: Any, dtype: Any, args: Any) -> None:
+    from .emit import Body, Failures
+    from .infer import Types
+
+    (text,) = ast.parse(LOOPS).body
+    assert isinstance(text, ast.FunctionDef)
+    vector = types.Array(dtype, 1, "C")
+    kinds = [types.boolean] * 2 + [dtype, vector, vector, dtype, vector] + [types.intp] * 3
+    text.args.args.append(ast.arg("zero"))
+    known = Types(text, {}, (*kinds, dtype))
+    body = Body(context, builder, known, Failures())
+    values = [*args, ir.Constant(context.get_value_type(dtype), 0)]
+    for name, kind, value in zip(known.names, (*kinds, dtype), values):
+        if isinstance(kind, types.Array):
+            value = Buffer(kind, value, [INT(0)])
+        body.parameter(name, value)
+    for stmt in text.body:
+        body.stmt(stmt)
+
+
+def _blas(builder: Any, dtype: Any, args: Any) -> None:
+    """BLAS counts columns first, so it is told to compute c.T = b.T @ a.T."""
+    swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
+    kinds = [CHAR] * 3 + [INT] * 3 + [POINTER, POINTER, INT, POINTER, INT, POINTER, POINTER, INT]
+    type_ = ir.FunctionType(ir.IntType(32), kinds)
+    blas = builder.module.globals.get("numba_xxgemm")
+    if blas is None:
+        blas = ir.Function(builder.module, type_, "numba_xxgemm")
+    letter = {
+        flag: builder.select(flag, CHAR(ord("t")), CHAR(ord("n"))) for flag in (swap_a, swap_b)
+    }
+    places = []
+    for number in (alpha, beta):
+        place = builder.alloca(number.type)
+        builder.store(number, place)
+        places.append(builder.bitcast(place, POINTER))
+    a, b, c = (builder.bitcast(p, POINTER) for p in (a, b, c))
+    b_width = builder.select(swap_b, k, n)
+    a_width = builder.select(swap_a, m, k)
+    kind = CHAR(ord("s" if dtype == types.float32 else "d"))
+    builder.call(
+        blas,
+        [kind, letter[swap_b], letter[swap_a], n, m, k,
+         places[0], b, b_width, a, a_width, places[1], c, n],
+    )  # fmt: skip

@@ -1,0 +1,302 @@
+"""The types of everything in a lowered function.
+
+Lowered text has one type per name and no hidden conversions, so one walk over it suffices.
+What an operator or a function makes of its arguments is asked of Numba, once per kind.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, types
+from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
+
+from .. import kernels
+
+OPERATORS: dict[type, Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.USub: operator.neg,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+class Unsupported(Exception):
+    """Text that Numba's own front end has to compile."""
+
+
+class Types:
+    """`of[node]` is the type of an expression, `names[name]` of a variable, `results` those of
+    the returned values.  `calls[node]` is the function and the signature that Numba knows for
+    an operator or a call.  `slots` are the names that need memory: those that are bound again
+    or read where their binding may not have been reached."""
+
+    def __init__(
+        self, function: ast.FunctionDef, space: dict[str, Any], arguments: tuple[Any, ...]
+    ) -> None:
+        self.space = space
+        self.context: Any = cpu_target.typing_context
+        self.names: dict[str, Any] = {}
+        self.of: dict[ast.expr, Any] = {}
+        self.calls: dict[ast.expr, tuple[Any, Any]] = {}
+        self.results: tuple[Any, ...] = ()
+        self.slots: set[str] = set()
+        self._known: dict[Any, tuple[Any, Any]] = {}
+        self._home: dict[str, int] = {}
+        self._loops: set[str] = set()
+        self._open: list[int] = [0]
+        self._blocks = 0
+        for parameter, type_ in zip(function.args.args, arguments, strict=True):
+            if not isinstance(type_, types.Array):
+                type_ = types.unliteral(type_)
+            self._check(type_)
+            self.names[parameter.arg] = type_
+            self._home[parameter.arg] = 0
+        for stmt in function.body:
+            self.stmt(stmt)
+
+    # ---- statements
+
+    def stmt(self, s: ast.stmt) -> None:
+        if isinstance(s, ast.Assign):
+            (target,) = s.targets
+            if isinstance(target, ast.Name):
+                self.bind(target.id, self.expr(s.value))
+            elif isinstance(target, ast.Subscript):
+                self.place(target)
+                self.expr(s.value)
+            else:
+                raise Unsupported("several results")
+        elif isinstance(s, ast.AugAssign):
+            assert isinstance(s.target, ast.Subscript)
+            left, right = self.place(s.target), self.expr(s.value)
+            self.calls[s.target] = self.resolve(OPERATORS[type(s.op)], (left, right))
+        elif isinstance(s, ast.For):
+            self._for(s)
+        elif isinstance(s, ast.While):
+            self.block(s.body)
+        elif isinstance(s, ast.If):
+            self.expr(s.test)
+            self.block(s.body)
+            self.block(s.orelse)
+        elif isinstance(s, ast.Raise):
+            assert isinstance(s.exc, ast.Call)
+            for a in s.exc.args:
+                if not (isinstance(a, ast.Constant) and isinstance(a.value, str)):
+                    self.expr(a)
+        elif isinstance(s, ast.Return):
+            assert isinstance(s.value, ast.Tuple)
+            self.results = tuple(self.expr(e) for e in s.value.elts)
+        elif isinstance(s, ast.Expr):
+            self.expr(s.value)
+        elif not isinstance(s, (ast.Break, ast.Pass)):
+            raise Unsupported(ast.dump(s))
+
+    def block(self, stmts: list[ast.stmt]) -> None:
+        self._blocks += 1
+        self._open.append(self._blocks)
+        for s in stmts:
+            self.stmt(s)
+        self._open.pop()
+
+    def _for(self, s: ast.For) -> None:
+        assert isinstance(s.iter, ast.Call) and isinstance(s.target, ast.Name)
+        for a in s.iter.args:
+            self.expr(a)
+        name = s.target.id
+        if name in self._home and (name not in self._loops or self._home[name] in self._open):
+            self.slots.add(name)
+        if self.names.setdefault(name, types.intp) != types.intp:
+            raise Unsupported(f"{name} has two types")
+        self._loops.add(name)
+        self._home[name] = self._blocks + 1
+        self.block(s.body)
+
+    def bind(self, name: str, type_: Any) -> None:
+        if isinstance(type_, types.BaseTuple):
+            raise Unsupported("a tuple")
+        known = self.names.setdefault(name, type_)
+        if known != type_:
+            self.names[name] = self._both(known, type_)
+        if name in self._home:
+            self.slots.add(name)
+        self._home[name] = self._open[-1]
+
+    def _both(self, a: Any, b: Any) -> Any:
+        """One type for a variable that refers now to this array, now to that."""
+        if isinstance(a, types.Array) and isinstance(b, types.Array):
+            if (a.dtype, a.ndim, a.layout) == (b.dtype, b.ndim, b.layout):
+                return a if not a.mutable else b
+        raise Unsupported("a name has two types")
+
+    # ---- expressions
+
+    def place(self, node: ast.Subscript) -> Any:
+        """The type of the element that is written."""
+        type_ = self.expr(node)
+        if isinstance(type_, types.Array):
+            raise Unsupported("a write to a part of an array")
+        return type_
+
+    def expr(self, node: ast.expr) -> Any:
+        found = self.of[node] = self._expr(node)
+        return found
+
+    def _expr(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name):
+            name = node.id
+            if name not in self.names:
+                raise Unsupported(name)
+            if self._home[name] not in self._open:
+                self.slots.add(name)
+            return self.names[name]
+        if isinstance(node, ast.Constant):
+            return self._constant(node.value)
+        if isinstance(node, ast.Subscript):
+            return self._subscript(node)
+        if isinstance(node, ast.BinOp):
+            return self._binary(node)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        if isinstance(node, ast.Compare):
+            (op,), (right,) = node.ops, node.comparators
+            return self._operator(node, type(op), (self.expr(node.left), self.expr(right)))
+        if isinstance(node, ast.BoolOp):
+            if any(self.expr(v) != types.boolean for v in node.values):
+                raise Unsupported("and, or of numbers")
+            return types.boolean
+        if isinstance(node, ast.UnaryOp):
+            return self._operator(node, type(node.op), (self.expr(node.operand),))
+        if isinstance(node, ast.IfExp):
+            self.expr(node.test)
+            a, b = self.expr(node.body), self.expr(node.orelse)
+            both = a if a == b else self.context.unify_types(a, b)
+            self._check(both)
+            return both
+        if isinstance(node, ast.Attribute) and isinstance(self.value(node), float):
+            return types.float64
+        raise Unsupported(ast.dump(node))
+
+    def _constant(self, value: Any) -> Any:
+        if isinstance(value, bool):
+            return types.boolean
+        if isinstance(value, int) and -(2**63) <= value < 2**63:
+            return types.int64
+        if isinstance(value, float):
+            return types.float64
+        raise Unsupported(repr(value))
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        if isinstance(node.value, ast.Attribute):
+            if node.value.attr != "shape":
+                raise Unsupported(node.value.attr)
+            self.expr(node.value.value)
+            return types.intp
+        array = self.expr(node.value)
+        if not isinstance(array, types.Array):
+            raise Unsupported("a part of something else")
+        given = indices(node)
+        if not all(isinstance(self.expr(i), types.Integer) for i in given):
+            raise Unsupported("an index that is no integer")
+        left = array.ndim - len(given)
+        return array.copy(ndim=left) if left else array.dtype
+
+    def _binary(self, node: ast.BinOp) -> Any:
+        left, right = self.expr(node.left), self.expr(node.right)
+        if isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant):
+            if isinstance(node.right.value, int):  # unrolled
+                right = types.literal(node.right.value)
+        return self._operator(node, type(node.op), (left, right))
+
+    def _operator(self, node: ast.expr, op: type, args: tuple[Any, ...]) -> Any:
+        found = self.calls[node] = self.resolve(OPERATORS[op], args)
+        return found[1].return_type
+
+    def _call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "reshape":
+            array = self.expr(node.func.value)
+            (sizes,) = node.args
+            assert isinstance(sizes, ast.Tuple)
+            for e in sizes.elts:
+                self.expr(e)
+            return array.copy(ndim=len(sizes.elts))
+        function = self.value(node.func)
+        if function is np.empty:
+            sizes, dtype = node.args
+            assert isinstance(sizes, ast.Tuple)
+            for e in sizes.elts:
+                self.expr(e)
+            return types.Array(_of_dtype(self.value(dtype)), len(sizes.elts), "C")
+        args = tuple(self.expr(a) for a in node.args)
+        if function is kernels.gemm and args[-1].dtype in (types.float32, types.float64):
+            return types.none
+        if isinstance(function, type) and issubclass(function, np.generic):
+            return _of_dtype(function)
+        self.calls[node] = found = self.resolve(function, args)
+        return found[1].return_type
+
+    # ---- what Numba knows
+
+    def resolve(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
+        key = function, args
+        if key not in self._known:
+            try:
+                kind = self.context.resolve_value_type(function)
+                signature = self.context.resolve_function_type(kind, args, {})
+            except NumbaError as error:
+                raise Unsupported(str(error)) from error
+            if signature is None or len(signature.args) != len(args):
+                raise Unsupported(f"{function} of {args}")
+            for type_ in (*signature.args, signature.return_type):
+                if type_ != types.none:
+                    self._check(types.unliteral(type_))
+            self._known[key] = kind, signature
+        return self._known[key]
+
+    def value(self, node: ast.expr) -> Any:
+        """What a dotted name of the module stands for."""
+        if isinstance(node, ast.Name):
+            if node.id in self.names:
+                raise Unsupported("a variable is called")
+            if node.id in self.space:
+                return self.space[node.id]
+            return self.space["__builtins__"][node.id]
+        if isinstance(node, ast.Attribute):
+            return getattr(self.value(node.value), node.attr)
+        raise Unsupported(ast.dump(node))
+
+    def _check(self, type_: Any) -> None:
+        element = type_.dtype if isinstance(type_, types.Array) else type_
+        if not isinstance(element, (types.Number, types.Boolean)):
+            raise Unsupported(str(type_))
+        if isinstance(type_, types.Array) and not type_.aligned:
+            raise Unsupported("an array that is not aligned")
+
+
+def _of_dtype(dtype: Any) -> Any:
+    return from_dtype(np.dtype(dtype))
+
+
+def indices(node: ast.Subscript) -> list[ast.expr]:
+    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]

@@ -1,0 +1,214 @@
+"""Loop nests of a large kernel as functions of their own.
+
+What a compiler does to a function takes more than twice the time for one twice as large; so
+the nests of a large kernel are kept apart.  Nests that differ in names only become one
+function: compile time grows with distinct code.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+
+from .buffers import Buffer
+from .emit import CODE, Body
+from .expressions import is_native, never_fails
+from .infer import Types
+
+# A kernel with more statements than this is split,
+LARGE = 40
+# into nests of at most so many.
+PIECE = 80
+
+
+class Plan:
+    """Which loops of a function stand alone."""
+
+    def __init__(self, function: ast.FunctionDef, known: Types) -> None:
+        self.types = known
+        self.sizes: dict[ast.stmt, int] = {}
+        self.large = sum(self._size(s) for s in function.body) > LARGE
+        self.mentions = mentions(function)
+        self.private = _private(function, known)
+        self.made: dict[Any, Any] = {}
+
+    def _size(self, s: ast.stmt) -> int:
+        size = 1
+        for part in (*getattr(s, "body", ()), *getattr(s, "orelse", ())):
+            size += self._size(part)
+        self.sizes[s] = size
+        return size
+
+    def stands_alone(self, s: ast.For) -> bool:
+        return self.large and self.sizes[s] <= PIECE and self._is_pure(s)
+
+    def _is_pure(self, s: ast.For) -> bool:
+        """Makes no arrays, raises nothing with values in it, calls nothing that may raise."""
+        for node in ast.walk(s):
+            if isinstance(node, ast.Assign):
+                (target,) = node.targets
+                if isinstance(target, ast.Name):
+                    if isinstance(self.types.names[target.id], types.Array):
+                        return False
+            elif isinstance(node, ast.Raise):
+                assert isinstance(node.exc, ast.Call)
+                if not all(isinstance(a, ast.Constant) for a in node.exc.args):
+                    return False
+            elif isinstance(node, ast.expr) and node in self.types.calls:
+                if not (is_native(node, self.types) or never_fails(*self.types.calls[node])):
+                    return False
+        return True
+
+
+def mentions(node: ast.AST) -> Counter[str]:
+    return Counter(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+
+
+def _private(function: ast.FunctionDef, known: Types) -> set[str]:
+    """The variables whose memory nothing else refers to."""
+    fresh: set[str] = set()
+    shared: set[str] = set()
+    for s in ast.walk(function):
+        if not isinstance(s, ast.Assign) or not isinstance(s.targets[0], ast.Name):
+            continue
+        name = s.targets[0].id
+        if not isinstance(known.names[name], types.Array):
+            continue
+        if isinstance(s.value, ast.Call) and _is_new(s.value):
+            fresh.add(name)
+        else:
+            shared.add(name)
+            shared |= set(mentions(s.value))
+    return fresh - shared - known.slots
+
+
+def _is_new(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "empty"
+
+
+# ---------------------------------------------------------------- a nest
+
+
+class Nest(Body):
+    """A loop as a function of what it reads; it returns an error's code and the numbers it
+    leaves behind, which are of types `outs`."""
+
+    def __init__(self, caller: Body, builder: Any, outs: list[Any]) -> None:
+        super().__init__(caller.context, builder, caller.types, caller.failures)
+        self.outs = outs
+
+    def fail(self, code: Any) -> None:
+        self.leave(code, [ir.Constant(k, ir.Undefined) for k in self.outs])
+
+    def leave(self, code: Any, values: list[Any]) -> None:
+        whole: Any = ir.Constant(self.builder.function.ftype.return_type, ir.Undefined)
+        for position, value in enumerate([code, *values]):
+            whole = self.builder.insert_value(whole, value, position)
+        self.builder.ret(whole)
+
+
+def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
+    """Writes a call of the function for a loop, and that function unless it exists."""
+    known = plan.types
+    inside = mentions(s)
+    bound = _bound(s)
+    order: dict[str, int] = {}
+    text = _spelling(s, known, order)
+    names = list(order)
+    outs = [n for n in names if n in bound and n in known.slots and plan.mentions[n] > inside[n]]
+    takes = [n for n in names if n not in bound or n in outs]
+    values = [caller.variable(n) for n in takes]
+    roles = [
+        (known.names[n], n in known.slots, n in bound, n in outs, n in plan.private) for n in names
+    ]
+    key = text, tuple(roles)
+    function = plan.made.get(key)
+    if function is None:
+        function = plan.made[key] = _write(caller, plan, s, takes, values, outs)
+    parts: list[Any] = []
+    for v in values:
+        parts += _parts(v)
+    result = caller.builder.call(function, parts)
+    code = caller.builder.extract_value(result, 0)
+    if any(isinstance(n, ast.Raise) for n in ast.walk(s)):
+        failed = caller.builder.icmp_unsigned("!=", code, CODE(0))
+        with caller.builder.if_then(failed, likely=False):
+            caller.fail(code)
+    for position, name in enumerate(outs, 1):
+        caller.assign(name, caller.builder.extract_value(result, position))
+
+
+def _parts(value: Any) -> list[Any]:
+    """What stands for a variable in a call; a nest counts no references."""
+    return value.parts()[:-1] if isinstance(value, Buffer) else [value]
+
+
+def _write(
+    caller: Body, plan: Plan, s: ast.For, takes: list[str], values: list[Any], outs: list[str]
+) -> Any:
+    known, context = plan.types, caller.context
+    module = caller.builder.module
+    kinds = [context.get_value_type(known.names[n]) for n in outs]
+    result = ir.LiteralStructType([CODE, *kinds])
+    arguments = [p.type for v in values for p in _parts(v)]
+    name = f"s2s.nest.{len(plan.made)}"
+    function = ir.Function(module, ir.FunctionType(result, arguments), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    body = Nest(caller, ir.IRBuilder(function.append_basic_block()), kinds)
+    given = list(function.args)
+    for variable, value in zip(takes, values):
+        count = len(_parts(value))
+        parts, given = given[:count], given[count:]
+        if isinstance(value, Buffer):
+            if variable in plan.private:
+                parts[0].add_attribute("noalias")
+            body.values[variable] = value.of_parts([*parts, value.memory])
+        else:
+            body.assign(variable, parts[0])
+    body.loop(s)
+    body.leave(CODE(0), [body.variable(n) for n in outs])
+    return function
+
+
+def _bound(s: ast.For) -> set[str]:
+    names = set()
+    for node in ast.walk(s):
+        if isinstance(node, (ast.For, ast.Assign)):
+            target = node.target if isinstance(node, ast.For) else node.targets[0]
+            if isinstance(target, ast.Name):
+                names.add(target.id)
+    return names
+
+
+def _spelling(node: Any, known: Types, order: dict[str, int]) -> str:
+    """The text of a nest with numbers for its variables, which `order` is filled with."""
+    out: list[str] = []
+
+    def spell(node: Any) -> None:
+        if isinstance(node, ast.Name):
+            if node.id in known.names:
+                out.append(f"${order.setdefault(node.id, len(order))}")
+            else:
+                out.append(node.id)
+        elif isinstance(node, ast.Constant):
+            out.append(repr(node.value))
+        elif isinstance(node, ast.AST):
+            out.append(type(node).__name__ + "(")
+            for field in node._fields:
+                spell(getattr(node, field, None))
+            out.append(")")
+        elif isinstance(node, list):
+            out.append("[")
+            for part in node:
+                spell(part)
+            out.append("]")
+        else:
+            out.append(f"{node!r},")
+
+    spell(node)
+    return " ".join(out)

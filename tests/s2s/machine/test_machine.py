@@ -1,0 +1,259 @@
+"""Lowered text compiled the short way does what CPython makes of it."""
+
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+import pytest
+
+from s2s import kernels, machine
+from s2s.compile import OPTIONS, build, load, write_source
+
+numba = pytest.importorskip("numba")
+from numba.core.runtime import _nrt_python, rtsys  # noqa: E402
+
+import s2s.kernels_numba  # noqa: E402, F401  (tells Numba what lowered code calls)
+
+HEADER = "import numpy as np\n\nfrom s2s import kernels as rt\n\n\n"
+
+
+def module_text(text: str) -> str:
+    return HEADER + textwrap.dedent(text).lstrip("\n")
+
+
+def kernel(text: str, *args):
+    """The compiled function and the same under CPython; whole Numba is not asked."""
+    text = module_text(text)
+    space = vars(load(write_source(text, "plain")))
+    body = machine.body(text, "f", space)
+    names = ", ".join("abcdefgh"[: len(args)])
+    made = {"body": body}
+    exec(f"def call({names}):\n    return body({names})\n", made)
+    fast = numba.njit(made["call"], **OPTIONS)
+    fast.compile(tuple(map(numba.typeof, args)))
+    return fast, space["f"]
+
+
+def agree(text: str, *args):
+    fast, slow = kernel(text, *args)
+    ours = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
+    got, want = fast(*args), slow(*ours)
+    assert len(got) == len(want)
+    for g, w in zip((*got, *args), (*want, *ours)):
+        np.testing.assert_allclose(g, w, rtol=1e-12)
+        if isinstance(g, np.ndarray):  # Numba returns Python's numbers
+            assert g.dtype == w.dtype
+    return fast
+
+
+def test_loops():
+    agree(
+        """
+        def f(n, step):
+            s = np.int64(0)
+            for i in range(n):
+                s = s * 3 + i
+            for i in range(n, -1, -1):
+                s = s * 3 + i
+            for i in range(2, 2):
+                s = s * 7
+            for i in range(n, n + 20 * step, step):
+                s = s + i
+                if s > 1000000:
+                    break
+            last = i
+            k = np.int64(0)
+            while True:
+                k = k + 1
+                if k >= n or k == 100:
+                    break
+            for i in range(n):
+                for j in range(i):
+                    if j == 3:
+                        break
+                    s = s + j
+            return (s, last, k, i)
+        """,
+        np.int64(7),
+        np.int64(-3),
+    )
+
+
+def test_choices():
+    x = np.array([1.5, -2.0, np.nan, np.inf])
+    agree(
+        """
+        def f(x, n):
+            s = np.float64(0.0)
+            k = np.int64(0)
+            for i in range(-2, n + 2):
+                s = s + (np.float64(2.0) if i < 0 or i >= n or x[i] != x[i] else abs(x[i]))
+                if i >= 0 and i < n and not x[i] > 0.0:
+                    k = k + 1
+                elif i == n:
+                    k = k + 10
+                else:
+                    k = k + (100 if i > 0 else 1000)
+            one = np.float32(1.0) if k > 3 else np.float32(2.0)
+            both = x[0] > 0.0 and x[1] > 0.0
+            return (s, k, one, both, np.inf, -np.inf, -k, n ** 3, x[1] ** 2, n // 3, n % 3)
+        """,
+        x,
+        np.int64(4),
+    )
+
+
+def test_arrays_of_any_layout_and_type():
+    x = np.arange(24.0).reshape(4, 6)
+    read_only = np.arange(3)
+    read_only.setflags(write=False)
+    agree(
+        """
+        def f(a, b, c, flags, out):
+            t = np.empty((b.shape[0], b.shape[1]), np.float64)
+            m = np.empty((c.shape[0],), np.bool_)
+            for i in range(b.shape[0]):
+                for j in range(b.shape[1]):
+                    t[i, j] = a[i, j] + b[i, j]
+            flat = t.reshape((b.shape[0] * b.shape[1],))
+            for i in range(c.shape[0]):
+                m[i] = flags[i] and c[i] > 0
+                flat[i] += c[i]
+                out[i] = np.float32(flat[i])
+            number = np.empty((), np.float64)
+            number[()] = flat[0]
+            return (t, flat, m, number[()], number, c)
+        """,
+        x[:, ::2],
+        np.asfortranarray(x[:, :3]),
+        read_only,
+        np.array([True, False, True]),
+        np.zeros(3, np.float32),
+    )
+
+
+def test_variables_that_are_bound_again():
+    text = """
+    def f(x, n):
+        a = np.empty((2,), np.float64)
+        a[0] = x[0]
+        a[1] = x[1]
+        old = a
+        for k in range(n):
+            b = np.empty((2,), np.float64)
+            b[0] = a[1] + k
+            b[1] = a[0] * 0.5
+            old = a
+            a = b
+        return (a, old)
+    """
+    for n in (0, 1, 5):
+        agree(text, np.array([1.0, 2.0]), n)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_products(dtype):
+    text = """
+    def f(a, b, c, d, one, zero, n):
+        for k in range(n):
+            rt.gemm(False, False, one, a[k], b, zero, c[k])
+            rt.gemm(False, True, one, a[k], b, one, c[k])
+            rt.gemm(True, False, one, a[k], b, one, c[k])
+        rt.gemm(True, True, one, a[0], b, zero, d)
+        return ()
+    """
+    rng = np.random.default_rng(0)
+    for size in (3, 20):
+        a, c = (rng.integers(-9, 9, (2, size, size)).astype(dtype) for _ in range(2))
+        b, d = (rng.integers(-9, 9, (size, size)).astype(dtype) for _ in range(2))
+        c[0, 0, 0] = d[0, 0] = 3
+        type_ = np.dtype(dtype).type
+        agree(text, a, b, c, d, type_(1), type_(0), 2)
+
+
+# ---------------------------------------------------------------- errors and memory
+
+FAILING = """
+    def f(x, n):
+        a = np.empty((n,), np.float64)
+        for i in range(n):
+            a[i] = np.float64(i)
+        b = a.reshape((n, 1))
+        if x.shape[0] == 1:
+            raise ValueError("too short")
+        if x.shape[0] == 2:
+            raise rt.Failure(7, n, x[0])
+        for i in range(n):
+            if i >= x.shape[0]:
+                raise IndexError("too far")
+            a[i] = x[i]
+        return (b, a[0])
+    """
+
+
+def test_errors_carry_values_and_leave_no_memory_behind():
+    x = np.arange(4.0)
+    fast, _ = kernel(FAILING, x, 3)
+    _nrt_python.memsys_enable_stats()
+    before = rtsys.get_allocation_stats()
+    assert fast(x, 3)[0][2, 0] == 2.0
+    with pytest.raises(ValueError, match="too short"):
+        fast(x[:1], 3)
+    with pytest.raises(kernels.Failure) as info:
+        fast(x[:2], 3)
+    assert info.value.args == (7, 3, 0.0)
+    with pytest.raises(IndexError, match="too far"):
+        fast(x, 5)
+    for n in (-1, 2**61):
+        with pytest.raises(MemoryError):
+            fast(x, n)
+    after = rtsys.get_allocation_stats()
+    # Numba itself keeps its hold of the arguments of a call that fails.
+    failed = 5
+    assert after.alloc - before.alloc - (after.free - before.free) <= failed
+    assert after.mi_alloc - before.mi_alloc - (after.mi_free - before.mi_free) <= failed
+
+
+# ---------------------------------------------------------------- large kernels
+
+
+def stacked(blocks: int, constant: str) -> str:
+    lines = ["def f(x, n):", "    s = np.float64(1.0)"]
+    lines.append("    t_0 = np.empty((n,), np.float64)")
+    lines += ["    for i in range(n):", "        t_0[i] = x[i]"]
+    for k in range(1, blocks):
+        lines += [
+            f"    t_{k} = np.empty((n,), np.float64)",
+            "    for i in range(n):",
+            f"        if i >= {7 if k == 1 else 9}:",
+            "            raise IndexError('no more')",
+            f"        u_{k} = t_{k - 1}[i] * {constant.format(k)}",
+            f"        s = s * 0.5 + u_{k}",
+            f"        t_{k}[i] = u_{k} + np.sin(s)",
+        ]
+    return "\n".join([*lines, f"    return (s, t_{blocks - 1})"])
+
+
+def test_nests_that_differ_in_names_only_are_compiled_once():
+    x = np.arange(4.0)
+    same = agree(stacked(12, "0.5"), x, 4)
+    distinct = agree(stacked(12, "0.{}"), x, 4)
+    (ours,), (others,) = same.inspect_llvm().values(), distinct.inspect_llvm().values()
+    assert ours.count("define internal") + 8 < others.count("define internal")
+    with pytest.raises(IndexError, match="no more"):
+        same(np.arange(9.0), 8)
+
+
+def test_what_is_out_of_reach_is_left_to_numba():
+    text = """
+    def g(x, depth):
+        return (x * 2.0,)
+
+    def f(x):
+        (y,) = g(x, 1)
+        return (y,)
+    """
+    with pytest.raises(machine.Unsupported):
+        kernel(text, 2.0)
+    assert build(module_text(text), "f", (numba.float64,))(2.0) == (4.0,)
