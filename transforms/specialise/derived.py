@@ -79,6 +79,7 @@ class Derivatives(Mixin):
 
     b: Builder
     state: State
+    renamed_arrays: set[Cell]  # arguments of the program under names of a derivative
 
     # ---- what is called
 
@@ -341,6 +342,7 @@ class Derivatives(Mixin):
                     new = self.new_array(var, value.cell.label)
                     new.cell.contiguous = value.cell.contiguous
                     fresh.append((new.cell, var))
+                    self.renamed_arrays.add(new.cell)
                     values[leaf.index] = new
             holder[key] = self.filled(pattern, values, str(which))
             traced.patterns.append(pattern)
@@ -352,15 +354,28 @@ class Derivatives(Mixin):
             self.name_arguments(traced)
             self.b.block += traced.block
             raise
-        # A write would have to reach the array outside, and all who share it.
-        for cell, content in (*originals, *fresh):
-            if self.state.heap[cell] is not content:
-                name = getattr(cell, "label", "") or "the argument"
-                self.refuse(
-                    node, f"the function writes into {name}, by which it is differentiated here",
-                    "let it work on a copy: x = x.copy()",
-                )  # fmt: skip
+        self._write_back(originals, fresh, node)
         return traced
+
+    def _write_back(
+        self, originals: list[tuple[Cell, Any]], fresh: list[tuple[Cell, Var]], node: Any
+    ) -> None:
+        """A function that writes into what it is differentiated by writes into the argument of
+        a whole program; inside a program it is not known who shares that array."""
+        cells = [cell for cell, _ in originals]
+        for (cell, content), (new, var) in zip(originals, fresh, strict=True):
+            changed = self.state.heap[new] is not var
+            own = cell.param is not None or cell in self.renamed_arrays
+            alone = own and cells.count(cell) == 1 and len(self.stack) == 1
+            if self.state.heap[cell] is not content or (changed and not alone):
+                self.refuse(
+                    node,
+                    f"the function writes into {cell.label or 'the argument'}, by which it is "
+                    "differentiated here",
+                    "let it work on a copy: x = x.copy()",
+                )
+            if changed:
+                self.state.heap[cell] = self.state.heap[new]
 
     def _argument(
         self, function: Value, args: list[Value], kwargs: dict[str, Value], which: Any, node: Any

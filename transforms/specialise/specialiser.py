@@ -25,6 +25,7 @@ from .custom import CustomRules
 from .derived import Derivatives
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
+from .jacobians import Jacobians
 from .joins import Joins
 from .lifetimes import lifetimes
 from .loop_joins import LoopJoins
@@ -53,6 +54,7 @@ from .values import (
     TupleVal,
     Value,
 )
+from .vmaps import Vmaps
 
 
 @dataclass(eq=False)
@@ -125,6 +127,8 @@ class Specialiser(
     PythonCalls,
     Attributes,
     Derivatives,
+    Jacobians,
+    Vmaps,
     CustomRules,
 ):
     """Specialises one function of a module; `outer` is the specialiser of its caller."""
@@ -155,6 +159,7 @@ class Specialiser(
         self.stack: list[Frame] = []
         self.appended: set[Cell] = set()
         self.voids: set[Cell] = set()
+        self.renamed_arrays: set[Cell] = set()
         self.branch_names: list[frozenset[str]] = []
         self.peeled: list[Any] = []
         self.runtime_depth = 0
