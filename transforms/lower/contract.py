@@ -6,8 +6,11 @@ accumulate; anything with a vector in it becomes a plain nest.
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from .. import ir
 from ..dims import Dim
@@ -15,7 +18,7 @@ from . import loop_ir as L
 from .broadcast import meet, project
 from .context import Context, handles, shape_of
 from .elementwise import cast
-from .values import Emitter, Value, fill, put, scalar_value
+from .values import Emitter, Value, buffer_value, fill, put, scalar_value
 from .views import transpose
 
 
@@ -64,31 +67,104 @@ def einsum(cx: Context, stmt: ir.Assign) -> Value:
     inputs, out = stmt.op.attrs["subscripts"].replace(" ", "").split("->")
     letters = inputs.split(",")
     values = [cx.ready(a) for a in stmt.op.args]
-    plan = _as_matmul(letters, out) if len(values) == 2 else None
-    if plan is not None:
-        batch, m, n, k = plan
-        x = transpose(values[0], tuple(letters[0].index(c) for c in batch + m + k))
-        y = transpose(values[1], tuple(letters[1].index(c) for c in batch + k + n))
-        product = batch + m + n
-        if product == out:
-            return _gemm_or_later(cx, stmt, x, y)
-        z = gemm(cx, None, stmt.target.type.dtype, x, y)
-        return transpose(z, tuple(product.index(c) for c in out))
-    return loops(cx, stmt.target, values, letters, out)
+    if len(values) > 2 and not _one_covers(letters):
+        values, letters = _pairwise(cx, stmt.target.type.dtype, values, letters, out)
+    found = _as_matmul(values, letters, out) if len(values) == 2 else None
+    if found is None:
+        return loops(cx, stmt.target, values, letters, out)
+    plan, x, y = found
+    if plan.product == out and plan.plain:
+        return _gemm_or_later(cx, stmt, x, y)
+    return _grouped(cx, stmt.target, x, y, plan, out)
 
 
-def _as_matmul(letters: list[str], out: str) -> tuple[str, str, str, str] | None:
-    """The letters (batch, m, n, k) if the product is one of matrices."""
-    x, y = letters
-    if len(set(x)) < len(x) or len(set(y)) < len(y):
+@dataclass(frozen=True)
+class _Plan:
+    """The letters of a product of matrices: `batch` in both operands and the result, `m` and `n` in
+    one operand and the result, `k` in both operands and summed over."""
+
+    batch: str
+    m: str
+    n: str
+    k: str
+
+    @property
+    def product(self) -> str:
+        return self.batch + self.m + self.n
+
+    @property
+    def plain(self) -> bool:
+        return len(self.m) == len(self.n) == len(self.k) == 1
+
+
+def _as_matmul(
+    values: Sequence[Value], letters: Sequence[str], out: str
+) -> tuple[_Plan, Value, Value] | None:
+    """How two operands are multiplied as matrices, if they can be, and these matrices."""
+    plans = [_plan(*letters, out), _plan(*letters[::-1], out)]
+    if plans[0] is None or plans[1] is None:
         return None
-    batch = "".join(c for c in x if c in y and c in out)
+    if plans[0].product != out and plans[1].product == out:
+        plans, values, letters = plans[::-1], values[::-1], letters[::-1]
+    plan = plans[0]
+    assert plan is not None
+    orders = plan.batch + plan.m + plan.k, plan.batch + plan.k + plan.n
+    x, y = (
+        transpose(v, tuple(names.index(c) for c in order))
+        for v, names, order in zip(values, letters, orders, strict=True)
+    )
+    return plan, x, y
+
+
+def _plan(x: str, y: str, out: str) -> _Plan | None:
+    batch = "".join(c for c in out if c in x and c in y)
     k = "".join(c for c in x if c in y and c not in out)
-    m = "".join(c for c in x if c not in y)
-    n = "".join(c for c in y if c not in x)
-    if len(m) != 1 or len(n) != 1 or len(k) != 1 or m not in out or n not in out:
-        return None
-    return batch, m, n, k
+    m = "".join(c for c in out if c in x and c not in y)
+    n = "".join(c for c in out if c in y and c not in x)
+    return _Plan(batch, m, n, k) if m and n and k else None
+
+
+def _grouped(cx: Context, target: ir.Var, x: Value, y: Value, plan: _Plan, out: str) -> Value:
+    """A product whose rows, columns or sums run over several axes: over one that joins them."""
+    b, m, n, k = (len(part) for part in (plan.batch, plan.m, plan.n, plan.k))
+    sizes = (*x.sizes[: b + m], *y.sizes[b + k :])
+    dims = (*x.dims[: b + m], *y.dims[b + k :])
+    left = _joined(cx, x, (*[1] * b, m, k))
+    right = _joined(cx, y, (*[1] * b, k, n))
+    if plan.product == out:
+        dest = replace(cx.dest(target, x.reads | y.reads, sizes), dims=dims)
+    else:
+        dest = cx.allocate(cx.em.fresh("t"), target.type.dtype, sizes, dims)
+    _product(cx, left, right, _joined(cx, dest, (*[1] * b, m, n)), add=False)
+    return transpose(dest, tuple(plan.product.index(c) for c in out))
+
+
+def _joined(cx: Context, v: Value, groups: tuple[int, ...]) -> Value:
+    """`v` with neighbouring axes made one: `groups` are how many each."""
+    if all(g == 1 for g in groups):
+        return v
+    *batch, m, n = groups
+    b = len(batch)
+    back = (*range(b), *range(b + m, b + m + n), *range(b, b + m))
+    if v.memory is not None and v.memory.contiguous and not v.memory.straight:
+        straight = transpose(v, back)
+        if straight.is_buffer:
+            # The matrix lies in memory with its axes exchanged, which gemm can read.
+            return transpose(_joined(cx, straight, (*batch, n, m)), (*range(b), b + 1, b))
+    sizes: list[L.Expr] = []
+    dims: list[Dim] = []
+    at = 0
+    for g in groups:
+        sizes.append(L.product(v.sizes[at : at + g]))
+        dims.append(functools.reduce(operator.mul, v.dims[at : at + g]))
+        at += g
+    v = cx.materialise(v)
+    assert v.memory is not None
+    name = cx.em.fresh(f"{v.memory.name}_as")
+    named = tuple(cx.em.let(s, "n") for s in sizes)
+    cx.em.add(L.Alias(name, v.memory.name, named))
+    cx.em.roots[name] = cx.em.root(v.memory.name)
+    return replace(buffer_value(name, v.dtype, tuple(dims), v.reads), sizes=named)
 
 
 # ---------------------------------------------------------------- matrices
@@ -182,8 +258,6 @@ def loops(
 ) -> Value:
     """The sum of products over all letters that `out` lacks, as one nest."""
     em, dtype = cx.em, target.type.dtype
-    if len(values) > 2:
-        values, letters = _pairwise(cx, dtype, list(values), list(letters), out)
     values = [cx.cheap(v) for v in values]
     sizes: dict[str, L.Expr] = {}
     dims: dict[str, Dim] = {}
@@ -230,21 +304,40 @@ def loops(
     return dest
 
 
+def _one_covers(letters: list[str]) -> bool:
+    """Whether one operand has every letter: a single nest over its axes does it all."""
+    every = set("".join(letters))
+    return any(every <= set(names) for names in letters)
+
+
 def _pairwise(
     cx: Context, dtype: str, values: list[Value], letters: list[str], out: str
 ) -> tuple[list[Value], list[str]]:
-    """Multiplies from the left until two operands remain; sums a letter when it is done."""
+    """Multiplies two operands at a time until two remain, those first that take the fewest nested
+    loops; a letter that nobody else has is summed on the way."""
+    values, letters = list(values), list(letters)
     while len(values) > 2:
-        rest = set("".join(letters[2:]) + out)
-        kept = "".join(dict.fromkeys(c for c in letters[0] + letters[1] if c in rest))
-        shape = {}
-        for v, names in zip(values[:2], letters[:2], strict=True):
-            shape.update(zip(names, v.dims, strict=True))
-        name = cx.em.fresh("t")
-        type_ = ir.Array(dtype, tuple(shape[c] for c in kept))
-        target = ir.Var(name, type_) if kept else ir.Var(name, ir.Scalar(dtype))
-        z = loops(cx, target, values[:2], letters[:2], kept)
-        if not kept:
-            z = scalar_value(cx.em.let(z.at(cx.em, ())))
-        values, letters = [z, *values[2:]], [kept, *letters[2:]]
+        i, j = min(itertools.combinations(range(len(values)), 2), key=lambda p: _cost(letters, *p))
+        rest = set("".join(s for p, s in enumerate(letters) if p not in (i, j)) + out)
+        kept = "".join(dict.fromkeys(c for c in letters[i] + letters[j] if c in rest))
+        z = _pair(cx, dtype, [values[i], values[j]], [letters[i], letters[j]], kept)
+        values = [z, *(v for p, v in enumerate(values) if p not in (i, j))]
+        letters = [kept, *(s for p, s in enumerate(letters) if p not in (i, j))]
     return values, letters
+
+
+def _cost(letters: list[str], i: int, j: int) -> tuple[int, int, int]:
+    return len(set(letters[i] + letters[j])), i, j
+
+
+def _pair(cx: Context, dtype: str, values: list[Value], letters: list[str], out: str) -> Value:
+    """The product of two operands, in memory."""
+    dims = {c: d for v, names in zip(values, letters) for c, d in zip(names, v.dims)}
+    shape = tuple(dims[c] for c in out)
+    target = ir.Var(cx.em.fresh("t"), ir.Array(dtype, shape) if out else ir.Scalar(dtype))
+    found = _as_matmul(values, letters, out)
+    if found is not None:
+        plan, x, y = found
+        return _grouped(cx, target, x, y, plan, out)
+    z = loops(cx, target, values, letters, out)
+    return z if out else scalar_value(cx.em.let(z.at(cx.em, ())))

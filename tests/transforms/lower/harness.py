@@ -78,7 +78,7 @@ def phrased(kernel: LoweredModule, failure: Failure) -> Exception:
     site, *values = failure.args
     exception, parts = kernel.failures[site]
     told = "".join(str(values.pop(0)) if p is None else p for p in parts)
-    return getattr(builtins, exception)(told)
+    return getattr(builtins, exception, np.linalg.LinAlgError)(told)
 
 
 def run(f: Callable[..., Any], *args: Any, **options: Any) -> Any:

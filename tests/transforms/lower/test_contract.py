@@ -88,6 +88,10 @@ def test_outer():
         ("ij,ij->i", [(2, 3), (2, 3)]),
         ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 2)]), ("ij,j,i->", [(2, 3), (3,), (2,)]),
         ("ab,cd->abcd", [(2, 3), (2, 2)]), ("aij,bij->ab", [(2, 3, 4), (5, 3, 4)]),
+        ("aij,jib->ab", [(2, 3, 4), (4, 3, 5)]), ("aij,jk->kia", [(2, 3, 4), (4, 5)]),
+        ("bimj,bkjm->bik", [(2, 3, 4, 5), (2, 3, 5, 4)]), ("aij,ijb->ab", [(2, 1, 1), (1, 1, 5)]),
+        ("aij,ijb->ab", [(2, 0, 3), (0, 3, 5)]), ("ij,kl,jl->ik", [(2, 3), (4, 5), (3, 5)]),
+        ("ij,ij,ij->i", [(2, 3)] * 3), ("bi,bij,bj->b", [(2, 3), (2, 3, 3), (2, 3)]),
     ],
 )  # fmt: skip
 def test_einsum(subscripts, shapes):
@@ -100,3 +104,20 @@ def test_einsum(subscripts, shapes):
         *xs,
         tol=1e-12,
     )
+
+
+def test_axes_that_are_summed_together_are_joined_in_place():
+    def f(b, x, y):
+        return b.emit("einsum", x, y, subscripts="aij,bij->ab")
+
+    args = normal(2, 3, 4), normal(5, 3, 4)
+    text = lowered(f, *args).text
+    assert text.count("np.empty") == 1 and "rt.gemm(False, True" in text
+
+
+def test_a_chain_is_products_of_matrices():
+    def f(b, x, y, z):
+        return b.emit("einsum", x, y, z, subscripts="ij,jk,kl->il")
+
+    text = lowered(f, normal(2, 3), normal(3, 4), normal(4, 5)).text
+    assert text.count("rt.gemm") == 2 and "for " not in text

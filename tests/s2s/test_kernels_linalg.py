@@ -1,0 +1,96 @@
+"""The compiled routines of linear algebra against those of NumPy and SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from s2s import kernels_linalg, kernels_linalg_numba
+
+R = np.random.default_rng(8)
+SIZES = [0, 1, 3, 30]  # small ones by loops, large ones by LAPACK
+
+
+def both(name, shape, *args):
+    """What either writes, and returns."""
+    outcomes = []
+    for module, prefix in ((kernels_linalg, ""), (kernels_linalg_numba, "_")):
+        out = np.zeros(shape)
+        outcomes.append((out, getattr(module, prefix + name)(*args, out)))
+    (want, status), (got, compiled) = outcomes
+    assert compiled == status
+    return got, want
+
+
+def same(name, shape, *args):
+    got, want = both(name, shape, *args)
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
+
+
+def regular(n):
+    return R.normal(size=(n, n)) * 0.3 + 2 * np.eye(n)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_square_matrices(n):
+    a, b = regular(n), R.normal(size=(n, 2))
+    same("solve", (n, 2), a, b)
+    same("inv", (n, n), a)
+    same("cholesky", (n, n), a @ a.T)
+    same("expm", (n, n), a)
+    for name in ("det", "slogdet_log", "slogdet_sign"):
+        want = getattr(kernels_linalg, name)(-a)
+        got = getattr(kernels_linalg_numba, f"_{name}")(-a)
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_cofactors(n):
+    a = regular(n)
+    same("cofactor", (n, n), a)
+    if n:
+        a[0] = 0
+        same("cofactor", (n, n), a)
+
+
+@pytest.mark.parametrize("n", [3, 30])
+def test_triangles(n):
+    a, b = regular(n), R.normal(size=(n, 2))
+    for trans in (0, 1):
+        for lower in (False, True):
+            for unit in (False, True):
+                scaled = a * 0.1 if unit else a
+                same("solve_triangular", (n, 2), scaled, b, trans, lower, unit)
+
+
+@pytest.mark.parametrize(("m", "n"), [(3, 3), (5, 2), (2, 5), (0, 2), (30, 26)])
+def test_orthogonal_factors(m, n):
+    a, k = R.normal(size=(m, n)), min(m, n)
+    same("qr_q", (m, k), a)
+    same("svd_vectors", (m + n, k), a)
+    same("pinv", (n, m), a, 1e-12)
+    vectors, _ = both("svd_vectors", (m + n, k), a)
+    same("svd_values", (k,), a, vectors)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 4, 30])
+def test_eigenvalues(n, lower):
+    a = R.normal(size=(n, n))
+    same("eigh_vectors", (n, n), a, lower)
+    v, _ = both("eigh_vectors", (n, n), a, lower)
+    same("eigh_values", (n,), a, v, lower)
+
+
+@pytest.mark.parametrize("n", [2, 30])
+def test_what_fails(n):
+    ones = np.ones((n, n))
+    both("solve", (n, 1), ones, np.ones((n, 1)))
+    both("inv", (n, n), ones)
+    both("cholesky", (n, n), -ones)
+    both("svd_vectors", (2 * n, n), ones * np.nan)
+    assert kernels_linalg_numba._slogdet_log(ones) == -np.inf
+    assert kernels_linalg_numba._det(ones) == 0
+    flawed = np.eye(n)
+    flawed[1, 1] = 0
+    both("solve_triangular", (n, 1), flawed, np.ones((n, 1)), 0, True, False)
