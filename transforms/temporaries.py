@@ -112,9 +112,10 @@ class Temporaries(Page):
             elif isinstance(stmt, (Assign, Call, Draw)):
                 self.binds.update(v.name for v in targets_of(stmt))
                 self.defined_in.update((v.name, id(block)) for v in targets_of(stmt))
-            elif isinstance(stmt, (Store, Push)):
+            written = written_by(stmt)
+            if written is not None:
                 # What is written in place has a name.
-                self.binds[(stmt.array if isinstance(stmt, Store) else stmt.stack).name] += 1
+                self.binds[written] += 1
             for operand, home in late:
                 if operand is not None:
                     self.use(operand, home)
@@ -298,22 +299,26 @@ def with_blocks(stmt: Stmt, blocks: list[Block]) -> Stmt:
     return stmt
 
 
+def written_by(stmt: Stmt) -> str | None:
+    """The array or list that a statement itself writes in place."""
+    if isinstance(stmt, Store):
+        return stmt.array.name
+    if isinstance(stmt, Push):
+        return stmt.stack.name
+    if isinstance(stmt, Assign) and stmt.op.name == "pop" and isinstance(stmt.op.args[0], Var):
+        return stmt.op.args[0].name
+    return None
+
+
 def _writes(stmts: list[Stmt], buffers: dict[str, int]) -> tuple[set[str], set[int]]:
     """The variables that statements bind, and the memory they write."""
     names: set[str] = set()
     memory: set[int] = set()
     for stmt in walk(stmts):
-        written = None
         names |= {v.name for v in targets_of(stmt)}
-        if isinstance(stmt, Assign):
-            if stmt.op.name == "pop" and isinstance(stmt.op.args[0], Var):
-                written = stmt.op.args[0].name
-        elif isinstance(stmt, For):
+        if isinstance(stmt, For):
             names.add(stmt.index.name)
-        elif isinstance(stmt, Store):
-            written = stmt.array.name
-        elif isinstance(stmt, Push):
-            written = stmt.stack.name
+        written = written_by(stmt)
         if written is not None and written in buffers:
             memory.add(buffers[written])
     return names, memory

@@ -50,3 +50,12 @@ def rows_appended_to_an_array(x, m, n):
     for e in out:
         t += np.sin(np.sum(e))
     return t
+
+
+@case(arr(N + 1), tags="found lists")
+def popped_from_a_list_that_is_read_no_more(x):
+    items = [e * e for e in x]
+    s = 0.5
+    if items:
+        s = items.pop()
+    return s
