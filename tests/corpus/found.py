@@ -59,3 +59,15 @@ def popped_from_a_list_that_is_read_no_more(x):
     if items:
         s = items.pop()
     return s
+
+
+def _halves(v):
+    if v.shape[0] == 1:
+        return v[0] * v[0]
+    h = v.shape[0] // 2
+    return np.sin(_halves(v[:h])) + 0.5 * _halves(v[h:])
+
+
+@case(arr(N + 1), tags="found recursion")
+def recursion_over_halves(x):
+    return _halves(x)

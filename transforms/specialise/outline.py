@@ -37,6 +37,7 @@ from ..ir import (
     Type,
     Var,
     calls_in,
+    substitute,
     walk,
 )
 from ..pipeline_types import ObjectGuard, Param
@@ -472,6 +473,8 @@ class Outlines(Mixin):
         loud = _loud(functions)
         for f in functions:
             f.name = renamed.get(f.name, f.name)
+            # A function and its products may share statements.
+            f.body = substitute(f.body, lambda x: x)
             for stmt in walk(f.body):
                 if isinstance(stmt, Call):
                     stmt.keep = stmt.function in loud
