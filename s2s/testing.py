@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import inspect
 import linecache
 from collections.abc import Callable
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import api, binding, trees
+from .derivatives import hvp, jvp
 from .errors import TypeError_, UnsupportedError
 from .transforms.structure import (
     ArraySpec,
@@ -52,25 +55,31 @@ class Entry:
 @dataclass
 class Report:
     """What `check_grads` found.  `skipped` are entries at a kink, where no difference tells
-    anything; `sampled` says that large arrays were checked in part."""
+    anything; `sampled` says that large arrays were checked in part; `crossed` are comparisons
+    of one mode or order with another."""
 
     function: str
     checked: int = 0
     entries: list[Entry] = field(default_factory=list)
+    crossed: list[Entry] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     sampled: bool = False
     judge: str = "finite differences"
 
     @property
     def ok(self) -> bool:
-        return not any(e.excess > 1.0 for e in self.entries)
+        return not self.wrong
+
+    @property
+    def wrong(self) -> list[Entry]:
+        return [e for e in (*self.entries, *self.crossed) if e.excess > 1.0]
 
     @property
     def worst(self) -> Entry | None:
-        return max(self.entries, key=lambda e: e.excess, default=None)
+        return max((*self.entries, *self.crossed), key=lambda e: e.excess, default=None)
 
     def __str__(self) -> str:
-        wrong = [e for e in self.entries if e.excess > 1.0]
+        wrong = self.wrong
         head = f"gradient of {self.function}: {self.checked} entries against {self.judge}"
         if self.sampled:
             head += " (a sample)"
@@ -99,15 +108,17 @@ def check_grads(
     **kwargs: Any,
 ) -> Report:
     """Compares the gradient of `f` with finite differences of the plain Python function, and
-    with a complex step where the function is analytic and runs on complex numbers.
+    with a complex step where the function is analytic and runs on complex numbers.  The tangent
+    in a random direction must agree with the gradient; with `order=2` the product of the Hessian
+    with a direction is compared with differences of gradients, and must be symmetric.
 
     `f` is a plain function, or an object made by s2s.  `wrt` is by default that of the object,
     or else every argument that holds floats.  Results that are no single number are contracted
     with random weights.  Of each array at most `samples` entries are checked.  Raises
     AssertionError with a report of the worst entry, or returns the report.
     """
-    if order != 1:
-        raise UnsupportedError("check_grads: only order=1 is supported yet")
+    if order not in (1, 2):
+        raise UnsupportedError("check_grads: order is 1 or 2", advice="check the gradient of f")
     subject = _Subject(f, args, kwargs, wrt, backend)
     report = Report(subject.name)
     value, gradients = subject.differentiate()
@@ -120,6 +131,12 @@ def check_grads(
                 continue
             assert isinstance(spec, (ArraySpec, ScalarSpec))
             _check_leaf(report, subject, path, follow(gradient, path[1:]), step, rtol, samples)
+    if rtol is None:
+        rtol = 1e-3 if _is_single(subject) else 1e-6
+    if report.ok:
+        _check_forward(report, subject, gradients, rtol)
+        if order == 2:
+            _check_second(report, subject, step, rtol)
     if not report.ok:
         raise AssertionError(str(report))
     return report
@@ -210,8 +227,27 @@ class _Subject:
             else:
                 value, gradients = _call_by_name(gradient, parameters, arguments)
             return (value[0] if self.has_aux else value), gradients
-        projected = _projected(self)
-        return api.value_and_grad(projected, wrt=self.wrt, **self.options)(*arguments)
+        gradient = api.value_and_grad(self.projected, wrt=self.wrt, **self.options)
+        return gradient(*arguments)
+
+    @functools.cached_property
+    def projected(self) -> Any:
+        return _projected(self)
+
+    def along(self, transform: Any, directions: tuple[Any, ...]) -> Any:
+        """A derivative in a direction, by s2s; one direction per `wrt`."""
+        first, *rest = (trees.copy_leaves(v) for v in self.arguments.values())
+        return transform(self.projected, wrt=self.wrt, **self.options)(first, directions, *rest)
+
+    def directions(self, seed: int) -> tuple[Any, ...]:
+        """Random directions in the structure of the arguments."""
+        rng = np.random.default_rng(seed)
+
+        def draw(leaf: Any) -> Any:
+            drawn = rng.uniform(-1.0, 1.0, np.shape(leaf))
+            return drawn.astype(leaf.dtype) if isinstance(leaf, np.ndarray) else float(drawn)
+
+        return tuple(trees.map_leaves(self.arguments[name], draw) for name in self.wrt)
 
 
 def _call_by_name(gradient: Any, parameters: Any, arguments: list[Any]) -> Any:
@@ -281,6 +317,51 @@ def _check_value(subject: _Subject, value: Any) -> None:
 def _is_single(subject: _Subject) -> bool:
     specs = [s for v in subject.arguments.values() for _, s in spec_leaves(describe(v), ())]
     return any(getattr(s, "dtype", "") == "float32" for s in specs)
+
+
+# ---------------------------------------------------------------- other modes and orders
+
+
+def _dot(left: Any, right: Any) -> float:
+    pairs = zip(trees.floats_of(left), trees.floats_of(right), strict=True)
+    return float(sum(np.sum(np.asarray(a, float) * b) for a, b in pairs))
+
+
+def _compare(report: Report, where: str, got: float, want: float, tolerance: float) -> None:
+    excess = 0.0 if got == want else abs(got - want) / tolerance
+    if np.isnan(excess):
+        excess = 0.0 if np.isnan(got) and np.isnan(want) else np.inf
+    report.crossed.append(Entry(where, got, want, float(excess)))
+
+
+def _check_forward(report: Report, subject: _Subject, gradients: Any, rtol: float) -> None:
+    """Forward mode and reverse mode are each other's transpose."""
+    directions = subject.directions(1)
+    tangent = float(subject.along(jvp, directions)[1])
+    want = _dot(gradients, directions)
+    size = sum(float(np.sum(np.abs(g))) for g in trees.floats_of(gradients))
+    _compare(report, "tangent, forward mode", tangent, want, rtol * max(abs(want), size) + 1e-14)
+
+
+def _check_second(report: Report, subject: _Subject, step: float, rtol: float) -> None:
+    one, two = subject.directions(1), subject.directions(2)
+    hessian_one, hessian_two = subject.along(hvp, one), subject.along(hvp, two)
+    left, right = _dot(hessian_one, two), _dot(hessian_two, one)
+    size = sum(float(np.sum(np.abs(h))) for h in trees.floats_of(hessian_one))
+    _compare(report, "Hessian, symmetry", left, right, rtol * max(abs(left), size) + 1e-14)
+
+    def slope(by: float) -> float:
+        """The gradient along `two`, after a step along `one`."""
+        moved = dict(subject.arguments)
+        for name, direction in zip(subject.wrt, one):
+            moved[name] = trees.stepped(moved[name], direction, by)
+        there = copy.copy(subject)
+        there.arguments = moved
+        return float(there.along(jvp, two)[1])
+
+    numeric = _five_points(slope, step)
+    scale = max(abs(numeric), size) * (1.0 if not _is_single(subject) else 10.0)
+    _compare(report, "Hessian, along a direction", left, numeric, rtol * scale + 1e-9)
 
 
 # ---------------------------------------------------------------- one leaf

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from .transforms.structure import Fixed, Path, TreeSpec, child_step, describe, follow, spec_leaves
+from .transforms.structure import (
+    Fixed,
+    Path,
+    Spec,
+    TreeSpec,
+    child_step,
+    describe,
+    follow,
+    spec_leaves,
+)
 
 
 def has_floats(value: Any) -> bool:
@@ -52,6 +61,20 @@ def copy_leaves(value: Any) -> Any:
     return map_leaves(value, lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
 
 
+def hollow(specs: Mapping[str, Spec], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments of the same sizes whose arrays take no memory; objects stay as they are."""
+
+    def change(leaf: Any) -> Any:
+        if not isinstance(leaf, np.ndarray):
+            return leaf
+        return np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape)
+
+    return tuple(
+        value if isinstance(spec, Fixed) else map_leaves(value, change)
+        for spec, value in zip(specs.values(), args)
+    )
+
+
 def in_float64(value: Any) -> Any:
     def change(leaf: Any) -> Any:
         if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f":
@@ -73,3 +96,23 @@ def moved(value: Any, steps: Path, index: tuple[int, ...], by: Any) -> Any:
     out = value.astype(np.complex128) if isinstance(by, complex) else value.copy()
     out[index] += by
     return out
+
+
+def floats_of(value: Any) -> list[Any]:
+    """The float leaves in order."""
+    return [
+        follow(value, path)
+        for path, spec in spec_leaves(describe(value), ())
+        if getattr(spec, "dtype", "").startswith("float")
+    ]
+
+
+def stepped(value: Any, direction: Any, by: float) -> Any:
+    """A copy of a container whose leaves are moved along those of `direction`."""
+    along = iter(floats_of(direction))
+
+    def move(leaf: Any) -> Any:
+        moved = leaf + by * next(along)
+        return np.asarray(moved, leaf.dtype) if isinstance(leaf, np.ndarray) else moved
+
+    return map_leaves(value, move)

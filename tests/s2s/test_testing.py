@@ -113,6 +113,35 @@ def test_nan_is_wrong(monkeypatch):
         s2s.check_grads(lambda x: x * x, 3.0)
 
 
-def test_second_order_is_refused():
-    with pytest.raises(s2s.UnsupportedError):
-        s2s.check_grads(lambda x: x, 1.0, order=2)
+def test_second_order():
+    def f(x, p):
+        return np.sum(np.sin(x) * p["k"] * x) + p["b"] ** 3
+
+    report = s2s.check_grads(
+        f, np.array([0.3, 0.7]), {"k": np.array([1.0, 2.0]), "b": 0.5}, order=2, backend="loops"
+    )
+    assert [e.where for e in report.crossed] == [
+        "tangent, forward mode", "Hessian, symmetry", "Hessian, along a direction"
+    ]  # fmt: skip
+
+
+def test_second_order_finds_a_wrong_derivative():
+    @s2s.custom_gradient
+    def square(x):
+        def grad(out_bar):
+            return out_bar * 2.0 * s2s.stop_gradient(x)
+
+        return x * x, grad
+
+    def f(x):
+        return np.sum(square(x) * x)
+
+    x = np.array([0.3, 0.7])
+    s2s.check_grads(f, x, backend="loops")
+    with pytest.raises(AssertionError, match="Hessian"):
+        s2s.check_grads(f, x, order=2, backend="loops")
+
+
+def test_other_orders_are_refused():
+    with pytest.raises(s2s.UnsupportedError, match="order is 1 or 2"):
+        s2s.check_grads(lambda x: x, 1.0, order=3)
