@@ -161,6 +161,14 @@ def add_to_zeros(context: Context, op: Op, t: Type) -> Operand | None:
     return value if op.attrs["path"] == () and context.is_zeros(base) else None
 
 
+def like_the_first(context: Context, op: Op, t: Type) -> Op | None:
+    """Zeros like zeros like x are zeros like x."""
+    inner = context.definition(op.args[0])
+    if inner is None or inner.name != "zeros_like" or not isinstance(inner.args[0].type, Array):
+        return None
+    return replace(op, args=inner.args)
+
+
 def known_size(context: Context, op: Op, t: Type) -> Operand | None:
     dim = context.facts.canonical(dims_of(op.args[0])[op.attrs["axis"]])
     return Const(dim.const, Scalar("int64", value=dim)) if dim.is_const else None
@@ -183,7 +191,8 @@ def _is(x: Operand, value: float) -> bool:
 
 
 LAWS: dict[str, tuple[Law, ...]] = {
-    "same": (lambda context, op, t: op.args[0],),
+    "same": (same,),
+    "zeros_like": (like_the_first,),
     "add": (neutral(0, 0), add_zeros, double, add_negative),
     "subtract": (neutral(None, 0),),
     "multiply": (neutral(1, 1), times_minus_one),
