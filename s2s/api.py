@@ -7,13 +7,16 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import binding, buffers, examples
 from .dispatch import BACKENDS, Options, Specialiser, choose_backend, specialiser_for
 from .entry import Entry
 from .errors import ValueError_
 from .transforms.derived import derive
+
+if TYPE_CHECKING:
+    from .explain import Report
 
 
 class _Shared:
@@ -106,6 +109,18 @@ class Function:
         # Code that was found on disk is translated again to be looked into.
         specialiser, bound = self._bind(self._mode, args, kwargs)
         return specialiser.translate(specialiser.describe(bound), specialiser.named(bound)).passes()
+
+    def explain(self, /, *args: Any, **kwargs: Any) -> Report:
+        """A report to print: what has a derivative and what has none, and why; what is saved for
+        the adjoint sweep, in how many bytes; what was compiled anew, and why.  It is about the
+        arguments given (nothing is run), or else about the latest specialisation."""
+        from .explain import explain
+
+        specialiser = self._specialiser(self._mode)
+        bound = None
+        if args or kwargs or specialiser.latest is None:
+            specialiser, bound = self._bind(self._mode, args, kwargs)
+        return explain(self, specialiser, bound)
 
     def compile(self, /, *specs: Any, **named: Any) -> Any:
         """Compiles ahead of the first call, for example arguments or for types such as

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import types
 import warnings
+from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from .errors import (
 from .fingerprint import fingerprint
 from .locks import lock
 from .progress import Progress
+from .recompilation import why_compiled
 from .transforms.structure import (
     Fixed,
     Path,
@@ -40,7 +42,7 @@ from .transforms.structure import (
 )
 
 if TYPE_CHECKING:
-    from .transforms.pipeline import Compiled
+    from .transforms.pipeline import Compiled, Request
 
 # Looking a variable up in os.environ takes longer than a small kernel; in its raw form not.
 _raw = getattr(os.environ, "_data", None)
@@ -104,6 +106,7 @@ class Specialiser:
         self.entries: dict[Any, list[Entry]] = {}
         self.latest: Entry | None = None
         self.compilations = 0
+        self.reasons: deque[str] = deque(maxlen=KEPT)  # why each specialisation was made
         self.lifted_ints: frozenset[Path] = frozenset()
         self.warned = False
 
@@ -148,6 +151,7 @@ class Specialiser:
             self.entries[key] = [entry, *known]
             if len(self.entries) > KEPT:
                 self.entries = dict(list(self.entries.items())[-KEPT // 2 :])
+            self.reasons.append(why_compiled(known, self.latest, entry, args))
             self.latest = entry
             if known:
                 self._count(known[0], args)
@@ -207,20 +211,8 @@ class Specialiser:
             progress.stage("translating")
             from .transforms import pipeline
 
-            request = pipeline.Request(
-                function=self.function,
-                args=specs,
-                values=values,
-                mode=self.mode,
-                wrt=self.wrt,
-                has_aux=self.options.has_aux,
-                static=tuple((("arg", n),) for n in self.options.static),
-                lifted_ints=self.lifted_ints,
-                boundscheck=self.options.boundscheck,
-                decorated=self.decorated(),
-            )
             try:
-                return pipeline.compile_request(request)
+                return pipeline.compile_request(self.request(specs, values))
             except S2SError:
                 raise
             except RecursionError as error:
@@ -233,6 +225,23 @@ class Specialiser:
                 if getattr(error, "source_line", None) is not None:
                     raise  # the user's own error, found without running the program
                 raise internal(f"translating {self.name}", error) from error
+
+    def request(self, specs: dict[str, Spec], values: dict[str, Any] | None) -> Request:
+        """What the compiler is asked."""
+        from .transforms.pipeline import Request
+
+        return Request(
+            function=self.function,
+            args=specs,
+            values=values,
+            mode=self.mode,
+            wrt=self.wrt,
+            has_aux=self.options.has_aux,
+            static=tuple((("arg", n),) for n in self.options.static),
+            lifted_ints=self.lifted_ints,
+            boundscheck=self.options.boundscheck,
+            decorated=self.decorated(),
+        )
 
     def decorated(self) -> bool:
         """Whether the function's own name means an s2s object made from it."""

@@ -14,6 +14,7 @@ from .errors import TypeError_, ValueError_, translate
 from .locks import making
 from .transforms.ir import Scalar, Type
 from .transforms.structure import Out, OutTree, Spec, Tree, path_text, rebuild
+from .trees import hollow
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled
@@ -31,6 +32,9 @@ class Entry:
         seed: Any,
     ) -> None:
         self.compiled = compiled
+        self.specs = specs
+        # the arguments it was made for, by which it can be examined again later
+        self.example = hollow(specs, args)
         self.name = function.__name__
         self.reach = guards.Reach(function, tuple(specs))
         self.enter = guards.write_enter(compiled, self.reach, specs, args)

@@ -98,6 +98,20 @@ def compile_request(request: Request) -> Compiled:
     )
 
 
+@dataclass
+class Examined:
+    """A request's outcome before it is written: each pass in value form, by name."""
+
+    spec: Specialised
+    stages: dict[str, Module]
+
+
+def examine(request: Request) -> Examined:
+    """Runs the passes in value form only, for those who look into a program."""
+    spec = _specialise(request)
+    return Examined(spec, dict(_middle(spec, request)))
+
+
 def _specialise(request: Request) -> Specialised:
     """Specialises, baking in the integer arguments that turn out to decide structure."""
     static = set(request.static)

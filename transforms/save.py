@@ -2,6 +2,7 @@
 
 Recomputed and scoped slots disappear here.  For the others `notes["slots"]` maps the slot's
 name to a `SlotPlan`; their `Save` and `restore` stay in the program until `storage`.
+`notes["recomputed"]` maps the names of recomputed values to those they had at first.
 
 - recompute: the value is cheap and made of what is at hand at the restore: constants,
   values in scope that keep their memory, loop indices (the mirrored loop has the same), and
@@ -129,6 +130,7 @@ class _Saver:
         self.instead: dict[int, Block] = {}
         self.renamed: dict[str, Operand] = {}
         self.plans: dict[str, SlotPlan] = {}
+        self.recomputed: dict[str, Var] = {}
         self.pairs = self.find_pairs()
         self.pair_of: dict[str, list[_Pair]] = {}
         self.original: dict[str, Operand] = {}
@@ -149,7 +151,11 @@ class _Saver:
             body=substitute(self.rebuild(f.body), self.read),
             results=[self.read(r) for r in f.results],
             effects=[(p, self.read(v)) for p, v in f.effects],
-            notes={**f.notes, "slots": {k: p.substitute(self.read) for k, p in self.plans.items()}},
+            notes={
+                **f.notes,
+                "slots": {k: p.substitute(self.read) for k, p in self.plans.items()},
+                "recomputed": self.recomputed,
+            },
         )
         return respell(drop_dead(done))
 
@@ -223,6 +229,8 @@ class _Saver:
             self.renamed[target.name] = counted
         elif maker.rebuild(pair.value, target) is None:
             return False
+        else:
+            self.recomputed[target.name] = pair.value
         for stmt in maker.block:
             assert isinstance(stmt, Assign)
             stmt.origin = pair.restore.origin
