@@ -140,7 +140,7 @@ def python_kernel(compiled: Compiled) -> Kernel:
     for param in compiled.params:
         spec = param.spec
         if isinstance(spec, ScalarSpec) and spec.weak:
-            casts.append(Real if spec.dtype == "float64" else int)
+            casts.append({"float64": Real, "complex128": complex}.get(spec.dtype, int))
         else:
             casts.append(_strong(spec))
 

@@ -32,6 +32,8 @@ def build(lowered: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
     """The Numba dispatcher of a kernel: for one signature, or for any if it is None."""
     from . import kernels_numba  # noqa: F401  (tells Numba what lowered code calls)
 
+    if "rt.fft." in lowered:
+        from . import kernels_fft_numba  # noqa: F401
     if "rt.linalg." in lowered:
         from . import kernels_linalg_numba  # noqa: F401
     if "rt.draws." in lowered:

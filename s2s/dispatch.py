@@ -278,7 +278,7 @@ class Specialiser:
         leaves = list(spec_leaves(spec, (("arg", name),)))
         for path, leaf in leaves:
             dtype = getattr(leaf, "dtype", "record")
-            if dtype.startswith("float"):
+            if dtype.startswith(("float", "complex")):
                 continue
             text = path_text(path)
             if isinstance(leaf, ScalarSpec):

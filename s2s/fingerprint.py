@@ -18,6 +18,7 @@ _ndarray = np.ndarray
 _SCALARS = frozenset(
     [float, int, bool, np.bool_, np.float64, np.float32, np.int64, np.int32, np.int16, np.int8]
     + [np.uint64, np.uint32, np.uint16, np.uint8, np.intc, np.longlong, np.random.Generator]
+    + [complex, np.complex128, np.complex64]
 )
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .transforms import special_functions
-
+from . import kernels_fft as fft  # noqa: F401
 from . import kernels_linalg as linalg  # noqa: F401
 from . import kernels_random as draws  # noqa: F401
+from .transforms import special_functions
 
 
 class Failure(Exception):

@@ -57,7 +57,8 @@ _SMALL = 512
 
 @overload(kernels.gemm, jit_options=_OPTIONS)
 def _gemm(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def]
-    kind = {types.float32: ord("s"), types.float64: ord("d")}.get(c.dtype)
+    letters = dict(zip((types.float32, types.float64, types.complex64, types.complex128), "sdcz"))
+    kind = ord(letters[c.dtype]) if c.dtype in letters else None
 
     def gemm(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def]
         m, n = c.shape

@@ -195,10 +195,43 @@ def local_generator_function(x):
     return sum(items(x))
 
 
-@refused(2.0, says="complex", advice="real and imaginary")
-def complex_literal(x):
-    z = x + 2.0j  # @ 2.0j
-    return z * 2.0
+@refused(2.0, says="complex", advice="real part", error=TypeError)
+def complex_result(x):
+    z = x + 2.0j
+    return z * 2.0  # @ z * 2.0
+
+
+@refused(np.ones(3) * 1j, says="max of complex", advice="z.real")
+def largest_complex_number(z):
+    return np.max(z).real  # @ np.max(z)
+
+
+@refused(np.ones(3) * 1j, says="numpy.linalg.norm of complex", advice="z.real")
+def norm_of_complex_numbers(z):
+    return np.linalg.norm(z)  # @ np.linalg.norm(z)
+
+
+@refused(np.ones(3), says="complex value", advice=".real")
+def complex_into_real_array(x):
+    x[0] = x[1] * 1j  # @ x[0] = x[1] * 1j
+    return np.sum(x)
+
+
+@refused(np.ones(3) * 1j, says="imaginary parts", advice=".real")
+def complex_as_float(z):
+    return np.sum(z.astype(np.float64))  # @ z.astype(np.float64)
+
+
+@refused(np.ones(3) * 1j, says="may share memory")
+def writing_through_a_real_part(z):
+    r = z.real
+    r[0] = 2.0  # @ r[0] = 2.0
+    return np.sum(r) + abs(z[0])
+
+
+@refused(np.ones(3) * 1j, says="real", error=TypeError)
+def rfft_of_complex_numbers(z):
+    return np.sum(np.fft.rfft(z).real)  # @ np.fft.rfft(z)
 
 
 # ---------------------------------------------------------------- unknown calls and objects
@@ -215,10 +248,10 @@ def calls_open(x):
     return x
 
 
-@refused(V, says="numpy.fft.fft", advice="docs/writing-a-rule.md")
+@refused(V, says="numpy.packbits", advice="docs/writing-a-rule.md")
 def unknown_numpy_function(x):
-    y = x * 2.0
-    return np.sum(np.fft.fft(y).real)  # @ np.fft.fft(y)
+    y = x > 2.0
+    return np.sum(x) + np.packbits(y)[0]  # @ np.packbits(y)
 
 
 @refused(V, says="numpy.roots", advice="docs/writing-a-rule.md")
@@ -242,8 +275,13 @@ def operating_system_call(x):
 
 
 @refused(V, says="numpy.random")
-def random_numbers(x):
-    return np.sum(x * np.random.normal(size=3))  # @ np.random.normal
+def unknown_distribution(x):
+    return np.sum(np.random.dirichlet(x))  # @ np.random.dirichlet(x)
+
+
+@refused(2.0, says="a standard_gamma draw", advice="standard one")
+def gamma_draw_by_its_shape(x):
+    return np.random.gamma(x)  # @ np.random.gamma(x)
 
 
 @refused(V, says="searchsorty", error=AttributeError)
@@ -373,11 +411,6 @@ def big_endian_array(x):
 @refused(np.array([1.0 + 2.0j]), says="complex", error=TypeError)
 def complex_array(x):
     return x[0]
-
-
-@refused(1.0 + 2.0j, says="complex", error=TypeError)
-def complex_number(x):
-    return x * x
 
 
 @refused(np.zeros(3, dtype=np.float16), says="float16", error=TypeError)
@@ -765,9 +798,9 @@ def unknown_keyword_of_numpy(x):
     return np.sum(x, nonsense=True)  # @ np.sum(x, nonsense=True)
 
 
-@refused(V, says="complex", advice="float")
-def complex_dtype_inside(x):
-    y = np.zeros(3, dtype=np.complex128)  # @ np.zeros
+@refused(V, says="clongdouble", advice="float")
+def extended_dtype_inside(x):
+    y = np.zeros(3, dtype=np.clongdouble)  # @ np.zeros
     return np.sum(x)
 
 

@@ -11,7 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .dims import Dim, Facts
-from .ir import Array, Assign, Block, Const, If, Op, Operand, Origin, Raise, Scalar, Type, Var
+from .ir import (
+    COMPLEX,
+    Array,
+    Assign,
+    Block,
+    Const,
+    If,
+    Op,
+    Operand,
+    Origin,
+    Raise,
+    Scalar,
+    Type,
+    Var,
+    is_complex,
+)
 
 
 class NameSupply:
@@ -71,6 +86,8 @@ class Builder:
         """Appends one operation and returns its result."""
         operands = tuple(self.sym(a).operand for a in args)
         rule = RULES[name]
+        if name not in complex_lists.OPERATIONS and any(is_complex(o.type) for o in operands):
+            complex_lists.refuse(name)
         type_ = rule.infer(self, tuple(o.type for o in operands), attrs, operands)
         if type_ is None:
             raise AssertionError(f"{name} has no type for {[o.type for o in operands]}")
@@ -152,6 +169,8 @@ def const(value: Any) -> Const:
         return Const(value, Scalar("int64", weak=True, value=Dim.of(value)))
     if isinstance(value, float):
         return Const(value, Scalar("float64", weak=True))
+    if isinstance(value, complex):
+        return Const(value, Scalar("complex128", weak=True))
     raise TypeError(f"not a number: {value!r}")
 
 
@@ -207,7 +226,11 @@ class Sym:
         return tuple(sizes)
 
     def astype(self, dtype: str) -> Sym:
-        return self if self.dtype == dtype else self.b.emit("cast", self, dtype=dtype)
+        """Converted; of a complex number that is to be real, the real part."""
+        x = self
+        if is_complex(x.type) and dtype not in COMPLEX and dtype != "bool":
+            x = x.b.emit("real", x)
+        return x if x.dtype == dtype else x.b.emit("cast", x, dtype=dtype)
 
     def __neg__(self) -> Sym:
         return self.b.emit("negative", self)
@@ -255,4 +278,5 @@ for _py, _op in _COMPARE.items():
     setattr(Sym, f"__{_py}__", _binary(_op)[0])
 
 # Last, because rules are written with what stands above.
+from .rules import complex_lists  # noqa: E402
 from .rules.registry import RULES, SURFACES  # noqa: E402

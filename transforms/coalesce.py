@@ -36,6 +36,7 @@ from .sharing import buffered
 RESERVED = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"np", "math"}
 HELPERS = (
     "stop_gradient", "strong_mul", "unbroadcast", "solve_triangular", "svd_vectors", "cofactor", "expm",
+    "resize_axis",
 )  # fmt: skip
 
 Key = tuple[tuple[str, ...], str]  # the inlined call, and the user's name

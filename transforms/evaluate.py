@@ -216,7 +216,7 @@ def _exception(name: str) -> type[Exception]:
 
 # ---------------------------------------------------------------- values
 
-_PYTHON = {"f": float, "i": int, "u": int, "b": bool}
+_PYTHON = {"f": float, "i": int, "u": int, "b": bool, "c": complex}
 
 
 def conform(value: Any, type_: Type) -> Any:

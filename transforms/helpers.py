@@ -33,6 +33,15 @@ def unbroadcast(g: Any, like: Any) -> Any:
     return np.broadcast_to(g, shape).copy() if shape else g[()]
 
 
+def resize_axis(x: Any, n: int, axis: int) -> Any:
+    """x cut or padded with zeros to n elements along an axis."""
+    x = np.moveaxis(x, axis, 0)
+    out = np.zeros((n, *x.shape[1:]), x.dtype)
+    kept = min(n, x.shape[0])
+    out[:kept] = x[:kept]
+    return np.moveaxis(out, 0, axis)
+
+
 # ---------------------------------------------------------------- linear algebra
 
 

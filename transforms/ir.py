@@ -132,11 +132,22 @@ class Rng:
 
 Type = Scalar | Array | ListOf | Record | Rng
 
-FLOATS = ("float64", "float32", "float16")
+COMPLEX = ("complex128", "complex64")
+# What derivatives are taken of: real numbers, and complex ones, which are pairs of them.
+FLOATS = ("float64", "float32", "float16", *COMPLEX)
 
 
 def is_float(type_: Type) -> bool:
     return type_.dtype in FLOATS
+
+
+def is_complex(type_: Type) -> bool:
+    return type_.dtype in COMPLEX
+
+
+def real_dtype(dtype: str) -> str:
+    """The dtype of the parts of a complex number; of other numbers their own."""
+    return {"complex128": "float64", "complex64": "float32"}.get(dtype, dtype)
 
 
 # ---------------------------------------------------------------- origins

@@ -9,7 +9,7 @@ from typing import Any
 from .custom import settle
 from .dims import Guard
 from .errors import TypeError_
-from .ir import Array, Assign, Module, Op, Scalar, Type, Var, is_float
+from .ir import Array, Assign, Module, Op, Scalar, Type, Var, is_complex, is_float
 from .lower import lower
 from .pipeline_types import ObjectGuard, Param
 from .reverse import reverse
@@ -246,6 +246,11 @@ def _check_value(spec: Specialised, request: Request) -> None:
             advice="return a number, for example result.sum(); or use s2s.vjp or s2s.jacobian",
             **place,
         )
+    if is_complex(type_):
+        raise TypeError_(
+            "a gradient needs a real result, and this function returns a complex number",
+            advice="return its real part, its imaginary part or its absolute value", **place,
+        )  # fmt: skip
     if not is_float(type_):
         raise TypeError_(
             f"a gradient needs a float result, and this function returns {type_.dtype}",

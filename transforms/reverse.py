@@ -58,6 +58,7 @@ from .ir import (
     While,
     blocks_of,
     inner_targets_of,
+    is_complex,
     is_float,
     operands_of,
     targets_of,
@@ -169,20 +170,28 @@ class _Reverser:
             name = self.names.fresh("out_bar")
             seeds.append(Var(name, bar_type(out.type), name))
             if isinstance(out, Var) and out in self.active:
+                seed = self.conjugate(seeds[-1])
                 if out.name in bars.values:
-                    self.adjoints.add(bars, out, seeds[-1])
+                    self.adjoints.add(bars, out, seed)
                 else:
-                    bars.values[out.name] = seeds[-1]
+                    bars.values[out.name] = seed
         self.walk(f.body, bars)
         grads = []
         for p in (p for n in wrt for p in f.params if p.name == n):
             bar = bars.pop(p)
-            grads.append(self.adjoints.zeros(p) if bar is None else bar)
+            grads.append(self.adjoints.zeros(p) if bar is None else self.conjugate(bar))
         used = _used(self.b.block, grads)
         sweep = self.prune(self.b.block, used, {s.slot.name: v for v, s in self.saves.items()})
         body = [*self.forward(f.body), *sweep]
         notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds)}
         return replace(f, params=[*f.params, *seeds], body=body, results=grads, notes=notes)
+
+    def conjugate(self, bar: Operand) -> Operand:
+        """An adjoint as it enters or leaves a function.  Within the sweep the adjoint of a
+        complex number is the derivative by its real part less i times that by its imaginary
+        part, so that pullbacks are plain transposes; outside it is the direction of steepest
+        ascent, which is its conjugate."""
+        return self.b.emit("conjugate", bar).operand if is_complex(bar.type) else bar
 
     # ---- forward values in the sweep
 
@@ -285,12 +294,12 @@ class _Reverser:
         if not given or not wanted:
             return
         name = self.products.name(stmt.function, wanted, tuple(i for i, _ in given))
-        args = [self.need(x) for x in stmt.args] + [g for _, g in given]
+        args = [self.need(x) for x in stmt.args] + [self.conjugate(g) for _, g in given]
         of = [x for x in (stmt.args[i] for i in wanted) if isinstance(x, Var)]
         parts = [self.adjoints.bar_var(x) for x in of]
         self.b.block.append(Call(parts, name, tuple(args), origin=self.b.origin))
         for x, part in zip(of, parts):
-            self.adjoints.add(bars, x, part)
+            self.adjoints.add(bars, x, self.conjugate(part))
 
     def custom(self, stmt: Custom, bars: Bars) -> None:
         """The pullback that was given is what the sweep runs."""

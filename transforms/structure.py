@@ -81,7 +81,7 @@ Spec = ArraySpec | ScalarSpec | RecordSpec | RngSpec | TreeSpec | Fixed
 def identify(value: Any) -> Any:
     """What decides whether two static objects are the same: value for plain data, identity
     for everything else."""
-    if value is None or isinstance(value, (str, bytes, bool, int, float, type(Ellipsis))):
+    if value is None or isinstance(value, (str, bytes, bool, int, float, complex, type(Ellipsis))):
         return (type(value).__name__, value)
     if isinstance(value, np.dtype):
         return ("dtype", value.str)
@@ -108,14 +108,14 @@ def describe(value: Any, static: bool = False) -> Spec:
         return _describe_array(value)
     if isinstance(value, (bool, np.bool_)):
         return ScalarSpec("bool", False)
-    if isinstance(value, np.generic) and value.dtype.kind in "fiu":
+    if isinstance(value, np.generic) and value.dtype.kind in "fiuc":
         return ScalarSpec(value.dtype.name, False)
     if isinstance(value, int):
         return ScalarSpec("int64", True)
     if isinstance(value, float):
         return ScalarSpec("float64", True)
-    if isinstance(value, complex) or (isinstance(value, np.generic) and value.dtype.kind == "c"):
-        raise TypeError("complex numbers are not supported; pass real and imaginary parts")
+    if isinstance(value, complex) and not isinstance(value, np.generic):
+        return ScalarSpec("complex128", True)
     if isinstance(value, np.random.Generator):
         return RngSpec()
     refuse_foreign(value)
@@ -163,13 +163,11 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
             "arrays of foreign byte order are not supported; "
             "use x.astype(x.dtype.newbyteorder('='))"
         )
-    if dtype.kind == "c":
-        raise TypeError("complex arrays are not supported; pass real and imaginary parts")
-    if dtype.kind not in "fiub":
+    if dtype.kind not in "fiubc":
         raise TypeError(f"arrays of {dtype} are not supported")
     if dtype.name == "float16":
         raise TypeError("float16 arrays are not supported; use x.astype(np.float32)")
-    if dtype.kind == "f" and dtype.itemsize > 8:
+    if dtype.kind == "f" and dtype.itemsize > 8 or dtype.kind == "c" and dtype.itemsize > 16:
         raise TypeError(f"np.longdouble ({dtype}) is not supported; use x.astype(np.float64)")
     layout = "C" if value.flags.c_contiguous else "A"
     return ArraySpec(dtype.name, value.ndim, layout, bool(value.flags.writeable))

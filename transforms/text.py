@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -35,6 +36,8 @@ def _number(value: Any) -> str:
             return "np.nan"
         if math.isinf(value):
             return "np.inf" if value > 0 else "-np.inf"
+    if isinstance(value, complex) and not cmath.isfinite(value):
+        return f"complex({_number(value.real)}, {_number(value.imag)})"
     return repr(value)
 
 

@@ -36,7 +36,7 @@ _NUMPY = {
 }  # fmt: skip
 _ROUNDING = {"floor", "ceil", "trunc", "rint"}
 # Operations that give an element as it is, in the result's dtype.
-CONVERSIONS = {"cast", "copy", "literal", "same", "stop_gradient", "conjugate", "real"}
+CONVERSIONS = {"cast", "copy", "literal", "same", "stop_gradient"}
 # Scalar functions of the runtime, computed in the compute dtype.
 _RUNTIME = {
     "floor_divide", "remainder", "fmod", "cbrt", "erf", "erfc", "gamma", "lgamma", "sinc",
@@ -52,7 +52,8 @@ _COSTS = {
          "logical_and", "logical_or", "maximum", "minimum", "strong_mul", "invert", "isnan",
          "clip", "clip_low", "clip_high"), 1,
     ),
-    "divide": 3, "sqrt": 3, "copy": 0, "literal": 0, "stop_gradient": 0, "conjugate": 0, "real": 0,
+    "divide": 3, "sqrt": 3, "copy": 0, "literal": 0, "stop_gradient": 0,
+    "conjugate": 1, "real": 1, "imag": 1,
 }  # fmt: skip
 
 
@@ -169,7 +170,7 @@ def _negative(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.E
 
 def _absolute(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     x = cast(args[0], compute)
-    return x if kind(compute) in "ub" else fit(L.Call("abs", (x,), compute), compute)
+    return x if kind(compute) in "ub" else fit(L.Call("abs", (x,), result), result)
 
 
 def _square(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
@@ -186,12 +187,21 @@ def _power(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr
             out = L.Bin("*", out, x, compute)
         return fit(out, compute)
     x, n = cast(x, compute), cast(n, compute)
-    if kind(compute) == "f":
+    if kind(compute) in "fc":
         # Under CPython two Python floats would raise where NumPy gives nan or inf.
         if isinstance(x, L.Lit):
             return L.Call("np.power", (x, n), compute)
         return L.Bin("**", x, n, compute)
     return fit(L.Call("rt.int_power", (x, n), compute), compute)
+
+
+def _part(function: str) -> Callable[..., L.Expr]:
+    """The parts of a complex number, and its conjugate."""
+
+    def of(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+        return L.Call(function, (cast(args[0], compute),), result)
+
+    return of
 
 
 def _extreme(sign: str) -> Callable[..., L.Expr]:
@@ -258,6 +268,9 @@ _SPECIAL: dict[str, Callable[..., L.Expr]] = {
     "abs": _absolute,
     "square": _square,
     "power": _power,
+    "conjugate": _part("np.conj"),
+    "real": _part("np.real"),
+    "imag": _part("np.imag"),
     "maximum": _extreme(">="),
     "minimum": _extreme("<="),
     "fmax": _extreme_number(">="),

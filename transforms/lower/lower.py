@@ -11,6 +11,7 @@ from ..rules.registry import RULES
 from . import (  # noqa: F401  (handlers)
     contract,
     create,
+    fft,
     index,
     linalg,
     lists,

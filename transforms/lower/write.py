@@ -217,6 +217,9 @@ def _lit(e: L.Lit) -> tuple[str, int]:
 
 
 def _number(value: Any, dtype: str) -> str:
+    if dtype.startswith("complex"):
+        parts = (_number(part, "float64") for part in (value.real, value.imag))
+        return f"complex({', '.join(parts)})" if value.imag else _number(value.real, "float64")
     if not dtype.startswith("float"):
         return repr(int(value))
     value = float(value)

@@ -19,7 +19,7 @@ import numpy as np
 from ..build import Builder, Sym
 from ..dims import Dim, floordiv, remainder
 from ..errors import UnsupportedError
-from ..ir import Array, Assign, Const, Op, Scalar, Type, is_float, operands_of
+from ..ir import Array, Assign, Const, Op, Scalar, Type, is_complex, is_float, operands_of
 from . import signs
 from .broadcast import broadcast_shapes
 from .promote import COUNTING, is_weak, result_dtype
@@ -178,7 +178,9 @@ def times(b: Builder, g: Sym, slope: Any, singular: bool = False) -> Sym | None:
     if not isinstance(slope, Sym):
         if slope == 0:
             return None
-        return g if slope == 1 else -g if slope == -1 else g * float(slope)
+        if slope in (1, -1):
+            return g if slope == 1 else -g
+        return g * (slope if isinstance(slope, complex) else float(slope))
     # What was emitted for the partial itself may be judged, and taken apart.
     made = {s.target.name: s.op for s in b.block if isinstance(s, Assign)}
     if singular and not signs.finite(b, slope.operand, made):
@@ -245,7 +247,7 @@ def static_number(x: Any) -> Any:
     """The number behind `x` where it is known, else None."""
     if isinstance(x, Sym):
         return x.operand.value if isinstance(x.operand, Const) else None
-    return x if isinstance(x, (bool, int, float)) else None
+    return x if isinstance(x, (bool, int, float, complex)) else None
 
 
 def strong_product(g: Any, p: Any) -> Any:
@@ -307,7 +309,8 @@ def python_number(x: Sym) -> Sym:
     """The Python number that a scalar converts to."""
     if is_weak(x.type):
         return x
-    dtype = x.dtype if x.dtype == "bool" else "float64" if is_float(x.type) else "int64"
+    dtype = "float64" if is_float(x.type) else "int64"
+    dtype = x.dtype if x.dtype == "bool" else "complex128" if is_complex(x.type) else dtype
     return x.b.emit("cast", x, dtype=dtype, weak=True)
 
 
@@ -316,6 +319,8 @@ def python_float(b: Builder, value: Any) -> Sym:
     x = b.sym(value)
     if not isinstance(x.type, (Scalar, Array)) or x.ndim:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    if is_complex(x.type):
+        raise TypeError("float() argument must be a string or a real number, not 'complex'")
     if is_weak(x.type) and x.dtype == "float64":
         return x
     if isinstance(x.operand, Const):

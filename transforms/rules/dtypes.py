@@ -11,7 +11,8 @@ from ..errors import UnsupportedError
 from .registry import NeedStatic
 
 SUPPORTED = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64"
+    " complex128"
 ).split()
 
 
@@ -23,6 +24,7 @@ def as_dtype(dtype: Any, default: str = "float64") -> str:
         raise NeedStatic(dtype, "dtype")
     found = np.dtype(dtype)
     if found.name not in SUPPORTED or not found.isnative:
-        kind = "complex arithmetic" if found.kind == "c" else f"dtype {found}"
-        raise UnsupportedError(f"{kind} is not supported", advice="use a float, int or bool dtype")
+        raise UnsupportedError(
+            f"dtype {found} is not supported", advice="use a float, int or bool dtype"
+        )
     return found.name

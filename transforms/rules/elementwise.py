@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, Sym
-from ..ir import FLOATS, Array, Scalar, Type, is_float
+from ..errors import UnsupportedError
+from ..ir import COMPLEX, FLOATS, Array, Scalar, Type, is_complex, is_float
 from ..precedence import ADD, ATOM, MUL, TERNARY, Text, wrap
 from . import text
 from .declare import (
@@ -84,7 +85,7 @@ def _power(x, y, out):
         return int(n), by_exponent
     if n == 2:
         return 2.0 * x, by_exponent
-    return float(n) * x ** (n - 1), by_exponent
+    return (n if isinstance(n, complex) else float(n)) * x ** (n - 1), by_exponent
 
 
 @elementwise(
@@ -329,6 +330,11 @@ def _cast_infer(
 ) -> Type:
     x, dtype = types[0], attrs["dtype"]
     assert isinstance(x, (Scalar, Array)), x
+    if is_complex(x) and dtype not in COMPLEX and dtype != "bool":
+        raise UnsupportedError(
+            f"converting complex numbers to {dtype} would drop their imaginary parts",
+            advice="take .real first",
+        )
     if x.ndim:
         return Array(dtype, x.shape)
     known = x.value if isinstance(x, Scalar) and x.dtype == dtype == "int64" else None
@@ -340,7 +346,7 @@ def _cast_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type
     if types[0].ndim:
         return text.call_text(f"{wrap(args[0], ATOM)}.astype", [(text.dtype_text(dtype), ATOM)])
     if attrs.get("weak"):
-        return text.call_text(dtype.rstrip("64"), args)
+        return text.call_text(dtype.rstrip("0123456789"), args)
     return text.call_text(text.dtype_text(dtype), args)
 
 

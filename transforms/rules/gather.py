@@ -16,11 +16,6 @@ def build_ndarray(b: Builder, shape: Any, dtype: Any = float) -> Sym:
     return SURFACES["numpy.empty"](b, shape, dtype)
 
 
-@surface("numpy.real")
-def build_real(b: Builder, val: Any) -> Sym:
-    return as_operand(b, val)
-
-
 def _sizes(b: Builder, x: Sym) -> list[Any]:
     return [size_of(b, x, i) for i in range(x.ndim)]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..dims import Dim
-from ..ir import Array, Scalar, Type
+from ..ir import Array, Scalar, Type, is_complex
 from ..precedence import MUL
 from .broadcast import broadcast_shapes
 from .declare import as_operand
@@ -203,7 +203,8 @@ def dot(builder: Builder, a: Any, b: Any) -> Sym:
 def vdot(builder: Builder, a: Any, b: Any) -> Sym:
     from .shape_surfaces import ravel
 
-    return builder.emit("matmul", ravel(builder, a), ravel(builder, b))
+    x, y = ravel(builder, a), ravel(builder, b)
+    return builder.emit("matmul", np.conj(x) if is_complex(x.type) else x, y)
 
 
 @surface("numpy.inner")

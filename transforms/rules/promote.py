@@ -1,6 +1,6 @@
 """Result dtypes of elementwise operations: NumPy 2's (NEP 50), asked of NumPy itself.
 
-A Python number is a weak scalar: an int64 or float64 that adopts its partner's dtype.
+A Python number is a weak scalar: an int64, float64 or complex128 that adopts its partner's dtype.
 Among themselves weak scalars follow Python: a bool counts as an int, `2 ** -1` is 0.5."""
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ _JOINED = {
 _LIKE = {
     **dict.fromkeys("erf erfc erfcx erfinv ndtri expit lgamma gamma digamma".split(), "exp"),
     **dict.fromkeys("polygamma jv iv ive".split(), "arctan2"),
+    **dict.fromkeys(("real", "imag"), "absolute"),
 }
 # Where Python counts a bool as an int.
 COUNTING = (
     "add subtract multiply divide floor_divide remainder power negative positive absolute"
     " left_shift right_shift"
 ).split()
-_PYTHON = {"float64": float, "int64": int}
+_PYTHON = {"float64": float, "int64": int, "complex128": complex}
 _INT64 = (-(2**63), 2**63 - 1)
 
 

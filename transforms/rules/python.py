@@ -8,7 +8,7 @@ from typing import Any
 
 from ..build import Builder, Sym
 from ..errors import UnsupportedError
-from ..ir import Array, Const, is_float
+from ..ir import Array, Const, is_complex, is_float
 from .declare import as_operand, numpy_number, python_float, python_number, refuse_keywords
 from .dtypes import SUPPORTED, as_dtype
 from .promote import is_weak
@@ -45,8 +45,11 @@ def _python_scalar(b: Builder, value: Any, dtype: str) -> Sym:
     x = b.sym(value)
     if x.ndim:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    if is_complex(x.type) and dtype != "bool":
+        word = "float" if dtype == "float64" else "int"
+        raise TypeError(f"{word}() argument must be a string or a real number, not 'complex'")
     if isinstance(x.operand, Const):
-        kind = {"float64": float, "int64": int, "bool": bool}[dtype]
+        kind: Any = {"float64": float, "int64": int, "bool": bool}[dtype]
         return b.sym(kind(x.operand.value))
     if is_weak(x.type) and x.dtype == dtype:
         return x

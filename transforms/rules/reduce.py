@@ -30,7 +30,7 @@ def total_dtype(dtype: str) -> str:
 
 
 def _mean_dtype(dtype: str) -> str:
-    return dtype if np.dtype(dtype).kind == "f" else "float64"
+    return dtype if np.dtype(dtype).kind in "fc" else "float64"
 
 
 _DTYPES = {

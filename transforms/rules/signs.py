@@ -5,11 +5,11 @@ proven, and the strong form is right all the same."""
 
 from __future__ import annotations
 
-import math
+import cmath
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..ir import Const, Op, Operand
+from ..ir import Const, Op, Operand, is_complex
 
 if TYPE_CHECKING:
     from ..build import Builder
@@ -31,7 +31,7 @@ def finite(b: Builder, x: Operand, made: Mapping[str, Op], depth: int = _DEPTH) 
     """Whether `x` is finite as long as the values of the program are: `made` are the
     definitions that do not belong to it."""
     if isinstance(x, Const):
-        return math.isfinite(x.value)
+        return cmath.isfinite(x.value)
     op = made.get(x.name)
     if op is None:
         return True
@@ -43,7 +43,8 @@ def finite(b: Builder, x: Operand, made: Mapping[str, Op], depth: int = _DEPTH) 
         base, exponent = op.args
         if not isinstance(exponent, Const):
             return False
-        tame = exponent.value >= 0 or nonzero(b, base, depth - 1)
+        known = not is_complex(exponent.type) and exponent.value >= 0
+        tame = known or nonzero(b, base, depth - 1)
         return tame and finite(b, base, made, depth - 1)
     return op.name in _TAME and all(finite(b, a, made, depth - 1) for a in op.args)
 
@@ -64,6 +65,8 @@ def nonzero(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
 
 def positive(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
     """Whether `x` is above 0, underflow aside."""
+    if is_complex(x.type):
+        return False
     if isinstance(x, Const):
         return x.value > 0
     op = b.definitions.get(x.name)
@@ -89,6 +92,8 @@ def positive(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
 
 
 def nonnegative(b: Builder, x: Operand, depth: int = _DEPTH) -> bool:
+    if is_complex(x.type):
+        return False
     if isinstance(x, Const):
         return x.value >= 0
     op = b.definitions.get(x.name)

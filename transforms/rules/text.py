@@ -97,3 +97,12 @@ def method(name: str) -> TextRule:
         return call_text(f"{wrap(args[0], ATOM)}.{name}", args[1:], attrs)
 
     return text
+
+
+def attribute(name: str) -> TextRule:
+    """`z.real`"""
+
+    def text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
+        return f"{wrap(args[0], ATOM)}.{name}", ATOM
+
+    return text

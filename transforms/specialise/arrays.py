@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..build import Builder, Sym
-from ..ir import Array, ListOf, Operand, Record, Rng, Scalar, Var
+from ..ir import Array, ListOf, Operand, Record, Rng, Scalar, Var, is_complex
 from ..rules.promote import join_types
 from .values import (
     Bound,
@@ -247,7 +247,13 @@ class Arrays(Mixin):
         base = self.state.heap[cell]
         assert isinstance(base, Var) and isinstance(base.type, Array)
         path, operands = number_path((*ref.path, *steps), 2)
-        value = self.b.sym(value).astype(base.type.dtype)
+        value = self.b.sym(value)
+        if is_complex(value.type) and not is_complex(base.type):
+            self.refuse(
+                node, f"a complex value cannot be stored in an array of {base.type.dtype}",
+                "make the array complex, or store the value's .real",
+            )  # fmt: skip
+        value = value.astype(base.type.dtype)
         label = base.user or cell.label
         new = self.b.emit(
             "update_add" if add else "update",

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, Sym
+from ..ir import is_complex
+from ..rules.declare import python_number
 from ..rules.library import LIBRARY
 from ..rules.registry import SURFACES
 from .values import (
@@ -85,8 +87,10 @@ class Attributes(Mixin):
             return self.constant(self.ref_type(ref).ndim)
         if name == "dtype":
             return Obj(np.dtype(self.ref_type(ref).dtype))
-        if name in ("real", "flat"):
-            return ref if name == "real" else self.call_surface("numpy.ravel", (ref,), {}, node)
+        if name in ("real", "imag"):
+            return self._part(ref, name, node)
+        if name == "flat":
+            return self.call_surface("numpy.ravel", (ref,), {}, node)
         if name in ("T", "size"):
             return self.call_surface(f"numpy.ndarray.{name}", (ref,), {}, node)
         if f"numpy.ndarray.{name}" in {**SURFACES, **LIBRARY} or name in ("fill", "sort", "tolist"):
@@ -96,6 +100,16 @@ class Attributes(Mixin):
                 AttributeError(f"'numpy.ndarray' object has no attribute {name!r}"), node
             )
         return self.refuse(node, f"ndarray.{name} has no rule", "see docs/writing-a-rule.md")
+
+    def _part(self, ref: Ref, name: str, node: ast.AST) -> Value:
+        """In NumPy a view; here a copy, so neither it nor the array may be written while the
+        other can be reached."""
+        if name == "real" and not is_complex(self.ref_type(ref)):
+            return ref
+        part = self.call_surface(f"numpy.{name}", (ref,), {}, node)
+        if isinstance(part, Ref) and is_complex(self.ref_type(ref)):
+            self.state.entangle(part.cell, ref.cell)
+        return part
 
     def size(self, array: Sym, axis: int) -> Num:
         dim = self.b.facts.canonical(array.type.shape[axis])
@@ -109,7 +123,10 @@ class Attributes(Mixin):
             return self.constant(0)
         if name == "size":
             return self.constant(1)
-        if name in ("T", "real"):
+        if name in ("real", "imag"):
+            part = self.call_surface(f"numpy.{name}", (value,), {}, node)
+            return self.wrap(python_number(self.sym(part))) if value.type.weak else part
+        if name == "T":
             return value
         if name == "dtype":
             return Obj(np.dtype(value.operand.type.dtype))

@@ -17,6 +17,7 @@ from ..errors import S2SError, TypeError_, UnsupportedError
 from ..read import read
 from ..replacements import replacement
 from ..rules import SURFACES
+from ..rules.complex_lists import refuse_complex
 from ..rules.library.fill import copy_where
 from ..rules.registry import NeedStatic
 from ..structure import refuse_foreign
@@ -70,7 +71,7 @@ def surface_of(value: Any) -> str | None:
     path = surfaces_by_function().get(id(value))
     if path is None:
         name = getattr(value, "__name__", "")
-        for module in ("scipy.special", "scipy.linalg"):
+        for module in ("scipy.special", "scipy.linalg", "scipy.fft"):
             own = getattr(sys.modules.get(module), name, None)
             if own is value and f"{module}.{name}" in SURFACES:
                 return f"{module}.{name}"
@@ -301,6 +302,7 @@ class Calls(Mixin):
         with self.guarding(node, path):
             plain = [self.to_surface(a, node) for a in args]
             named = {k: self.to_surface(v, node) for k, v in kwargs.items()}
+            refuse_complex(path, *plain, *named.values())
             return SURFACES[path](self.b, *plain, **named)
 
     def to_surface(self, value: Value, node: Any) -> Any:

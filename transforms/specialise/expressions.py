@@ -86,8 +86,6 @@ class Expressions(Mixin):
     # ---- atoms
 
     def eval_Constant(self, node: ast.Constant) -> Value:
-        if isinstance(node.value, complex):
-            self.refuse(node, "complex numbers are not supported", "use real and imaginary parts")
         if isinstance(node.value, int) and not -(2**63) <= node.value < 2**63:
             self.refuse(node, "this integer does not fit in 64 bits", "use a float")
         return self.constant(node.value)

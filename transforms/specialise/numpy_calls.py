@@ -16,6 +16,7 @@ import numpy as np
 from ..build import Builder
 from ..errors import S2SError
 from ..rules import library
+from ..rules.complex_lists import refuse_complex
 from ..rules.library import LIBRARY, scans
 from .values import (
     Bound,
@@ -147,6 +148,9 @@ class NumpyCalls(Mixin):
             if not accepts(value, args, kwargs):
                 raise self.located(TypeError(f"{value.__name__}() {error}"), node) from None
             self.refuse(node, f"{path_of(value)}: {error}", "see docs/rules.md")
+        numbers = [self.sym(a) for a in (*args, *kwargs.values()) if isinstance(a, (Num, Ref))]
+        with self.guarding(node):
+            refuse_complex(path_of(value), *numbers)
         try:
             return self.call_function(Obj(program), args, kwargs, node)
         except S2SError as error:

@@ -157,7 +157,7 @@ class Objects(Mixin):
             if not guarded:
                 self.object_guards.append(ObjectGuard(path, "equals", value))
             return Obj(value, path)
-        if isinstance(value, (float, np.floating)):
+        if isinstance(value, (float, complex, np.floating, np.complexfloating)):
             return (
                 Num(const(value), (value,))
                 if static
@@ -208,8 +208,8 @@ class Objects(Mixin):
 
     def constant(self, value: Any) -> Value:
         """A value that belongs to the program text or to a library."""
-        if isinstance(value, (bool, int, float, np.bool_)) or (
-            isinstance(value, np.generic) and value.dtype.kind in "fiub"
+        if isinstance(value, (bool, int, float, complex, np.bool_)) or (
+            isinstance(value, np.generic) and value.dtype.kind in "fiubc"
         ):
             return Num(const(value), (value,))
         return Obj(value)

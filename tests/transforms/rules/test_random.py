@@ -104,15 +104,17 @@ def test_forward_mode_and_second_order_draw_once() -> None:
     x, v = np.array([0.3, 0.7]), np.array([1.0, -0.5])
     rng = np.random.default_rng(1)
     gradient = s2s.grad(second, backend="loops")(x, copy.deepcopy(rng))
-    if hasattr(s2s, "jvp"):
-        ours = copy.deepcopy(rng)
-        _, tangent = s2s.jvp(second, backend="loops")((x, ours), (v,))
-        assert np.isclose(tangent, gradient @ v)
     later = copy.deepcopy(rng)
     second(x, later)
-    ours = copy.deepcopy(rng)
-    s2s.grad(second, backend="loops")(x, ours)
-    assert str(ours.bit_generator.state) == str(later.bit_generator.state)
+    once, twice = copy.deepcopy(rng), copy.deepcopy(rng)
+    _, tangent = s2s.jvp(second, backend="loops")(x, v, once)
+    assert np.isclose(tangent, gradient @ v)
+    curvature = s2s.hvp(second, backend="loops")(x, v, twice)
+    for ours in (once, twice):
+        assert str(ours.bit_generator.state) == str(later.bit_generator.state)
+    h = 1e-6
+    ends = [s2s.grad(second, backend="loops")(x + s * v, copy.deepcopy(rng)) for s in (h, -h)]
+    np.testing.assert_allclose(curvature, (ends[0] - ends[1]) / (2 * h), rtol=1e-5)
 
 
 # ---------------------------------------------------------------- refusals
