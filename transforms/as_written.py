@@ -28,7 +28,7 @@ class AsWritten(Temporaries):
     def run_end(self, block: Block, i: int) -> int:
         """The end of the statements from block[i] on that came from one of the user's."""
         origin = block[i].origin
-        if self.user is None or origin is None or origin.frame or origin.sweep:
+        if self.user is None or origin is None or not origin.as_written:
             return i
         node, first = self.user.node(origin.stmt), block[i]
         if node is None:
@@ -40,7 +40,7 @@ class AsWritten(Temporaries):
         j = i
         while j < len(block):
             other = block[j].origin
-            if other is None or other.frame or other.sweep or other.stmt != origin.stmt:
+            if other is None or not other.as_written or other.stmt != origin.stmt:
                 break
             j += 1
         return j
@@ -49,7 +49,7 @@ class AsWritten(Temporaries):
         """Prints a run of statements as the user wrote it, if that is what it still says."""
         origin = run[0].origin
         assert origin is not None
-        if self.user is None or origin.frame or origin.sweep:
+        if self.user is None or not origin.as_written:
             return False
         node = self.user.node(origin.stmt)
         extras: list[Stmt] = []
@@ -162,14 +162,14 @@ class AsWritten(Temporaries):
 
     def inside(self, stmt: Stmt, node: ast.stmt) -> bool:
         o = stmt.origin
-        if o is None or o.frame or o.sweep:
+        if o is None or not o.as_written:
             return False
         return node.lineno <= o.stmt.line <= (node.end_lineno or node.lineno)
 
     def header_as_written(self, stmt: If | For | While, reads: Reads) -> str:
         """The user's `if`, `for` or `while` line without its colon, if it still holds."""
         o = stmt.origin
-        if self.user is None or o is None or o.frame or o.sweep:
+        if self.user is None or o is None or not o.as_written:
             return ""
         node = self.user.node(o.stmt)
         unit = Unit(reads=set(reads.users))

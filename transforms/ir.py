@@ -170,13 +170,19 @@ class Origin:
     compound statement the header only), and the inlined call it belongs to, outermost
     first, as `layers.py:88 Dense.call` (empty for the user's own function).  `sweep` is 0
     for the user's own statements and n for those of the n-th adjoint sweep; `tangent` marks
-    those that compute tangents."""
+    those that compute tangents, `batched` those that the batch pass has changed."""
 
     span: Span
     stmt: Span
     frame: tuple[str, ...] = ()
     sweep: int = 0
     tangent: bool = False
+    batched: bool = False
+
+    @property
+    def as_written(self) -> bool:
+        """Whether the statement belongs to one of the user's own and says what that says."""
+        return not (self.frame or self.sweep or self.batched)
 
 
 # ---------------------------------------------------------------- operands

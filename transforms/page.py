@@ -62,7 +62,7 @@ class Page:
             self.announce = [*keep, *comment(f"# {' > '.join(origin.frame)}", pad)]
         elif self.user is not None:
             node = self.user.node(origin.stmt)
-            if origin.sweep == 0:
+            if origin.sweep == 0 and not origin.batched:
                 comments = self.user.source.comments_above(origin.stmt.line)
                 self.announce = [*keep, *(pad + c for c in comments)]
             elif node is not None and not isinstance(node, ast.If):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from ..build import Builder, NameSupply, Sym
+from ..copies import copy_block
 from ..dims import Atom, Dim, Facts
 from ..errors import UnsupportedError
 from ..ir import (
@@ -24,16 +25,17 @@ from ..ir import (
     Save,
     Scalar,
     Slot,
+    Span,
     Stmt,
     Type,
     Var,
     While,
+    blocks_of,
     inner_targets_of,
     operands_of,
     targets_of,
     walk,
 )
-from ..copies import copy_block
 from ..loops import int_const
 from ..rules.batching import Mapped, batching_of
 from ..rules.registry import RULES
@@ -51,9 +53,10 @@ def batch(
     count: Operand | None = None,
 ) -> Function:
     """`<name>_batch`: the parameters `mapped` get a leading axis of `size`, and so do the
-    results that depend on them; `notes["batched"]` are the positions of these.  `names` are
-    those in use, the function's own by default; `count` holds the size where it is needed, by
-    default it is read off a mapped parameter."""
+    results that depend on them; `notes["batched"]` are the positions of these, and
+    `notes["batched_values"]` the names of all values with the axis.  `names` are those in use,
+    the function's own by default; `count` holds the size where it is needed, by default it is
+    read off a mapped parameter."""
     mapped = tuple(mapped)
     assert mapped, "nothing is mapped"
     names = names or NameSupply(names_of(function))
@@ -100,7 +103,10 @@ class _Batcher:
             self._block(f.body)
             results = [self.read(r) for r in f.results]
             effects = [(p, self._effect(p, v)) for p, v in f.effects]
-        notes = {**f.notes, "batched": tuple(i for i, r in enumerate(f.results) if self.on(r))}
+        self._mark(body, {s.origin.stmt for s in walk(body) if s.origin and s.origin.batched})
+        batched = tuple(i for i, r in enumerate(f.results) if self.on(r))
+        names = frozenset(self.plan.batched)
+        notes = {**f.notes, "batched": batched, "batched_values": names}
         return replace(
             f,
             name=f"{f.name}_batch",
@@ -170,7 +176,7 @@ class _Batcher:
 
     def _measured(self, dim: Dim) -> Operand | None:
         canonical = self.b.facts.canonical
-        for v in (v for block in reversed(self.reach) for v in reversed(block)):
+        for v in (v for block in self.reach for v in block):
             op = self.b.definitions.get(v.name)
             if op is not None and op.name == "undef":
                 continue
@@ -232,16 +238,22 @@ class _Batcher:
 
     def _origin(self, origin: Origin | None) -> Origin | None:
         """A statement for all elements is no longer what the user's text says."""
-        if origin is None or origin.sweep:
-            return origin
-        return replace(origin, sweep=1, tangent=True)
+        return origin and replace(origin, batched=True)
+
+    def _mark(self, block: Block, texts: set[Span]) -> None:
+        """Statements that come of one text say it together, or not at all."""
+        for i, stmt in enumerate(block):
+            if stmt.origin is not None and stmt.origin.stmt in texts:
+                block[i] = replace(stmt, origin=self._origin(stmt.origin))
+            for inner in blocks_of(block[i]):
+                self._mark(inner, texts)
 
     def _assign(self, stmt: Assign) -> None:
         op, target = stmt.op, stmt.target
         if op.name in QUERIES and self.on(op.args[0]):
             attrs = {"axis": op.attrs["axis"] + 1} if op.name == "shape" else {}
             op = Op(op.name, (self.read(op.args[0]),), attrs)
-            self.b.block.append(replace(stmt, op=op))
+            self.b.block.append(replace(stmt, op=op, origin=self.b.origin))
         elif target.name not in self.plan.batched:
             self.b.block.append(stmt)
         elif op.name == "restore":

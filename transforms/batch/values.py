@@ -3,7 +3,7 @@ element is taken out, and how the elements' values are collected."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -81,9 +81,16 @@ class Values:
         if not isinstance(x.type, Array):
             return b.emit("full", x, self.size, dtype=dtype)
         if op is not None and op.name in _FILLED:
-            sizes = b.sym(op.args[0]).shape if op.name.endswith("_like") else op.args
-            return b.emit(_FILLED[op.name], self.size, *sizes, dtype=dtype)
+            return b.emit(_FILLED[op.name], self.size, *self._sizes(x), dtype=dtype)
         return b.emit("broadcast_to", b.sym(x).astype(dtype), self.size, *b.sym(x).shape)
+
+    def _sizes(self, x: Operand) -> Sequence[Any]:
+        """The sizes of an array, rather those of what it was made like."""
+        op = self.b.definitions.get(x.name) if isinstance(x, Var) else None
+        if op is not None and op.name in ("zeros", "ones", "empty"):
+            return op.args
+        like = op is not None and op.name in _FILLED
+        return self._sizes(op.args[0]) if like else self.b.sym(x).shape  # type: ignore[union-attr]
 
     def _undefined(self, t: Type) -> Sym:
         """Values that are never really read, of any size that is not known."""

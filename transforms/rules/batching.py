@@ -20,7 +20,7 @@ from ..build import Builder, Sym
 from ..ir import ListOf, Type
 from .einsum import contract
 from .linalg import LETTERS, swap_last
-from .promote import compute_dtype, is_weak
+from .promote import COUNTING, compute_dtype, is_weak
 from .registry import Rule
 from .sizes import product
 
@@ -86,7 +86,8 @@ def batching_of(rule: Rule) -> BatchRule | None:
 def _elementwise(m: Mapped) -> Sym | None:
     rank = max(t.ndim for t in m.types)
     args = [m.aligned(i, rank) for i in range(len(m.args))]
-    if any(m.mapped[i] and is_weak(t) for i, t in enumerate(m.types)):
+    told = len(args) > 1 or m.name in COUNTING
+    if told and any(m.mapped[i] and is_weak(t) for i, t in enumerate(m.types)):
         # A Python number adopts its partners' dtype; in an array it must be told.
         dtype = compute_dtype(m.name, m.types)
         judged = range(1, 3) if m.name == "where" else range(len(args))

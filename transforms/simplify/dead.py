@@ -168,4 +168,4 @@ class _Liveness:
 
 def is_users(stmt: Stmt) -> bool:
     """Whether a statement is part of the user's own text, which is left as it is."""
-    return stmt.origin is not None and stmt.origin.sweep == 0
+    return stmt.origin is not None and stmt.origin.sweep == 0 and not stmt.origin.batched

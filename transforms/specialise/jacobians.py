@@ -1,0 +1,241 @@
+"""Jacobians and Hessians: derivatives in all directions, in one sweep.
+
+A Jacobian pushes or pulls a whole basis: the product of the traced block (`derived.py`) is
+batched over its seeds (`batch/`), so that the function's own values, branches and loops are
+computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..axes import MODES
+from ..batch import batch
+from ..build import Builder, Sym
+from ..dims import Dim
+from ..errors import TypeError_
+from ..forward import Pusher, Pushes
+from ..ir import (
+    Block,
+    Const,
+    Function,
+    Module,
+    Operand,
+    Scalar,
+    Var,
+    is_float,
+    operands_of,
+    walk,
+)
+from ..products import Products
+from ..reverse import make_products, reverse_function
+from ..rules.sizes import known, product
+from .derived import DerivedVal, Traced
+from .patterns import Leaf, unpack
+from .values import Mixin, State, Value
+from .vmaps import reading
+
+
+@dataclass
+class Basis:
+    """The directions along every entry of some values: one identity, of which value `i` has
+    the columns from `starts[i]` on, `counts[i]` of them.  `total` is an operand or an int."""
+
+    counts: list[Any]
+    starts: list[Any]
+    total: Any
+
+
+class Jacobians(Mixin):
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+
+    # ---- Jacobians
+
+    def derive_jacobian(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+        traced = self.trace(derived, args, kwargs, node)
+        with self.b.into(traced.block):
+            pattern, outs = self._leaves(traced.result, node)
+        if not outs or not all(is_float(o.type) for o in outs):
+            raise self.refusal(
+                node, f"a Jacobian needs floats, and this function returns "
+                f"{self.kind_of(traced.result)}" + (" with integers" if outs else ""),
+                "return numbers or arrays of floats", TypeError_,
+            )  # fmt: skip
+        mode = self._setting(derived, "mode", node)
+        if mode is None:
+            mode = self._cheaper(outs, traced.params)
+        if mode not in MODES:
+            self.refuse(node, f"mode={mode!r} is neither 'forward' nor 'reverse'", "")
+        made = self._pushed_basis if mode == "forward" else self._pulled_basis
+        blocks = made(traced, outs)
+
+        def leaf(leaf: Leaf, name: str) -> Value:
+            return self.like_wrt(derived, traced, blocks[leaf.index])
+
+        return unpack(pattern, self, leaf, "jacobian")
+
+    def derive_hessian(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
+        """Forward over reverse: the Jacobian of the gradient."""
+        gradient = replace(derived, kind="grad", options=())
+        outer = replace(derived, kind="jacobian", function=gradient, options=(("mode", "forward"),))
+        return self.derive_jacobian(outer, args, kwargs, node)
+
+    def _cheaper(self, outs: Sequence[Operand], params: Sequence[Var]) -> str:
+        """The mode with fewer directions, by the sizes at hand; either is right for all."""
+        rows, columns = (_entries(xs) for xs in (outs, params))
+        sizes = self.b.facts.sizes or {}
+        m, n = (d.substitute(sizes) for d in (rows, columns))
+        if m.is_const and n.is_const:
+            return "forward" if n.const <= m.const else "reverse"
+        ranks = [max(x.type.ndim for x in xs) for xs in (params, outs)]
+        return "forward" if ranks[0] <= ranks[1] else "reverse"
+
+    def _basis_of(self, xs: Sequence[Operand]) -> Basis:
+        b = self.b
+        counts = [known(product(b.sym(x).shape)) for x in xs]
+        starts: list[Any] = [0]
+        for count in counts:
+            starts.append(_plus(b, starts[-1], count))
+        return Basis(counts, starts[:-1], starts[-1])
+
+    def _directions(self, basis: Basis, xs: Sequence[Operand]) -> list[Operand]:
+        """The directions along each entry of all of `xs`, for each of them."""
+        b, out = self.b, []
+        for i, x in enumerate(xs):
+            eye = b.emit("eye", basis.total, basis.total, 0, dtype=x.type.dtype)
+            if x.type.ndim == 0:
+                items = (("all",), ("int", 1))
+                out.append(b.emit("index", eye, basis.starts[i], items=items).operand)
+                continue
+            if len(xs) > 1:
+                stop = _plus(b, basis.starts[i], basis.counts[i])
+                items = (("all",), ("slice", 1, 2, None))
+                eye = b.emit("index", eye, basis.starts[i], stop, items=items)
+            out.append(b.emit("reshape", eye, basis.total, *b.sym(x).shape).operand)
+        return out
+
+    def _rows_of(self, basis: Basis, i: int, table: Sym) -> Sym:
+        """The rows of a table that belong to value `i`."""
+        if len(basis.counts) == 1:
+            return table
+        stop = _plus(self.b, basis.starts[i], basis.counts[i])
+        items = (("slice", 1, 2, None), *((("all",),) * (table.ndim - 1)))
+        return self.b.emit("index", table, basis.starts[i], stop, items=items)
+
+    def _with_axes_of(self, x: Sym, *like: Operand) -> Operand:
+        """An array with the axes of several values, one after another."""
+        sizes = [s for v in like for s in self.b.sym(v).shape]
+        if sizes:
+            return x.operand if x.ndim == len(sizes) else self.b.emit("reshape", x, *sizes).operand
+        items = tuple(("int", 1) for _ in range(x.ndim))
+        return self.b.emit("index", x, *([0] if items else []), items=items).operand
+
+    # ---- reverse mode
+
+    def _pulled_basis(self, traced: Traced, outs: list[Operand]) -> list[list[Operand]]:
+        """For each result the derivatives by each parameter, pulled back all at once."""
+        if len(outs) == 1 and outs[0].type.ndim == 0:
+            return [self.pulled(traced, outs, [Const(1.0, Scalar(outs[0].type.dtype))])]
+        function = self._function(traced, outs)
+        products = Products(Module(self.callees(traced.block), ""))
+        wrt = tuple(p.name for p in traced.params)
+        facts, names = self.b.facts, self.b.names
+        made = reverse_function(function, wrt, tuple(range(len(outs))), facts, products, names)
+        make_products(products)
+        self.shared.derived.update(products.functions)
+        seeds = made.params[len(function.params) :]
+        # How many seeds there are is known when the function has run.
+        head: Block = []
+        with self.b.into(head):
+            basis = self._basis_of(outs)
+            given = self._directions(basis, outs)
+        many = self._over_seeds(made, seeds, basis.total)
+        with self.b.into(head):
+            self._name_again(zip(many.params[len(function.params) :], given))
+        many = replace(many, body=_insert(many.body, head, seeds, basis.total))
+        self.name_arguments(traced)
+        bars = self._splice(traced, many, self._with_axis(many, made, basis.total))
+        basis = self._basis_of(outs)
+        return [
+            [
+                self._with_axes_of(self._rows_of(basis, i, self.b.sym(bar)), o, p)
+                for p, bar in zip(traced.params, bars)
+            ]
+            for i, o in enumerate(outs)
+        ]
+
+    # ---- forward mode
+
+    def _pushed_basis(self, traced: Traced, outs: list[Operand]) -> list[list[Operand]]:
+        """For each result the derivatives by each parameter, pushed forward all at once."""
+        params = traced.params
+        function = self._function(traced, outs)
+        pushes = Pushes.of(self.callees(traced.block))
+        wrt = tuple(p.name for p in params)
+        pusher = Pusher(function, wrt, outs, self.b.names, self.b.facts, pushes)
+        seeds = [pusher.dot_var(p) for p in params]
+        pusher.dots.update((p.name, s) for p, s in zip(params, seeds))
+        body = pusher.block(function.body)
+        with pusher.b.into(body):
+            tangents = [pusher.dot(o) for o in outs]
+        pushes.finish()
+        self.shared.derived.update(pushes.functions)
+        made = replace(function, params=[*function.params, *seeds], body=body, results=tangents)
+        self.name_arguments(traced)
+        if len(params) == 1 and params[0].type.ndim == 0:
+            self._name_again(zip(seeds, [Const(1.0, Scalar(params[0].type.dtype))]))
+            return [[t] for t in self._splice(traced, made, tangents)]
+        basis = self._basis_of(params)
+        given = self._directions(basis, params)
+        many = self._over_seeds(made, seeds, basis.total)
+        self._name_again(zip(many.params[len(function.params) :], given))
+        dots = self._splice(traced, many, self._with_axis(many, made, basis.total))
+        return [
+            [self._columns_of(basis, i, dot, o, p) for i, p in enumerate(params)]
+            for o, dot in zip(outs, dots)
+        ]
+
+    def _columns_of(self, basis: Basis, i: int, dot: Operand, out: Operand, p: Var) -> Operand:
+        """The tangents along the entries of one parameter, which becomes the last axes."""
+        dots = self._rows_of(basis, i, self.b.sym(dot))
+        if dots.ndim > 1:
+            dots = self.b.emit("transpose", dots, axes=(*range(1, dots.ndim), 0))
+        return self._with_axes_of(dots, out, p)
+
+    def _over_seeds(self, made: Function, seeds: Sequence[Var], total: Any) -> Function:
+        count = self.b.sym(total).operand
+        size = Dim.of(total) if isinstance(total, int) else count.type.value
+        mapped = [s.name for s in seeds]
+        return reading(count, batch(made, mapped, size, self.b.facts, self.b.names, count))
+
+
+def _plus(b: Builder, x: Any, y: Any) -> Any:
+    """The sum of two sizes, each an int if it is known."""
+    return x + y if isinstance(x, int) and isinstance(y, int) else known(b.sym(x) + y)
+
+
+def _entries(xs: Sequence[Operand]) -> Dim:
+    total = Dim.of(0)
+    for x in xs:
+        count = Dim.of(1)
+        for d in x.type.shape:  # type: ignore[union-attr]
+            count = count * d
+        total = total + count
+    return total
+
+
+def _insert(body: Block, head: Block, seeds: Sequence[Var], total: Any) -> Block:
+    """The body with `head` before the first statement that needs a seed."""
+    needed = {s.name for s in seeds}
+    if isinstance(total, Sym) and isinstance(total.operand, Var):
+        needed.add(total.operand.name)
+    for at, stmt in enumerate(body):
+        read = {x.name for s in walk([stmt]) for x in operands_of(s) if isinstance(x, Var)}
+        if read & needed:
+            return [*body[:at], *head, *body[at:]]
+    return [*body, *head]
