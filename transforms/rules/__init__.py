@@ -27,6 +27,7 @@ from . import (  # noqa: F401
     linalg_triangular,
     lists,
     nondiff,
+    padding,
     python,
     random,
     ranges,

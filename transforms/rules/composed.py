@@ -77,9 +77,10 @@ def build_diag(b: Builder, v: Any, k: Any = 0) -> Sym:
 
 def _triangle(b: Builder, m: Any, k: Any, lower: bool) -> Sym:
     x = as_operand(b, m)
-    if x.ndim < 2:
-        raise refuse(b, "a triangle of what is no matrix", "give it a matrix")
-    rows = b.emit("expand_dims", _counting(b, size_of(b, x, x.ndim - 2)), axes=(1,))
+    if not x.ndim:
+        raise refuse(b, "a triangle of a number", "give it a matrix")
+    # Of a vector NumPy makes the matrix whose rows are all that vector.
+    rows = b.emit("expand_dims", _counting(b, size_of(b, x, max(x.ndim - 2, 0))), axes=(1,))
     columns = _counting(b, size_of(b, x, x.ndim - 1))
     below = columns <= rows + k if lower else columns >= rows + k
     return b.emit("where", below, x, np.dtype(x.dtype).type(0))
@@ -101,9 +102,10 @@ def build_triu(b: Builder, m: Any, k: Any = 0) -> Sym:
 @surface("numpy.roll")
 def build_roll(b: Builder, a: Any, shift: Any, axis: Any = None) -> Sym:
     x = as_operand(b, a)
-    if isinstance(shift, (tuple, list)):
+    if isinstance(shift, (tuple, list)) or isinstance(axis, (tuple, list)):
         axes = axes_of(b, axis, x.ndim)
-        for one, at in zip(shift, axes, strict=True):
+        shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+        for one, at in zip(shifts, axes, strict=True):
             x = build_roll(b, x, one, at)
         return x
     if axis is None and x.ndim != 1:
@@ -133,15 +135,27 @@ def build_tile(b: Builder, A: Any, reps: Any) -> Sym:
 @surface("numpy.repeat", "numpy.ndarray.repeat")
 def build_repeat(b: Builder, a: Any, repeats: Any, axis: Any = None) -> Sym:
     x, count = as_operand(b, a), known(repeats)
-    if isinstance(count, (tuple, list)) or (isinstance(count, Sym) and count.ndim):
-        raise refuse(b, "numpy.repeat with several counts", "give one count for all")
     if axis is None and x.ndim != 1:
         axis, x = 0, b.emit("reshape", x, product(x.shape))
     at = axis_of(b, 0 if axis is None else axis, x.ndim)
+    if isinstance(count, (tuple, list)) or (isinstance(count, Sym) and count.ndim):
+        items: list[Any] = [("all",)] * x.ndim
+        items[at] = ("array", 1)
+        return b.emit("index", x, _as_often(b, as_operand(b, count)), items=tuple(items))
     sizes: list[Any] = [size_of(b, x, i) for i in range(x.ndim)]
     apart = b.emit("expand_dims", x, axes=(at + 1,))
     wide = b.emit("broadcast_to", apart, *sizes[: at + 1], count, *sizes[at + 1 :])
     return b.emit("reshape", wide, *sizes[:at], product((sizes[at], count)), *sizes[at + 1 :])
+
+
+def _as_often(b: Builder, counts: Sym) -> Sym:
+    """The places 0, 1, … each as often as it is counted: they go up where a count is reached."""
+    ends = b.emit("cumsum", counts.astype("int64"), axis=0)
+    total = b.emit("sum", counts.astype("int64"), axis=None, keepdims=False)
+    marks = b.emit("zeros", total + 1, dtype="int64")
+    marks = b.emit("update_add", marks, 1, ends, path=(("index", (("array", 2),)),))
+    places = b.emit("cumsum", marks, axis=0)
+    return b.emit("index", places, total, items=(("slice", None, 1, None),))
 
 
 # ---------------------------------------------------------------- questions
@@ -175,10 +189,12 @@ def build_isclose(
     b: Builder, a: Any, b_: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False
 ) -> Sym:
     x, y = as_operand(b, a), as_operand(b, b_)
-    refuse_keywords("numpy.isclose", {"equal_nan": equal_nan or None})
     near = b.emit("absolute", x - y) <= atol + rtol * b.emit("absolute", y)
     # Infinities are close to themselves and to nothing else.
-    return (near & b.emit("isfinite", y)) | (x == y)
+    close = (near & b.emit("isfinite", y)) | (x == y)
+    if static(equal_nan, "equal_nan"):
+        close = close | (b.emit("isnan", x) & b.emit("isnan", y))
+    return close
 
 
 @surface("numpy.allclose")

@@ -19,11 +19,13 @@ import numpy as np
 from ..build import Builder, Sym
 from ..dims import Dim, floordiv, remainder
 from ..errors import UnsupportedError
-from ..ir import Array, Assign, Const, Op, Scalar, Type, is_complex, is_float, operands_of
+from ..ir import FLOATS, Array, Assign, Const, Op, Scalar, Type, is_complex, is_float, operands_of
 from . import signs
 from .broadcast import broadcast_shapes
+from .dtypes import as_dtype
 from .promote import COUNTING, is_weak, result_dtype
 from .registry import SURFACES, Rule, register, surface
+from .sizes import known
 from .text import TextRule, call
 
 Partials = Callable[..., Any]
@@ -35,12 +37,14 @@ def elementwise(
     evaluate: Callable[..., Any] | None = None,
     singular: bool = False,
     python: bool = False,
+    order: bool = False,
     kinks: str = "",
     doc: str = "",
 ) -> Callable[[Partials], Partials]:
     """Registers the operation named like the decorated function, and its surfaces `paths`.
 
     `singular`: a partial may be infinite, so that products with it are strong.
+    `order`: the first operand is an integer, by which there is no derivative.
     `python`: its text on Python numbers yields a Python number, so that the result is weak.
     `out`, if the function takes it, is the operation's result."""
 
@@ -57,7 +61,7 @@ def elementwise(
             partials=partials,
             pullback=_pullback(partials, singular),
             pushforward=_pushforward(partials, singular),
-            differentiable=tuple(range(arity)),
+            differentiable=tuple(range(1 if order else 0, arity)),
             singular=singular,
             kinks=kinks,
             doc=doc or (partials.__doc__ or "").strip(),
@@ -269,6 +273,11 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
     of_math = path.startswith("math.")
 
     def build(b: Builder, *args: Any, **keywords: Any) -> Any:
+        dtype = None if of_math else keywords.pop("dtype", None)
+        if dtype is not None:
+            args = tuple(as_operand(b, a).astype(float_dtype(path, dtype)) for a in args)
+        if known(keywords.get("where", True)) is True:
+            keywords.pop("where", None)
         refuse_keywords(path, keywords)
         if len(args) > arity and not of_math:
             refuse_keywords(path, {"out": args[arity]})
@@ -283,6 +292,14 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
     build.__name__ = name
     build.__doc__ = f"{path} is the operation `{name}`"
     return build
+
+
+def float_dtype(path: str, dtype: Any) -> str:
+    """The dtype that a ufunc is told to compute in."""
+    name = as_dtype(dtype)
+    if name not in FLOATS:
+        raise UnsupportedError(f"{path} with dtype={name}", advice="convert the result instead")
+    return name
 
 
 def refuse_keywords(path: str, keywords: dict[str, Any]) -> None:

@@ -125,6 +125,11 @@ def copysign(x, y):
     return np.sign(x) * np.copysign(1.0, y), 0
 
 
+@elementwise("numpy.nextafter", "math.nextafter")
+def nextafter(x, y):
+    return 1, 0
+
+
 @elementwise("numpy.heaviside", kinks="0 in x everywhere")
 def heaviside(x, y):
     return 0, x == 0

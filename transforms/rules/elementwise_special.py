@@ -94,7 +94,11 @@ def erfinv(x, *, out):
 
 
 @elementwise(
-    "scipy.special.ndtri", evaluate=by_element(functions.ndtri), text=_text("ndtri"), singular=True
+    "scipy.special.ndtri",
+    f"{OWN}.ndtri",
+    evaluate=by_element(functions.ndtri),
+    text=_text("ndtri"),
+    singular=True,
 )
 def ndtri(x, *, out):
     return math.sqrt(2.0 * math.pi) * np.exp(0.5 * out * out)
@@ -148,7 +152,9 @@ def digamma(x):
     return _polygamma(1, x)
 
 
-@elementwise(evaluate=by_element(functions.polygamma), text=_text("polygamma"), singular=True)
+@elementwise(
+    order=True, evaluate=by_element(functions.polygamma), text=_text("polygamma"), singular=True
+)
 def polygamma(n, x):
     return 0, _polygamma(n + 1, x)
 
@@ -160,17 +166,19 @@ _iv = _operation("iv", functions.iv)
 _ive = _operation("ive", functions.ive)
 
 
-@elementwise(evaluate=by_element(functions.jv), text=_text("jv"))
+@elementwise(order=True, evaluate=by_element(functions.jv), text=_text("jv"))
 def jv(n, x):
     return 0, 0.5 * (_jv(n - 1, x) - _jv(n + 1, x))
 
 
-@elementwise(evaluate=by_element(functions.iv), text=_text("iv"))
+@elementwise(order=True, evaluate=by_element(functions.iv), text=_text("iv"))
 def iv(n, x):
     return 0, 0.5 * (_iv(n - 1, x) + _iv(n + 1, x))
 
 
-@elementwise(evaluate=by_element(functions.ive), text=_text("ive"), kinks="as abs(x) at 0")
+@elementwise(
+    order=True, evaluate=by_element(functions.ive), text=_text("ive"), kinks="as abs(x) at 0"
+)
 def ive(n, x, *, out):
     return 0, 0.5 * (_ive(n - 1, x) + _ive(n + 1, x)) - np.sign(x) * out
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..build import Builder, Sym
-from .declare import as_operand, numpy_number
+from .declare import as_operand, refuse_keywords
 from .registry import SURFACES, surface
-from .sizes import axis_of, known, product, refuse, size_of, static
+from .sizes import axis_of, product, size_of, static
 
 
 @surface("numpy.ndarray")
@@ -39,19 +38,57 @@ def build_select(b: Builder, condlist: Any, choicelist: Any, default: Any = 0) -
     return out
 
 
-@surface("numpy.take")
-def build_take(b: Builder, a: Any, indices: Any, axis: Any = None) -> Sym:
+@surface("numpy.choose")
+def build_choose(b: Builder, a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Sym:
+    refuse_keywords("numpy.choose", {"out": out})
+    which = as_operand(b, a)
+    found = [as_operand(b, c) for c in choices]
+    which = _within(b, which, len(found), static(mode, "mode"), "invalid entry in choice array")
+    total = found[-1]
+    for k in range(len(found) - 2, -1, -1):
+        total = b.emit("where", which == k, found[k], total)
+    return total if len(found) > 1 else b.emit("where", which == 0, total, total)
+
+
+@surface("numpy.ndarray.choose")
+def build_method_choose(b: Builder, a: Any, choices: Any, **keywords: Any) -> Sym:
+    return build_choose(b, a, choices, **keywords)
+
+
+def _within(b: Builder, places: Sym, n: Any, mode: str, message: str = "") -> Sym:
+    """Places as mode= has them: cut off at the ends, wrapped around them, or as they are,
+    checked where there is a message."""
+    if mode == "wrap":
+        return places % n
+    if mode == "clip":
+        return b.emit("minimum", b.emit("maximum", places, 0), n - 1)
+    if message:
+        inside = (places >= 0) & (places < n)
+        ok = b.emit("all", inside, axis=None, keepdims=False) if places.ndim else inside
+        b.check(ok, "ValueError", message)
+    return places
+
+
+@surface("numpy.take", "numpy.ndarray.take")
+def build_take(
+    b: Builder, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise"
+) -> Sym:
+    refuse_keywords("numpy.take", {"out": out})
     x, places = as_operand(b, a), as_operand(b, indices)
     if axis is None:
         x, axis = b.emit("reshape", x, product(_sizes(b, x))) if x.ndim != 1 else x, 0
+    at = axis_of(b, axis, x.ndim)
+    places = _within(b, places, size_of(b, x, at), static(mode, "mode"))
     items: list[Any] = [("all",)] * x.ndim
-    items[axis_of(b, axis, x.ndim)] = ("array" if places.ndim else "int", 1)
+    items[at] = ("array" if places.ndim else "int", 1)
     return b.emit("index", x, places, items=tuple(items))
 
 
 @surface("numpy.take_along_axis")
 def build_take_along_axis(b: Builder, arr: Any, indices: Any, axis: Any = -1) -> Sym:
     x, places = as_operand(b, arr), as_operand(b, indices)
+    if axis is None:
+        x, axis = b.emit("reshape", x, product(_sizes(b, x))) if x.ndim != 1 else x, 0
     at = axis_of(b, axis, x.ndim)
     if places.ndim != x.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
@@ -114,67 +151,3 @@ def build_block(b: Builder, arrays: Any) -> Sym:
         return b.emit("concatenate", *parts, axis=parts[0].ndim - depth(part))
 
     return join(arrays, rank)
-
-
-# ---------------------------------------------------------------- padding
-
-
-def _pairs(b: Builder, width: Any, rank: int) -> list[tuple[Any, Any]]:
-    """`pad_width` as (before, after) for each axis."""
-    if not isinstance(width, (tuple, list)):
-        return [(width, width)] * rank
-    if not isinstance(width[0], (tuple, list)):
-        both = (width[0], width[0]) if len(width) == 1 else tuple(width)
-        return [both] * rank
-    pairs = [(p[0], p[-1]) for p in width]
-    if len(pairs) not in (1, rank):
-        raise ValueError(
-            "operands could not be broadcast together: pad_width does not fit the array"
-        )
-    return pairs * rank if len(pairs) == 1 else pairs
-
-
-def _sources(b: Builder, n: Any, before: Any, after: Any, mode: str) -> Sym:
-    """For each place of a padded axis, where its element comes from."""
-    at = b.emit("arange", 0, n + before + after, 1, dtype="int64") - before
-    last = n - 1
-    if mode == "edge":
-        return b.emit("minimum", b.emit("maximum", at, 0), last)
-    if mode == "wrap":
-        return at % n
-    if mode == "symmetric":
-        turned = at % (2 * n)
-        return b.emit("minimum", turned, 2 * n - 1 - turned)
-    period = b.emit("maximum", b.sym(2 * last), 1)
-    turned = at % period
-    return b.emit("minimum", turned, 2 * last - turned)
-
-
-@surface("numpy.pad")
-def build_pad(
-    b: Builder, array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0
-) -> Sym:
-    x, mode = as_operand(b, array), static(mode, "mode")
-    pairs = _pairs(b, pad_width, x.ndim)
-    if mode in ("edge", "wrap", "symmetric", "reflect"):
-        for axis, (before, after) in enumerate(pairs):
-            if (known(before), known(after)) != (0, 0):
-                places = _sources(b, size_of(b, x, axis), before, after, mode)
-                x = build_take(b, x, places, axis)
-        return x
-    if mode != "constant" or isinstance(constant_values, (tuple, list)):
-        raise refuse(b, f"numpy.pad with mode={mode!r}", "fill an array and assign into its middle")
-    return _surrounded(b, x, pairs, constant_values)
-
-
-def _surrounded(b: Builder, x: Sym, pairs: Sequence[tuple[Any, Any]], fill: Any) -> Sym:
-    sizes = _sizes(b, x)
-    whole = [n + before + after for n, (before, after) in zip(sizes, pairs)]
-    fill = numpy_number(b.sym(fill)).astype(x.dtype)
-    out = b.emit("full", fill, *whole, dtype=x.dtype)
-    operands: list[Any] = []
-    items: list[Any] = []
-    for n, (before, _) in zip(sizes, pairs):
-        items.append(("slice", 2 + len(operands), 3 + len(operands), None))
-        operands += [before, n + before]
-    return b.emit("update", out, x, *operands, path=(("index", tuple(items)),))

@@ -87,6 +87,8 @@ _nondiff("isinf", "numpy.isinf", "math.isinf")
 _nondiff("isfinite", "numpy.isfinite", "math.isfinite")
 _nondiff("signbit")
 
+_nondiff("spacing", kinks=_FLAT)
+
 # ---------------------------------------------------------------- bits
 
 _nondiff("bitwise_and", arity=2, form=text.infix("&", BITAND), python=True)
@@ -95,3 +97,5 @@ _nondiff("bitwise_xor", arity=2, form=text.infix("^", BITXOR), python=True)
 _nondiff("invert", "numpy.invert", "numpy.bitwise_not", form=_invert, python=True)
 _nondiff("left_shift", arity=2, form=text.infix("<<", SHIFT), python=True)
 _nondiff("right_shift", arity=2, form=text.infix(">>", SHIFT), python=True)
+_nondiff("gcd", arity=2)
+_nondiff("lcm", arity=2)

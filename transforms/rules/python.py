@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
+import numpy as np
+
 from ..build import Builder, Sym
 from ..errors import UnsupportedError
 from ..ir import Array, Const, is_complex, is_float
@@ -18,7 +20,7 @@ from .sizes import static
 # ---------------------------------------------------------------- conversions
 
 
-@surface("numpy.ndarray.astype")
+@surface("numpy.ndarray.astype", "numpy.astype")
 def build_astype(b: Builder, a: Any, dtype: Any, *args: Any, **keywords: Any) -> Sym:
     """The order, casting, subok and copy arguments make no difference to the values."""
     x = b.sym(a)
@@ -81,7 +83,8 @@ def build_abs(b: Builder, x: Any) -> Sym:
 
 @surface("builtins.pow")
 def build_pow(b: Builder, base: Any, exp: Any, mod: Any = None) -> Sym:
-    refuse_keywords("pow", {"mod": mod})
+    if mod is not None:  # of integers alone, as Python has it
+        return b.emit("remainder", b.emit("power", base, exp), mod)
     return b.emit("power", base, exp)
 
 
@@ -221,3 +224,95 @@ def build_math_prod(b: Builder, iterable: Any, *, start: Any = 1) -> Sym:
         total = b.emit("prod", iterable, axis=None, keepdims=False)
         return total if not isinstance(start, Sym) and start == 1 else start * total
     return reduce(lambda x, y: x * y, [b.sym(v) for v in iterable], b.sym(start))
+
+
+@surface("numpy.modf", "math.modf")
+def build_modf(b: Builder, x: Any) -> tuple[Sym, Sym]:
+    """The part behind the point, which moves with x, and that before it."""
+    value = as_operand(b, x)
+    whole = b.emit("trunc", value)
+    # An infinity has nothing behind its point.
+    rest = b.emit("copysign", b.emit("where", b.emit("isinf", value), 0.0, value - whole), value)
+    return rest, whole
+
+
+@surface("numpy.ldexp", "math.ldexp")
+def build_ldexp(b: Builder, x1: Any, x2: Any) -> Sym:
+    value = as_operand(b, x1)
+    return (value * b.emit("power", 2.0, as_operand(b, x2))).astype(value.dtype)
+
+
+@surface("math.remainder")
+def build_remainder(b: Builder, x: Any, y: Any) -> Sym:
+    """The rest nearest 0; of two as near, that of the even multiple."""
+    value, by = python_float(b, x), python_float(b, y)
+    rest = b.emit("fmod", value, by)
+    size, half = b.emit("absolute", rest), 0.5 * b.emit("absolute", by)
+    odd = b.emit("fmod", b.emit("trunc", value / by), 2.0) != 0.0
+    over = (size > half) | ((size == half) & odd)
+    moved = rest - b.emit("copysign", 1.0, rest) * b.emit("absolute", by)
+    return python_number(b.emit("where", over, moved, rest))
+
+
+def _of_integers(name: str, neutral: int) -> None:
+    @surface(f"math.{name}")
+    def build(b: Builder, *integers: Any) -> Sym:
+        values = [b.sym(v) for v in integers]
+        if any(is_float(v.type) for v in values):
+            raise TypeError("'float' object cannot be interpreted as an integer")
+        total = reduce(lambda x, y: b.emit(name, x, y), values, b.sym(neutral))
+        return b.emit("cast", total, dtype="int64", weak=True)
+
+
+_of_integers("gcd", 0)
+_of_integers("lcm", 1)
+
+
+@surface("numpy.isposinf")
+def build_isposinf(b: Builder, x: Any) -> Sym:
+    return as_operand(b, x) == np.inf
+
+
+@surface("numpy.isneginf")
+def build_isneginf(b: Builder, x: Any) -> Sym:
+    return as_operand(b, x) == -np.inf
+
+
+# ---------------------------------------------------------------- what is known while compiling
+
+
+@surface("numpy.isscalar")
+def build_isscalar(b: Builder, element: Any) -> bool:
+    return not isinstance(element, (tuple, list)) and not isinstance(b.sym(element).type, Array)
+
+
+@surface("numpy.iterable")
+def build_iterable(b: Builder, y: Any) -> bool:
+    return isinstance(y, (tuple, list, str)) or b.sym(y).ndim > 0
+
+
+def _dtype_of(b: Builder, value: Any) -> Any:
+    """What NumPy's promotion sees of a value: its dtype, or the Python number it is."""
+    if not isinstance(value, Sym):
+        return value
+    return {"int64": 0, "float64": 0.0}[value.dtype] if is_weak(value.type) else value.dtype
+
+
+@surface("numpy.result_type")
+def build_result_type(b: Builder, *arrays_and_dtypes: Any) -> Any:
+    return np.result_type(*(_dtype_of(b, v) for v in arrays_and_dtypes))
+
+
+@surface("numpy.promote_types")
+def build_promote_types(b: Builder, type1: Any, type2: Any) -> Any:
+    return np.promote_types(type1, type2)
+
+
+@surface("numpy.can_cast")
+def build_can_cast(b: Builder, from_: Any, to: Any, casting: str = "safe") -> bool:
+    return np.can_cast(_dtype_of(b, from_), to, casting)  # pyright: ignore
+
+
+@surface("numpy.issubdtype")
+def build_issubdtype(b: Builder, arg1: Any, arg2: Any) -> bool:
+    return bool(np.issubdtype(arg1, arg2))

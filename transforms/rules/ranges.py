@@ -9,7 +9,6 @@ import numpy as np
 
 from ..build import OPEN, Builder, Sym
 from ..dims import Dim, max0
-from ..errors import UnsupportedError
 from ..ir import FLOATS, Array, Operand, Scalar, Type, is_float
 from ..precedence import Text
 from .broadcast import unbroadcast
@@ -18,7 +17,7 @@ from .declare import as_operand, refuse_keywords
 from .dtypes import as_dtype
 from .promote import join_dtypes
 from .registry import surface
-from .sizes import known, static
+from .sizes import axis_of, known, size_of, static
 from .text import call_text
 
 
@@ -43,12 +42,45 @@ def _arange_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Ty
     )
 
 
+def _steps(b: Builder, count: Any, attrs: dict[str, Any]) -> Sym:
+    """How many steps each element is from the start."""
+    return b.emit("arange", 0, count, 1, dtype=attrs["dtype"])
+
+
+def _arange_pullback(
+    b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: dict[str, Any], wanted: Any
+) -> dict[int, Any]:
+    """How many elements there are is taken as given."""
+    bars: dict[int, Any] = {}
+    if attrs["dtype"] not in FLOATS:
+        return bars
+    for i in wanted:
+        if is_float(b.sym(args[i]).type):
+            share = b.sym(g) if i == 0 else b.sym(g) * _steps(b, size_of(b, g, 0), attrs)
+            bars[i] = unbroadcast(b, share, args[i])
+    return bars
+
+
+def _arange_pushforward(
+    b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: dict[str, Any]
+) -> Any:
+    start, _, step = dots
+    if (start is None and step is None) or attrs["dtype"] not in FLOATS:
+        return None
+    moved = _steps(b, size_of(b, out, 0), attrs) * (0.0 if step is None else b.sym(step))
+    return moved if start is None else moved + b.sym(start)
+
+
 register_create(
     "arange",
     lambda b, types, attrs, operands: Array(attrs["dtype"], (_arange_dim(operands),)),
     lambda start, stop, step, dtype: np.arange(start, stop, step, dtype=dtype),
     _arange_text,
-    "start, start + step, … up to but without stop; constant for differentiation",
+    "start, start + step, … up to but without stop",
+    pullback=_arange_pullback,
+    pushforward=_arange_pushforward,
+    differentiable=(0, 2),
+    kinks="the number of elements is taken as given",
 )
 
 
@@ -127,20 +159,30 @@ def build_linspace(
     dtype: Any = None,
     axis: Any = 0,
     **keywords: Any,
-) -> Sym:
-    refuse_keywords("numpy.linspace", {"retstep": retstep or None, **keywords})
+) -> Any:
+    refuse_keywords("numpy.linspace", keywords)
     ends = [as_operand(b, v) for v in (start, stop)]
-    if any(e.ndim for e in ends):
-        raise UnsupportedError("numpy.linspace between arrays", advice="interpolate by hand")
+    endpoint = bool(static(endpoint, "endpoint"))
     (number,) = as_sizes(b, num)
-    plain = join_dtypes([*(e.type for e in ends), Scalar("float64", weak=True)])
-    return b.emit(
-        "linspace",
-        *ends,
-        number,
-        endpoint=bool(static(endpoint, "endpoint")),
-        dtype=as_dtype(dtype, plain),
-    )
+    dtype = as_dtype(dtype, join_dtypes([*(e.type for e in ends), Scalar("float64", weak=True)]))
+    if any(e.ndim for e in ends):
+        made = _between(b, ends, number, endpoint, axis).astype(dtype)
+    else:
+        made = b.emit("linspace", *ends, number, endpoint=endpoint, dtype=dtype)
+    if not static(retstep, "retstep"):
+        return made
+    return made, (ends[1] - ends[0]) / (b.sym(number) - 1 if endpoint else b.sym(number))
+
+
+def _between(b: Builder, ends: list[Sym], number: Any, endpoint: bool, axis: Any) -> Sym:
+    """From one array to another: the way between them goes along a new axis."""
+    start, way = ends[0], ends[1] - ends[0]
+    at = axis_of(b, axis, way.ndim + 1)
+    others = tuple(i for i in range(way.ndim + 1) if i != at)
+    part = b.emit("linspace", 0.0, 1.0, number, endpoint=endpoint, dtype="float64")
+    start = b.emit("broadcast_like", start, way)
+    start, way = (b.emit("expand_dims", x, axes=(at,)) for x in (start, way))
+    return start + way * b.emit("expand_dims", part, axes=others)
 
 
 def _eye_text(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:

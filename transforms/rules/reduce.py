@@ -18,7 +18,7 @@ from .declare import as_operand, refuse_keywords
 from .dtypes import as_dtype
 from .products import product_of_others
 from .registry import Rule, register, surface
-from .sizes import axes_of, axis_of, product, size_of, static
+from .sizes import axes_of, axis_of, known, product, size_of, static
 from .text import call_text
 
 # ---------------------------------------------------------------- types
@@ -254,7 +254,20 @@ def _converted(b: Builder, a: Any, dtype: Any) -> Any:
     return a if dtype is None else as_operand(b, a).astype(as_dtype(dtype))
 
 
-def _totals(name: str, *paths: str) -> None:
+def _only(b: Builder, a: Any, where: Any, otherwise: Any) -> Any:
+    """What is left out by where= counts as `otherwise`."""
+    if where is None or known(where) is True:
+        return a
+    x = as_operand(b, a)
+    return b.emit("where", as_operand(b, where), x, np.dtype(x.dtype).type(otherwise))
+
+
+def _start(b: Builder, op: str, total: Sym, initial: Any) -> Sym:
+    """initial= takes part in the result as one more element."""
+    return total if initial is None else b.emit(op, total, b.sym(initial)).astype(total.dtype)
+
+
+def _totals(name: str, op: str, *paths: str) -> None:
     @surface(*paths)
     def build(
         b: Builder,
@@ -263,10 +276,38 @@ def _totals(name: str, *paths: str) -> None:
         dtype: Any = None,
         out: Any = None,
         keepdims: Any = False,
-        **keywords: Any,
+        initial: Any = None,
+        where: Any = None,
     ) -> Sym:
-        refuse_keywords(paths[0], {"out": out, **keywords})
-        return _reduce(b, name, _converted(b, a, dtype), axis, keepdims)
+        refuse_keywords(paths[0], {"out": out})
+        x = _only(b, _converted(b, a, dtype), where, 0 if name == "sum" else 1)
+        return _start(b, op, _reduce(b, name, x, axis, keepdims), initial)
+
+
+@surface("numpy.mean", "numpy.ndarray.mean")
+def build_mean(
+    b: Builder,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = None,
+) -> Sym:
+    refuse_keywords("numpy.mean", {"out": out})
+    x = _converted(b, a, dtype)
+    if where is None or known(where) is True:
+        return _reduce(b, "mean", x, axis, keepdims)
+    x = as_operand(b, x)
+    total = _reduce(b, "sum", _only(b, x, where, 0), axis, keepdims)
+    return total / _counted(b, x, where, axis, keepdims)
+
+
+def _counted(b: Builder, x: Sym, where: Any, axis: Any, keepdims: Any) -> Sym:
+    """How many elements where= lets in, in the dtype of a mean."""
+    chosen = b.emit("broadcast_like", as_operand(b, where), x)
+    return _reduce(b, "sum", chosen, axis, keepdims).astype(_mean_dtype(x.dtype))
 
 
 def _spreads(name: str, *paths: str) -> None:
@@ -279,14 +320,32 @@ def _spreads(name: str, *paths: str) -> None:
         out: Any = None,
         ddof: Any = 0,
         keepdims: Any = False,
-        **keywords: Any,
+        *,
+        where: Any = None,
+        mean: Any = None,
+        correction: Any = None,
     ) -> Sym:
-        ddof = static(keywords.pop("correction", ddof), "ddof")
-        refuse_keywords(paths[0], {"out": out, **keywords})
-        return _reduce(b, name, _converted(b, a, dtype), axis, keepdims, ddof=ddof)
+        ddof = static(ddof if correction is None else correction, "ddof")
+        refuse_keywords(paths[0], {"out": out})
+        x = _converted(b, a, dtype)
+        if mean is None and (where is None or known(where) is True):
+            return _reduce(b, name, x, axis, keepdims, ddof=ddof)
+        x, chosen = as_operand(b, x), True if where is None else where
+        centre = build_mean(b, x, axis, keepdims=True, where=where) if mean is None else mean
+        apart = _only(b, x - b.sym(centre), where, 0)
+        total = _reduce(b, "sum", apart * apart, axis, keepdims)
+        found = total / (_counted(b, x, chosen, axis, keepdims) - ddof)
+        return found if name == "var" else root(b, found)
 
 
-def _choices(name: str, *paths: str) -> None:
+def root(b: Builder, x: Sym) -> Sym:
+    """The square root of sums of squares: 0 flows back where they are 0, for the root of 1
+    stands in there."""
+    some = x > 0
+    return b.emit("where", some, b.emit("sqrt", b.emit("where", some, x, 1.0)), x)
+
+
+def _choices(name: str, op: str, *paths: str) -> None:
     @surface(*paths)
     def build(
         b: Builder,
@@ -294,10 +353,51 @@ def _choices(name: str, *paths: str) -> None:
         axis: Any = None,
         out: Any = None,
         keepdims: Any = False,
-        **keywords: Any,
+        initial: Any = None,
+        where: Any = None,
     ) -> Sym:
-        refuse_keywords(paths[0], {"out": out, **keywords})
-        return _reduce(b, name, a, axis, keepdims)
+        refuse_keywords(paths[0], {"out": out})
+        x = as_operand(b, a)
+        if where is not None and known(where) is not True:
+            if initial is None:
+                raise ValueError(
+                    f"reduction operation '{op}' does not have an identity,"
+                    " so to use a where mask one has to specify 'initial'"
+                )
+            x = b.emit("where", as_operand(b, where), x, b.sym(initial))
+        if initial is None:
+            return _reduce(b, name, x, axis, keepdims)
+        more = _one_more(b, x, initial, axis)
+        if axis is not None or not static(keepdims, "keepdims"):
+            return _reduce(b, name, more, axis, keepdims)
+        found = _reduce(b, name, more, None, False)
+        return b.emit("expand_dims", found, axes=tuple(range(x.ndim))) if x.ndim else found
+
+
+def _one_more(b: Builder, x: Sym, initial: Any, axis: Any) -> Sym:
+    """`initial` joined to the elements, so that an empty array has an extreme, too."""
+    if axis is None:
+        x, at = b.emit("reshape", x, product(x.shape)), 0
+    else:
+        at = axes_of(b, axis, x.ndim)[0]
+    sizes = [1 if i == at else size_of(b, x, i) for i in range(x.ndim)]
+    first = b.emit("full", b.sym(initial), *sizes, dtype=x.dtype)
+    return b.emit("concatenate", first, x, axis=at)
+
+
+def _questions(name: str, *paths: str) -> None:
+    @surface(*paths)
+    def build(
+        b: Builder,
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        *,
+        where: Any = None,
+    ) -> Sym:
+        refuse_keywords(paths[0], {"out": out})
+        return _reduce(b, name, _only(b, a, where, name == "all"), axis, keepdims)
 
 
 def _positions(name: str, *paths: str) -> None:
@@ -309,15 +409,14 @@ def _positions(name: str, *paths: str) -> None:
         return _reduce(b, name, x, axis, keepdims)
 
 
-_totals("sum", "numpy.sum", "numpy.ndarray.sum")
-_totals("prod", "numpy.prod", "numpy.ndarray.prod")
-_totals("mean", "numpy.mean", "numpy.ndarray.mean")
+_totals("sum", "add", "numpy.sum", "numpy.ndarray.sum")
+_totals("prod", "multiply", "numpy.prod", "numpy.ndarray.prod")
 _spreads("var", "numpy.var", "numpy.ndarray.var")
 _spreads("std", "numpy.std", "numpy.ndarray.std")
-_choices("max", "numpy.max", "numpy.amax", "numpy.ndarray.max")
-_choices("min", "numpy.min", "numpy.amin", "numpy.ndarray.min")
-_choices("any", "numpy.any", "numpy.ndarray.any")
-_choices("all", "numpy.all", "numpy.ndarray.all")
+_choices("max", "maximum", "numpy.max", "numpy.amax", "numpy.ndarray.max")
+_choices("min", "minimum", "numpy.min", "numpy.amin", "numpy.ndarray.min")
+_questions("any", "numpy.any", "numpy.ndarray.any")
+_questions("all", "numpy.all", "numpy.ndarray.all")
 _positions("argmax", "numpy.argmax", "numpy.ndarray.argmax")
 _positions("argmin", "numpy.argmin", "numpy.ndarray.argmin")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..build import Builder, Sym
 from ..dims import Dim
 from ..ir import Scalar
@@ -93,8 +95,11 @@ def moveaxis(b: Builder, a: Any, source: Any, destination: Any) -> Sym:
 @surface("numpy.reshape")
 def reshape(b: Builder, a: Any, /, shape: Any, order: str = "C") -> Sym:
     x = as_operand(b, a)
-    if static(order, "order") != "C":
-        raise refuse(b, f"reshape with order={order!r}", "transpose, then reshape in C order")
+    if static(order, "order") == "F":
+        sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+        return reverse_axes(b, reshape(b, reverse_axes(b, x), tuple(sizes)[::-1]))
+    if order != "C":
+        raise refuse(b, f"reshape with order={order!r}", "use order='C' or order='F'")
     sizes = [known(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
     unknown = [k for k, s in enumerate(sizes) if isinstance(s, int) and s < 0]
     if len(unknown) > 1:
@@ -228,6 +233,23 @@ def atleast_3d(b: Builder, *arys: Any) -> Any:
     return _at_least(b, arys, {0: (0, 1, 2), 1: (0, 2), 2: (2,)})
 
 
+@surface("numpy.unstack")
+def unstack(b: Builder, x: Any, /, *, axis: Any = 0) -> tuple[Sym, ...]:
+    array = as_operand(b, x)
+    at = axis_of(b, axis, array.ndim)
+    count = size_of(b, array, at)
+    if isinstance(count, Sym):
+        told = "numpy.unstack of an array whose size is known only at run time"
+        raise refuse(b, told, "index the array in a loop")
+    items = tuple(("int", 1) if i == at else ("all",) for i in range(array.ndim))
+    return tuple(b.emit("index", array, k, items=items) for k in range(count))
+
+
+@surface("numpy.broadcast_shapes")
+def broadcast_shapes(b: Builder, *shapes: Any) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(static(s, "a shape") for s in shapes))
+
+
 @surface("numpy.broadcast_to")
 def broadcast_to(b: Builder, array: Any, shape: Any) -> Sym:
     x = as_operand(b, array)
@@ -289,16 +311,27 @@ def fliplr(b: Builder, m: Any) -> Sym:
 
 
 @surface("numpy.diff")
-def diff(b: Builder, a: Any, n: Any = 1, axis: Any = -1) -> Sym:
+def diff(
+    b: Builder, a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = None
+) -> Sym:
     x = as_operand(b, a)
     if x.ndim == 0:
         raise invalid(b, "diff requires input that is at least one dimensional")
-    if x.dtype == "bool":
-        raise refuse(b, "diff of booleans", "write x[1:] != x[:-1]")
     at = axis_of(b, axis, x.ndim)
+    parts = [_beside(b, part, x, at) for part in (prepend, x, append) if part is not None]
+    x = b.emit("concatenate", *parts, axis=at) if len(parts) > 1 else x
+    step = "not_equal" if x.dtype == "bool" else "subtract"
     for _ in range(static(n, "n")):
-        x = sliced(b, x, at, start=1) - sliced(b, x, at, stop=-1)
+        x = b.emit(step, sliced(b, x, at, start=1), sliced(b, x, at, stop=-1))
     return x
+
+
+def _beside(b: Builder, part: Any, x: Sym, axis: int) -> Sym:
+    """What is put before or after x along an axis; a number stands for one row of them."""
+    part = as_operand(b, part)
+    if part.ndim:
+        return part
+    return b.emit("broadcast_to", part, *(1 if i == axis else n for i, n in enumerate(x.shape)))
 
 
 @surface("numpy.ndarray.item")

@@ -88,6 +88,16 @@ def size(b: Builder, a: Any, axis: int | None = None) -> Any:
     return sizes[axis] if axis is not None else product(sizes)
 
 
+@surface("numpy.ndarray.itemsize")
+def itemsize(b: Builder, a: Any) -> int:
+    return np.dtype(as_operand(b, a).dtype).itemsize
+
+
+@surface("numpy.ndarray.nbytes")
+def nbytes(b: Builder, a: Any) -> Any:
+    return size(b, a) * itemsize(b, a)
+
+
 # ---------------------------------------------------------------- records
 
 

@@ -91,7 +91,7 @@ class Attributes(Mixin):
             return self._part(ref, name, node)
         if name == "flat":
             return self.call_surface("numpy.ravel", (ref,), {}, node)
-        if name in ("T", "size"):
+        if name in ("T", "mT", "size", "itemsize", "nbytes"):
             return self.call_surface(f"numpy.ndarray.{name}", (ref,), {}, node)
         if f"numpy.ndarray.{name}" in {**SURFACES, **LIBRARY} or name in ("fill", "sort", "tolist"):
             return Bound(ref, name)
@@ -160,6 +160,8 @@ class Attributes(Mixin):
             if index.step is None or index.step.known in ((1,), (-1,)):
                 backward = index.step is not None and index.step.known == (-1,)
                 return replace(owner, reverse=owner.reverse != backward)
+        if isinstance(owner, Obj) and (owner.value is np.mgrid or owner.value is np.ogrid):
+            return self.grid_by_index(owner.value, index, node)
         if isinstance(owner, Obj) and (owner.value is np.r_ or owner.value is np.c_):
             return self.joined_by_index(owner.value, index, node)
         if isinstance(owner, Obj) and not isinstance(owner.value, str):

@@ -77,8 +77,10 @@ def accepts(function: Any, args: Any, kwargs: Any) -> bool:
 
 
 # Where users know functions from, whose own modules are private.
-_PUBLIC = ("numpy", "numpy.linalg", "numpy.fft", "math", "scipy.special", "scipy.linalg",
-           "scipy.signal", "scipy.integrate", "scipy.ndimage", "scipy.stats", "scipy.optimize")  # fmt: skip
+_PUBLIC = (
+    "numpy numpy.linalg numpy.fft math scipy.special scipy.linalg scipy.signal scipy.integrate"
+    " scipy.ndimage scipy.stats scipy.optimize"
+).split()
 
 
 def path_of(value: Any) -> str:
@@ -177,7 +179,11 @@ class NumpyCalls(Mixin):
                 f"numpy.{REDUCTIONS[ufunc.__name__]}", args, {**axis, **kwargs}, node
             )
         binary = ufunc.nin == 2 and ufunc.nout == 1
-        programs = {"reduce": scans.ufunc_reduce, "accumulate": scans.ufunc_accumulate}
+        programs = {
+            "reduce": scans.ufunc_reduce,
+            "accumulate": scans.ufunc_accumulate,
+            "reduceat": scans.ufunc_reduceat,
+        }
         program = programs.get(method) if binary else None
         if method == "at" and ufunc.nout == 1:
             program = scans.ufunc_at if binary else scans.ufunc_at_alone
@@ -232,7 +238,20 @@ class NumpyCalls(Mixin):
             self.write(out, (), value, node)
         return out
 
-    # ---- np.r_ and np.c_
+    # ---- np.r_, np.c_, np.mgrid and np.ogrid
+
+    def grid_by_index(self, owner: Any, index: Value, node: ast.AST) -> Value:
+        parts = index.values if isinstance(index, TupleVal) else (index,)
+        ranges = [self._range_array(p, node) for p in parts if isinstance(p, SliceVal)]
+        if len(ranges) != len(parts):
+            self.refuse(node, "an index of np.mgrid that is no slice is not supported")
+        if not isinstance(index, TupleVal):
+            return ranges[0]
+        options = {"indexing": Obj("ij"), "sparse": self.constant(owner is np.ogrid)}
+        grids = self.call_surface("numpy.meshgrid", tuple(ranges), options, node)
+        if owner is np.mgrid:
+            return self.call_surface("numpy.stack", (grids,), {}, node)
+        return TupleVal(tuple(self.static_items(grids)))
 
     def joined_by_index(self, owner: Any, index: Value, node: ast.AST) -> Value:
         parts = index.values if isinstance(index, TupleVal) else (index,)

@@ -140,8 +140,8 @@ def test_refusals():
         call("numpy.sum", X, axis=(0, 0))
     with pytest.raises(UnsupportedError, match="out="):
         call("numpy.sum", X, out=1)
-    with pytest.raises(UnsupportedError, match="initial="):
-        call("numpy.max", X, initial=1)
+    with pytest.raises(ValueError, match="to use a where mask one has to specify 'initial'"):
+        call("numpy.max", X, where=X > 0)
     trial = Trial(X, 1)
     with pytest.raises(NeedStatic):
         SURFACES["numpy.sum"](trial.b, *trial.syms)

@@ -60,7 +60,9 @@ def nanvar(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -
 
 @written("numpy.nanstd")
 def nanstd(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
-    return np.sqrt(nanvar(a, axis, ddof=ddof, keepdims=keepdims))
+    var = nanvar(a, axis, ddof=ddof, keepdims=keepdims)
+    # As std: where all are equal 0 flows back.
+    return np.where(var == 0, var, np.sqrt(np.where(var == 0, 1.0, var)))
 
 
 @written("numpy.nanmax")

@@ -170,7 +170,7 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
 def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     along: Any = np.moveaxis(np.asarray(arr), axis, -1)
     rows = along.reshape((-1, along.shape[-1]))
-    made = np.stack([np.asarray(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])])
+    made = np.array([func1d(rows[i], *args, **kwargs) for i in range(rows.shape[0])])
     out = made.reshape((*along.shape[:-1], *made.shape[1:]))
     return out if made.ndim == 1 else np.moveaxis(out, -1, axis)
 
@@ -187,6 +187,11 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
 @written("numpy.fromiter")
 def fromiter(iter: Any, dtype: Any, count: int = -1) -> Any:
     return np.array(list(iter), dtype=dtype)
+
+
+@written("numpy.asfortranarray")
+def asfortranarray(a: Any, dtype: Any = None) -> Any:
+    return np.asarray(a, dtype=dtype)
 
 
 # ---------------------------------------------------------------- places and grids

@@ -20,7 +20,7 @@ def sorted_(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     if reverse:  # equal ones keep their order
         order = (len(values) - 1 - np.argsort(keys[::-1]))[::-1]
     if isinstance(iterable, (list, tuple)):
-        return [values[order[i]] for i in range(len(iterable))]
+        return [values[order[i]] for i in tuple(range(len(iterable)))]
     return list(values[order])
 
 

@@ -78,6 +78,18 @@ def ufunc_reduce(ufunc: Any, array: Any, axis: Any = 0, *, keepdims: bool = Fals
     return np.expand_dims(out, tuple(range(np.ndim(array))) if axis is None else axis)
 
 
+def ufunc_reduceat(ufunc: Any, array: Any, indices: Any, axis: int = 0) -> Any:
+    """`ufunc.reduceat`: from each index up to the next, or one element where that is before."""
+    x = np.moveaxis(np.asarray(array), axis, 0)
+    starts = np.asarray(indices)
+    out = x[starts]
+    for k in range(starts.shape[0]):
+        stop = x.shape[0] if k + 1 == starts.shape[0] else starts[k + 1]
+        for i in range(starts[k] + 1, stop):
+            out[k] = ufunc(out[k], x[i])
+    return np.moveaxis(out, 0, axis)
+
+
 def ufunc_at(ufunc: Any, a: Any, indices: Any, b: Any) -> None:
     """`ufunc.at`: one element or row after another, so that repeated indices add up."""
     places = np.ravel(np.asarray(indices))

@@ -67,6 +67,11 @@ def log_ndtr(x: Any) -> Any:
     return np.where(x < 0, far, np.log1p(-0.5 * functions.erfc(np.sqrt(0.5) * x)))
 
 
+@written("scipy.special.erfcinv")
+def erfcinv(y: Any) -> Any:
+    return -np.sqrt(0.5) * functions.ndtri(0.5 * y)
+
+
 @written("scipy.special.logit")
 def logit(x: Any) -> Any:
     return np.log(x) - np.log1p(-x)
@@ -138,6 +143,22 @@ def multigammaln(a: Any, d: int) -> Any:
 
 
 # ---------------------------------------------------------------- others
+
+
+@written("numpy.frexp")
+def frexp(x: Any) -> Any:
+    plain = np.isfinite(x) & (x != 0)
+    size = np.abs(np.where(plain, x, 1.0))
+    power = np.floor(np.log2(size)) + 1.0
+    power = power + (size * 2.0**-power >= 1.0) - (size * 2.0**-power < 0.5)
+    power = np.where(plain, power, 0.0)
+    return x * 2.0**-power, power.astype(np.int32)
+
+
+@written("math.frexp")
+def math_frexp(x: Any) -> Any:
+    mantissa, power = frexp(x)
+    return float(mantissa), int(power)
 
 
 @written("scipy.special.exp10")
