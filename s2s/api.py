@@ -51,17 +51,23 @@ class Function:
     # ---- calling
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        specialiser, bound = self._bind(self._mode, args, kwargs)
+        return self._value(self._mode, args, kwargs)
+
+    def _value(self, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        specialiser, bound = self._bind(mode, args, kwargs)
         backend = choose_backend(self._shared.options.backend)
         entry, params = specialiser.find(bound, backend)
-        return entry.value(bound, entry.run(backend, params))
+        if not entry.compiled.changes:
+            return entry.value(bound, entry.run(backend, params))
+        entry.check_holders(bound)
+        results = entry.run(backend, params)
+        value = entry.value(bound, results)
+        entry.settle(bound, results)
+        return value
 
     def primal(self, /, *args: Any, **kwargs: Any) -> Any:
         """Runs the compiled function itself, without derivatives."""
-        specialiser, bound = self._bind("primal", args, kwargs)
-        backend = choose_backend(self._shared.options.backend)
-        entry, params = specialiser.find(bound, backend)
-        return entry.value(bound, entry.run(backend, params))
+        return self._value("primal", args, kwargs)
 
     @property
     def python(self) -> Callable[..., Any]:
@@ -253,15 +259,14 @@ class Gradient(Function):
     _mode = "vjp"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        entry, bound, results, gradients = self._run(args, kwargs)
-        if self._shared.options.has_aux:
-            return gradients, entry.value(bound, results)[1]
-        return gradients
+        has_aux = self._shared.options.has_aux
+        value, gradients = self._run(args, kwargs, has_aux)
+        return (gradients, value[1]) if has_aux else gradients
 
     def _run(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Entry, tuple[Any, ...], list[Any], Any]:
-        """The specialisation, the bound arguments, all results, and the gradients among them."""
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], valued: bool
+    ) -> tuple[Any, Any]:
+        """The value, if it is asked for, and the gradients."""
         out = None
         if kwargs and "out" in kwargs and "out" not in self._specialiser("vjp").binder.names:
             kwargs = dict(kwargs)
@@ -273,9 +278,15 @@ class Gradient(Function):
         given = None
         if out is not None:
             given = buffers.match(entry, (out,) if single else out, params, specialiser.wrt)
+        changes = entry.compiled.changes
+        if changes:
+            entry.check_holders(bound)
         results = entry.run(backend, params, given)
         gradients = entry.gradients(bound, results)
-        return entry, bound, results, gradients[0] if single else tuple(gradients)
+        value = entry.value(bound, results) if valued else None
+        if changes:
+            entry.settle(bound, results)
+        return value, gradients[0] if single else tuple(gradients)
 
     @property
     def _single(self) -> bool:
@@ -306,8 +317,7 @@ class ValueAndGradient(Gradient):
     _s2s_mode = "value_and_grad"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        entry, bound, results, gradients = self._run(args, kwargs)
-        return entry.value(bound, results), gradients
+        return self._run(args, kwargs, True)
 
 
 def unwrap(target: Any) -> binding.Target:

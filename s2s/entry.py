@@ -102,6 +102,42 @@ class Entry:
     def value(self, args: tuple[Any, ...], results: list[Any]) -> Any:
         return self._rebuild(self.compiled.out, args, results)
 
+    def settle(self, args: tuple[Any, ...], results: list[Any]) -> None:
+        """Sets what the function sets in objects and containers from outside."""
+        reach, types = self.reach, self.compiled.result_types
+
+        def leaf(i: int) -> Any:
+            # A Python float stays one, as it would in Python.
+            weak = isinstance(types[i], Scalar) and types[i].weak and types[i].dtype == "float64"
+            return float(results[i]) if weak else results[i]
+
+        new = [
+            (
+                reach.value(args, path),
+                step,
+                rebuild(tree, leaf, lambda path: reach.value(args, path)),
+            )
+            for path, step, tree in self.compiled.changes
+        ]
+        for holder, (kind, key), value in new:
+            if kind == ".":
+                setattr(holder, key, value)
+            else:
+                holder[key] = value
+
+    def check_holders(self, args: tuple[Any, ...]) -> None:
+        """An object that is known by two names is not what was compiled, if it is written."""
+        seen: dict[int, Any] = {}
+        for path in self.compiled.holders:
+            value = self.reach.value(args, path)
+            if id(value) in seen:
+                a, b = path_text(seen[id(value)]), path_text(path)
+                raise ValueError_(
+                    f"{a} and {b} are one object, and {self.name} writes into objects",
+                    advice="pass it once",
+                )
+            seen[id(value)] = path
+
     def gradients(self, args: tuple[Any, ...], results: list[Any]) -> list[Any]:
         return [
             results[g.index] if type(g) is Out else self._rebuild(g, args, results)

@@ -870,23 +870,6 @@ def _guarded(v):
         return 0.0
 
 
-class Counter:
-    def __init__(self):
-        self.n = 0.0
-
-
-COUNT = Counter()
-
-
-@refused(V, says="attribute", advice="return")
-def object_written_in_loop(x):
-    s = 0.0
-    for i in range(x.shape[0]):
-        COUNT.n += x[i]  # @ COUNT.n
-        s += COUNT.n
-    return s
-
-
 def marker(text: str) -> tuple[int, str] | None:
     """The line (from 0) and the caret's text that a function's source asks for."""
     for number, line in enumerate(text.splitlines()):

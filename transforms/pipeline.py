@@ -19,7 +19,7 @@ from .simplify import simplify
 from .specialise import NeedStaticArgument, Specialised, specialise
 from .specialise.specialiser import last_return
 from .storage import storage
-from .structure import Fixed, Out, OutTree, Path, Spec, Tree, TreeSpec, child_step, path_text
+from .structure import Fixed, Out, OutTree, Path, Spec, Step, Tree, TreeSpec, child_step, path_text
 from .write import write
 
 
@@ -69,6 +69,10 @@ class Compiled:
     written: list[int] = field(default_factory=list)  # params the function writes into
     failures: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)  # the files errors may name, by base name
+    # what is to be set after the call (the path of its holder, the step there, the value), and
+    # the objects and containers from outside, among which the holders are
+    changes: list[tuple[Path, Step, OutTree]] = field(default_factory=list)
+    holders: list[Path] = field(default_factory=list)
     passes: Callable[[], Iterator[tuple[str, str]]] = field(default=lambda: iter(()))
 
 
@@ -94,6 +98,8 @@ def compile_request(request: Request) -> Compiled:
         written=spec.written,
         failures=lowered.failures,
         files=spec.files,
+        changes=spec.changes,
+        holders=spec.holders if spec.changes else [],
         passes=lambda: _passes(stages, readable, lowered.text),
     )
 

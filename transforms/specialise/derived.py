@@ -38,7 +38,20 @@ from ..products import Products
 from ..reverse import make_products, reverse_function
 from ..simplify import simplify_function
 from .patterns import Leaf, Packer, Pattern, leaves_of, unpack
-from .values import Cell, Closure, Ended, Mixin, Num, Obj, Partial, Ref, State, TupleVal, Value
+from .values import (
+    Cell,
+    Closure,
+    Ended,
+    Mixin,
+    Num,
+    Obj,
+    Partial,
+    RangeVal,
+    Ref,
+    State,
+    TupleVal,
+    Value,
+)
 
 
 @dataclass(frozen=True)
@@ -114,6 +127,8 @@ class Derivatives(Mixin):
         function, *rest = args
         if kind == "function":
             return function
+        if kind == "checkpoint" and (kwargs or isinstance(function, RangeVal)):
+            return self.checkpointed(function, kwargs, node)
         wrt = self.static(kwargs.get("wrt", self.constant(0)), node, "wrt")
         aux = self.static(kwargs.get("has_aux", self.constant(False)), node, "has_aux")
         known = ("wrt", "has_aux", "static_argnames", "boundscheck", "backend")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..ir import Block, For, Operand, Scalar, Var, While
 from .expressions import NeedUnroll
 from .peel import LONGEST
 from .values import (
+    CheckpointedVal,
     Conflict,
     EnumerateVal,
     Growing,
@@ -55,19 +57,26 @@ class Loops(Mixin):
     def for_each(
         self, target: ast.expr, iterable: Value, body: Any, until: str | None, node: Any
     ) -> bool:
+        if isinstance(iterable, CheckpointedVal):
+            return self.checkpointed_loop(target, iterable, body, until, node)
         numeric = isinstance(iterable, (RangeVal, ProductVal))
         items = None if numeric else self.static_items(iterable)
         if items is not None:
             return self._unrolled(target, items, body, until, node)
         if numeric:
             return self._run_time_loop(target, iterable, body, until, node)
-        # The loop holds on to what it runs over, even if the user's name moves on.
+        with self.holding(iterable, node):
+            return self._run_time_loop(target, iterable, body, until, node)
+
+    @contextmanager
+    def holding(self, iterable: Value, node: Any) -> Iterator[None]:
+        """A loop holds on to what it runs over, even if the user's name moves on."""
         held = f"<over L{node.lineno}>"
         while held in self.state.env:
             held += "'"
         self.state.env[held] = iterable
         try:
-            return self._run_time_loop(target, iterable, body, until, node)
+            yield
         finally:
             self.state.env.pop(held, None)
 

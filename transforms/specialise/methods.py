@@ -89,7 +89,7 @@ class Methods(Mixin):
     def _list_method(self, owner: ListVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         cell, content = owner.cell, self.state.heap[owner.cell]
         if name in ("append", "extend", "insert", "pop", "clear", "reverse"):
-            self.refuse_effect(cell, node)
+            self.refuse_growth(cell, node)
             self.refuse_shared(cell, node)
         if name == "append":
             (value,) = args

@@ -97,7 +97,7 @@ class Objects(Mixin):
                 out = self.new_dict(spec.keys, children)
             else:
                 out = self.new_instance(spec.cls, spec.keys, children)
-            out.cell.path = path
+            self.from_outside(out, path)
             return out
         if isinstance(spec, Fixed):
             return self.lift(spec.value, path, guarded=True)
@@ -202,7 +202,7 @@ class Objects(Mixin):
             out = self.new_dict(keys, children)
         else:
             out = self.new_instance(type(value), keys, children)
-        out.cell.path = path
+        self.from_outside(out, path)
         self.state.adopt(out.cell, self.state.heap[out.cell])
         return out
 
@@ -297,6 +297,9 @@ class Objects(Mixin):
     def attribute_of(self, owner: Obj, name: str, node: ast.AST) -> Value:
         """An attribute of a static object; what it yields is lifted by its path."""
         target = owner.value
+        written = self.written_attribute(owner, name)
+        if written is not None:
+            return self._bound_attribute(written, name, node)
         if is_constant_module(target) or (isinstance(target, type) and not owner.path):
             if not hasattr(target, name):
                 raise self.located(
@@ -324,6 +327,11 @@ class Objects(Mixin):
         if _is_library(value):
             return Obj(value)
         return self.lift(value, (*owner.path, (".", name)))
+
+    def _bound_attribute(self, value: Value, name: str, node: ast.AST) -> Value:
+        if isinstance(value, Undefined):
+            raise self.located(AttributeError(f"there is no attribute {name!r} yet"), node)
+        return value
 
     def _function_path(self, owner: Obj, function: Any) -> Path:
         return ()

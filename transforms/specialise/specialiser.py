@@ -17,12 +17,14 @@ from ..fence import fence
 from ..ir import Function, Module, Operand, Origin, Scalar, Var, walk
 from ..pipeline_types import ObjectGuard, Param
 from ..read import Source, read
-from ..structure import Argument, Fixed, Out, OutTree, Path, Spec, Tree
+from ..structure import Argument, Fixed, Out, OutTree, Path, Spec, Step, Tree
 from .arrays import Arrays
 from .attributes import Attributes
 from .calls import Calls
+from .checkpoints import Checkpoints
 from .custom import CustomRules
 from .derived import Derivatives
+from .effects import Effects
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
 from .jacobians import Jacobians
@@ -89,6 +91,9 @@ class Specialised:
     object_guards: list[ObjectGuard]
     written: list[int]
     files: dict[str, str] = field(default_factory=dict)
+    # what is set after the call, and the holders it may concern
+    changes: list[tuple[Path, Step, OutTree]] = field(default_factory=list)
+    holders: list[Path] = field(default_factory=list)
 
 
 def specialise(
@@ -130,6 +135,8 @@ class Specialiser(
     Jacobians,
     Vmaps,
     CustomRules,
+    Effects,
+    Checkpoints,
 ):
     """Specialises one function of a module; `outer` is the specialiser of its caller."""
 
@@ -160,6 +167,9 @@ class Specialiser(
         self.appended: set[Cell] = set()
         self.voids: set[Cell] = set()
         self.renamed_arrays: set[Cell] = set()
+        self.object_cells: dict[int, tuple[Cell, Obj]] = {}
+        self.first_contents: dict[Cell, Any] = {}
+        self.instances: set[Cell] = set()
         self.branch_names: list[frozenset[str]] = []
         self.peeled: list[Any] = []
         self.runtime_depth = 0
@@ -198,6 +208,10 @@ class Specialiser(
         results: list[Operand] = []
         with self.b.at(self.origin(last_return(node))):
             out = self._out_tree(result, results, node)
+            changes = [
+                (path, step, self._out_tree(value, results, node))
+                for path, step, value in self.changes()
+            ]
         if not results and isinstance(result, Obj) and result.value is None:
             self._refuse_none(node)
         name = node.name if isinstance(node, ast.FunctionDef) else "function"
@@ -220,7 +234,8 @@ class Specialiser(
         written = [i for i, p in enumerate(params) if any(e[0] == p for e in effects)]
         return Specialised(
             self.module(main), self.params, out, self.b.facts, self.object_guards, written,
-            {os.path.basename(s.file): s.file for s in self.sources.values()},
+            {os.path.basename(s.file): s.file for s in self.sources.values()}, changes,
+            [c.path for c in self.first_contents],
         )  # fmt: skip
 
     def _call_with(self, frame: Frame) -> Value:

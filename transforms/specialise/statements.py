@@ -245,7 +245,7 @@ class Statements(Mixin):
             self._store_list(owner, index, value, node)
             return
         if isinstance(owner, DictVal):
-            self.refuse_effect(owner.cell, node)
+            self.allow_effect(owner.cell, node)
             content = self.state.heap[owner.cell]
             key = self.static(index, node, "a dict key")
             if key in content.keys:
@@ -264,7 +264,7 @@ class Statements(Mixin):
         )
 
     def _store_list(self, owner: ListVal, index: Value, value: Value, node: ast.AST) -> None:
-        self.refuse_effect(owner.cell, node)
+        self.allow_effect(owner.cell, node)
         self.refuse_shared(owner.cell, node)
         content = self.state.heap[owner.cell]
         if isinstance(content, Items) and isinstance(index, Num) and index.known is not None:
@@ -275,6 +275,7 @@ class Statements(Mixin):
             values[position] = value
             self.state.heap[owner.cell] = Items(tuple(values))
             return
+        self.refuse_growth(owner.cell, node)
         if isinstance(content, Items) and isinstance(index, Num):
             elem = self._element_type((self.state, content), (self.state, Items((value,))))
             if elem is None:
@@ -299,8 +300,11 @@ class Statements(Mixin):
         self.state.heap[owner.cell] = Growing(changed.operand)
 
     def store_attribute(self, owner: Value, name: str, value: Value, node: ast.AST) -> None:
+        if isinstance(owner, Obj):
+            self.store_on_object(owner, name, value, node)
+            return
         if isinstance(owner, InstanceVal):
-            self.refuse_effect(owner.cell, node)
+            self.allow_effect(owner.cell, node)
             if owner.cls.__dataclass_params__.frozen:
                 raise self.located(AttributeError(f"cannot assign to field {name!r}"), node)
             content = self.state.heap[owner.cell]
@@ -311,17 +315,9 @@ class Statements(Mixin):
                 return
         self.refuse(
             node,
-            "writing to an attribute of an object is not supported yet",
+            f"writing to an attribute of {self.kind_of(owner)} is not supported",
             "return the new value instead",
         )
-
-    def refuse_effect(self, cell: Cell, node: ast.AST) -> None:
-        if cell.path:
-            self.refuse(
-                node,
-                "writing into a container that was passed in is not supported yet",
-                "build a new one and return it",
-            )
 
     def run_AugAssign(self, node: ast.AugAssign) -> None:
         name = BINARY[type(node.op)]

@@ -172,6 +172,16 @@ class RangeVal:
 
 
 @dataclass(frozen=True)
+class CheckpointedVal:
+    """What a loop runs over whose adjoint sweep computes its iterations again: `amount` states
+    may be kept, or as many as fit into `amount` bytes."""
+
+    inner: Any
+    amount: Num
+    in_bytes: bool
+
+
+@dataclass(frozen=True)
 class EnumerateVal:
     inner: Any
     start: Num

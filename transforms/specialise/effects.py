@@ -1,0 +1,141 @@
+"""What a program does to objects from outside: attributes and items it sets.
+
+Containers and objects reached from outside are cells of the heap like any others, so that
+branches and loops see what is written to them; an object's cell holds only the attributes
+that are written somewhere.  What a cell holds in the end and did not hold at first is an
+effect: the kernel returns the value, and the call sets it.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from typing import Any
+
+from ..structure import Path, Step
+from .values import (
+    UNDEFINED,
+    Cell,
+    DictVal,
+    Fields,
+    InstanceVal,
+    Items,
+    ListVal,
+    Mixin,
+    Obj,
+    State,
+    Value,
+)
+
+
+class Effects(Mixin):
+    """Mixed into the specialiser."""
+
+    state: State
+    outer: Any
+    runtime_depth: int
+    object_cells: dict[int, tuple[Cell, Obj]]
+    first_contents: dict[Cell, Any]  # of cells reached from outside
+    instances: set[Cell]  # those of dataclasses among them
+
+    # ---- containers
+
+    def from_outside(self, value: DictVal | ListVal | InstanceVal, path: Path) -> None:
+        """Marks a container as one that was passed in, or reached."""
+        value.cell.path = path
+        if isinstance(value, InstanceVal):
+            self.instances.add(value.cell)
+        self.first_contents[value.cell] = self.state.heap[value.cell]
+
+    def allow_effect(self, cell: Cell, node: ast.AST) -> None:
+        if cell.path and self.outer is not None:
+            self.refuse(
+                node, "a recursive function may not write into a container from outside",
+                "return the value instead",
+            )  # fmt: skip
+
+    def refuse_growth(self, cell: Cell, node: ast.AST) -> None:
+        if cell.path:
+            self.refuse(
+                node, "changing the length of a list from outside is not supported",
+                "return the value, and append it there",
+            )  # fmt: skip
+
+    # ---- objects
+
+    def store_on_object(self, owner: Obj, name: str, value: Value, node: ast.AST) -> None:
+        target = owner.value
+        if not owner.path or isinstance(target, (types.ModuleType, type)):
+            self.refuse(node, f"writing to an attribute of {self.kind_of(owner)} is not supported",
+                        "return the value instead")  # fmt: skip
+        found = inspect.getattr_static(type(target), name, None)
+        if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
+            self.call_function(Obj(found.fset), (owner, value), {}, node)
+            return
+        plain = type(target).__setattr__ is object.__setattr__
+        slot = isinstance(found, types.MemberDescriptorType)
+        if not plain or (hasattr(found, "__set__") and not slot):
+            self.refuse(
+                node, f"{type(target).__name__} has its own way of setting {name}",
+                "use a plain attribute",
+            )  # fmt: skip
+        cell = self._object_cell(owner)
+        self.allow_effect(cell, node)
+        if name not in self.state.heap[cell].keys:
+            self._watch(cell, owner, name, node)
+        content = self.state.heap[cell]
+        values = list(content.values)
+        values[content.keys.index(name)] = value
+        self.state.heap[cell] = Fields(content.keys, tuple(values))
+
+    def _object_cell(self, owner: Obj) -> Cell:
+        key = id(owner.value)
+        if key not in self.object_cells:
+            cell = Cell(type(owner.value).__name__, path=owner.path)
+            self.object_cells[key] = cell, owner
+            self.state.adopt(cell, Fields((), ()))
+            self.first_contents[cell] = Fields((), ())
+        return self.object_cells[key][0]
+
+    def _watch(self, cell: Cell, owner: Obj, name: str, node: ast.AST) -> None:
+        """From now on, and on every path, the attribute is the cell's."""
+        before: Value = UNDEFINED
+        if hasattr(owner.value, name):
+            before = self.attribute_of(owner, name, node)
+        elif self.runtime_depth:
+            self.refuse(
+                node, f"{name} is a new attribute of {self.kind_of(owner)} on some paths only",
+                "set it before",
+            )  # fmt: skip
+        for state in self.state.family:
+            content = state.heap.get(cell, Fields((), ()))
+            state.heap[cell] = Fields((*content.keys, name), (*content.values, before))
+        first = self.first_contents[cell]
+        self.first_contents[cell] = Fields((*first.keys, name), (*first.values, before))
+
+    def written_attribute(self, owner: Obj, name: str) -> Value | None:
+        """The value of an attribute that the program writes somewhere."""
+        found = self.object_cells.get(id(owner.value))
+        if found is None:
+            return None
+        content = self.state.heap[found[0]]
+        return content.values[content.keys.index(name)] if name in content.keys else None
+
+    # ---- in the end
+
+    def changes(self) -> list[tuple[Path, Step, Value]]:
+        """What is to be set after the call: the path of its holder, the step there, the value."""
+        out: list[tuple[Path, Step, Value]] = []
+        objects = {cell for cell, _ in self.object_cells.values()}
+        for cell, first in self.first_contents.items():
+            last = self.state.heap[cell]
+            if last == first:
+                continue
+            keys = range(len(last.values)) if isinstance(last, Items) else last.keys
+            before = dict(zip(keys if isinstance(first, Items) else first.keys, first.values))
+            instance = cell in objects or cell in self.instances
+            for key, value in zip(keys, last.values):
+                if key not in before or before[key] != value:
+                    out.append((cell.path, (".", key) if instance else ("[]", key), value))
+        return out
