@@ -68,6 +68,7 @@ class Context:
         self.strided = _strided(function)
         self.param_names = {p.name for p in function.params}
         self.names: dict[tuple[str, object], str] = {}
+        self.spelt: set[str] = set()
         # IR names keep their spelling; whatever the lowering invents goes around them.
         self.em = Emitter(_names(function))
         # Indices known to be in range here: (index, size) -> what to index with.
@@ -87,8 +88,8 @@ class Context:
         """The Python variable for an IR variable; versions of other types get their own."""
         key = (var.name, _signature(var.type))
         if key not in self.names:
-            used = any(name == var.name for name, _ in self.names)
-            clash = used or var.name in _AWKWARD
+            clash = var.name in self.spelt or var.name in _AWKWARD
+            self.spelt.add(var.name)
             name = var.name.replace(".", "_")
             self.names[key] = self.em.fresh(name) if clash or name != var.name else name
         return self.names[key]

@@ -103,9 +103,12 @@ def lower_function(
 
 def merged(cx: Context, params: list[str]) -> list[L.Stmt]:
     """The function's body with loops merged and buffers of a single iteration gone."""
+    spelt: dict[str, list[str]] = {}
+    for (name, _), python in cx.names.items():
+        spelt.setdefault(name, []).append(python)
     groups: dict[str, frozenset[str]] = {}
     for group in cx.usage.sharing.values():
-        names = frozenset(p for (name, _), p in cx.names.items() if name in group)
+        names = frozenset(p for name in group for p in spelt.get(name, ()))
         groups.update(dict.fromkeys(names, names))
 
     def shares(a: str, b: str) -> bool:

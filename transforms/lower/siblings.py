@@ -157,7 +157,7 @@ class Merger:
         first = out[position]
         assert isinstance(first, L.Loop)
         moved = [out[n] for n in reversed(needed)]
-        rest = [s for n, s in enumerate(out) if n > position and n not in needed]
+        rest = [out[n] for n in range(position + 1, len(out)) if n not in needed]
         # The comment goes with the loop it speaks of, unless something else stays with it.
         remark = [rest.pop()] if rest and isinstance(rest[-1], L.Remark) else []
         out[position:] = [*moved, first, *rest]
