@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 from .api import function, grad, value_and_grad
 from .custom import adjoint, checkpoint, custom_gradient, defrule, implicit
+from .debug import debug_nans
 from .derivatives import hvp, jvp, stop_gradient, vjp
 from .errors import (
     InternalCompilerError,
@@ -20,22 +21,27 @@ from .errors import (
     UnsupportedError,
 )
 from .flat import flatten
+from .tape import GradientTape
+from .variable import Variable
 from .many import hessian, jacobian, vmap
 
 if TYPE_CHECKING:
     from .testing import check_grads
 
 __all__ = [
+    "GradientTape",
     "InternalCompilerError",
     "RecompilationWarning",
     "S2SError",
     "SourceError",
     "UnsupportedError",
+    "Variable",
     "__version__",
     "adjoint",
     "check_grads",
     "checkpoint",
     "custom_gradient",
+    "debug_nans",
     "defrule",
     "flatten",
     "function",

@@ -53,7 +53,7 @@ def activity(function: Function, wrt: Iterable[str], results: Iterable[Operand])
             forward.setdefault(source, []).append(target)
             backward.setdefault(target, []).append(source)
     params = {p.name: p for p in function.params}
-    varied = _reach(forward, [("value", n) for n in wrt if is_float(params[n].type)])
+    varied = _reach(forward, [("value", n) for n in wrt if n not in params or _carries(params[n])])
     useful = _reach(backward, [_node(r) for r in results if _carries(r)])
     active = varied & useful
     return Activity(

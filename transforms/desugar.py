@@ -12,7 +12,7 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
-from .fence import on_adjoint
+from .fence import on_adjoint, on_tape
 
 JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
@@ -49,7 +49,7 @@ class _Splice(ast.NodeTransformer):
 
     def visit_With(self, node: ast.With) -> ast.With | list[ast.stmt]:
         self.generic_visit(node)
-        return node if on_adjoint(node) else node.body
+        return node if on_adjoint(node) or on_tape(node) else node.body
 
 
 class _Desugar:

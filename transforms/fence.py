@@ -49,14 +49,23 @@ def on_adjoint(node: ast.AST) -> bool:
     return isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] == "adjoint"
 
 
+def on_tape(node: ast.AST) -> bool:
+    """`with GradientTape() as tape:`, one or several."""
+    return isinstance(node, ast.With) and all(
+        isinstance(i.context_expr, ast.Call)
+        and ast.unparse(i.context_expr.func).split(".")[-1] == "GradientTape"
+        for i in node.items
+    )
+
+
 def fence(source: Source) -> None:
     """Walks the whole function, nested functions included."""
     for node in ast.walk(source.node):
         refusal = REFUSED.get(type(node))
-        if on_adjoint(node):
+        if on_adjoint(node) or on_tape(node):
             inner = (n for stmt in getattr(node, "body", ()) for n in ast.walk(stmt))
             node = next((n for n in inner if isinstance(n, ast.Return)), None)
-            refusal = node and ("this block runs in the adjoint sweep", "return outside of it")
+            refusal = node and ("a return inside this block is not supported", "return after it")
         if refusal is None or node is None or quiet(node):
             continue
         message, advice = refusal

@@ -61,13 +61,16 @@ from .ir import (
     is_complex,
     is_float,
     operands_of,
+    substitute,
     targets_of,
     walk,
 )
 from .loops import detach_tests, int_const, trip_count
 from .products import Products
+from .revolve import free_variables, sweep_back, without_the_rest
 from .rules.registry import RULES
 from .scopes import Scope, Scopes, dims_of, names_of
+from .simplify.dead import drop_dead
 
 
 def reverse(
@@ -106,13 +109,16 @@ def reverse_function(
     facts: Facts | None,
     products: Products,
     names: NameSupply | None = None,
+    inner: tuple[str, ...] = (),
 ) -> Function:
-    """The adjoints of the parameters `wrt`, given those of the results `seeded`, which are
-    the last parameters.  New names are drawn from `names`."""
+    """The adjoints of the parameters `wrt`, and of the values `inner` that the body itself
+    defines, given those of the results `seeded`, which are the last parameters.  New names are
+    drawn from `names`.  `notes["forward"]` counts the statements before the sweep."""
     outs = [function.results[i] for i in seeded]
     names = NameSupply(names_of(function)) if names is None else names
-    function, active = detach_tests(function, wrt, outs, names)
-    return _Reverser(function, active, facts or Facts(), products, names).run(wrt, outs)
+    function, active = detach_tests(function, (*wrt, *inner), outs, names)
+    reverser = _Reverser(function, active, facts or Facts(), products, names)
+    return reverser.run(wrt, outs, inner)
 
 
 def transposed(pullback: Function, captured: int, facts: Facts, names: NameSupply) -> Function:
@@ -161,9 +167,13 @@ class _Reverser:
         self.trips: dict[int, Var] = {}
         self.labels: dict[int, str] = {}
         self.bar_slots: dict[str, Slot] = {}
+        self.asked: dict[str, Operand | None] = {}
 
-    def run(self, wrt: tuple[str, ...], outs: list[Operand]) -> Function:
+    def run(
+        self, wrt: tuple[str, ...], outs: list[Operand], inner: tuple[str, ...] = ()
+    ) -> Function:
         f = self.function
+        self.asked = dict.fromkeys(inner)
         bars = Bars()
         seeds = []
         for out in outs:
@@ -180,10 +190,14 @@ class _Reverser:
         for p in (p for n in wrt for p in f.params if p.name == n):
             bar = bars.pop(p)
             grads.append(self.adjoints.zeros(p) if bar is None else self.conjugate(bar))
+        for name, bar in self.asked.items():
+            v = self.scopes.var[name]
+            grads.append(self.adjoints.zeros(v) if bar is None else self.conjugate(bar))
         used = _used(self.b.block, grads)
         sweep = self.prune(self.b.block, used, {s.slot.name: v for v, s in self.saves.items()})
-        body = [*self.forward(f.body), *sweep]
-        notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds)}
+        forward = self.forward(f.body)
+        body = [*forward, *sweep]
+        notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds), "forward": len(forward)}
         return replace(f, params=[*f.params, *seeds], body=body, results=grads, notes=notes)
 
     def conjugate(self, bar: Operand) -> Operand:
@@ -236,6 +250,9 @@ class _Reverser:
 
     def walk(self, block: Block, bars: Bars) -> None:
         for stmt in reversed(block):
+            for v in targets_of(stmt):
+                if v.name in self.asked:
+                    self.asked[v.name] = bars.values.get(v.name)
             with self.b.at(self.origin(stmt)):
                 if isinstance(stmt, Assign):
                     self.assign(stmt, bars)
@@ -379,6 +396,8 @@ class _Reverser:
         if all(g is None for _, g in seeds) and not self.pinned(stmt):
             return
         live = [(c, g) for c, g in seeds if g is not None or c.phi in self.active]
+        if isinstance(stmt, For) and stmt.budget is not None:
+            return self.checkpointed(stmt, live, bars)
         scope = self.scopes.inner(stmt)
         inner = Bars(LoopBars(scope, self.adjoints))
         assert inner.loop is not None
@@ -412,6 +431,52 @@ class _Reverser:
             bars.values[v.name] = done.result
         for (c, _), done in zip(live, mirrored.carried):
             self.seed(bars, c.init, done.result)
+
+    def checkpointed(
+        self, stmt: For, live: list[tuple[Carried, Operand | None]], bars: Bars
+    ) -> None:
+        """The sweep over a loop whose iterations are computed again (`revolve.py`)."""
+        scope = self.scopes.inner(stmt)
+
+        def at_hand(x: Operand) -> Operand:
+            home = self.scopes.home.get(x.name) if isinstance(x, Var) else None
+            return x if home is None or home.inside(scope) else self.need(x)
+
+        quiet = self.products.quiet(replace(self.function, body=stmt.body))
+        loop = replace(stmt, body=substitute(quiet.body, lambda x: x))
+        for s in walk(loop.body):
+            s.origin = self.origin(s)
+        own = list(inner_targets_of(loop))
+        reads = free_variables(loop.body, [c.next for c in loop.carried])
+        outer = [v for v in reads if v not in own]
+        # The adjoint of what the body reads from outside is handed on, with its share added.
+        shared = [v for v in outer if v in self.active]
+        results = [*(c.next for c, _ in live), *shared]
+        wrt = (*(c.phi.name for c, _ in live), *(v.name for v in shared))
+        step = Function("step", [*own, *outer], loop.body, results, notes=self.function.notes)
+        seeded = tuple(range(len(results)))
+        product = reverse_function(
+            step, wrt, seeded, self.b.facts, self.products, self.names
+        )
+        product = drop_dead(product)
+        needed = substitute([without_the_rest(loop, product)], at_hand)[0]
+        product.body = substitute(product.body, at_hand)
+        assert isinstance(needed, For)
+        swept = [self.swept(c, g) for c, g in live]
+        for v in shared:
+            before = bars.get(v, self.scopes.home[v.name])
+            init = self.adjoints.zeros(v) if before is None else before
+            swept.append(Carried(self.adjoints.bar_var(v), init, init, self.adjoints.bar_var(v)))
+        sweep_back(self.b, needed, product, swept)
+        for v, done in zip(shared, swept[len(live) :]):
+            bars.values[v.name] = done.result
+        for (c, _), done in zip(live, swept):
+            self.seed(bars, c.init, done.result)
+
+    def swept(self, c: Carried, g: Operand | None) -> Carried:
+        """The adjoint of a carried value, carried back; its next is still to be found."""
+        init = self.adjoints.zeros(c.result) if g is None else g
+        return Carried(self.carried_bar(c, c.phi), init, init, self.carried_bar(c, c.result))
 
     def mirrored(self, stmt: For | While) -> For:
         """The mirror of a loop, still empty: the same iterations in the opposite order."""

@@ -219,6 +219,8 @@ def path_name(path: Path) -> str:
     """A path as a Python identifier: `params_W`; of a global in another module, its name."""
     start = max((i + 1 for i, s in enumerate(path) if s == (".", "__globals__")), default=0)
     path = path[1:] if path[0][0] == "module" else path[start:]
+    if path[-1] == (".", "_array"):  # of a Variable, which goes by its own name
+        path = path[:-1]
     text = "_".join(str(key) for _, key in path)
     text = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in text)
     return text if text.isidentifier() else f"p_{text}"

@@ -14,6 +14,7 @@ from ..ir import is_complex
 from ..rules.declare import python_number
 from ..rules.library import LIBRARY
 from ..rules.registry import SURFACES
+from .tape import TapeVal
 from .values import (
     Bound,
     DictVal,
@@ -45,6 +46,16 @@ class Attributes(Mixin):
         return self.attribute(owner, node.attr, node)
 
     def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
+        if isinstance(owner, TapeVal):
+            return Bound(owner, name)
+        if isinstance(owner, Ref) and owner.cell in self.variables and not owner.path:
+            variable = self.variables[owner.cell]
+            if name in ("assign", "assign_add", "assign_sub", "numpy"):
+                return Bound(owner, name)
+            if name == "value":
+                return owner
+            if name in ("name", "trainable"):
+                return self.constant(getattr(variable, name))
         if isinstance(owner, Ref):
             return self._array_attribute(owner, name, node)
         if isinstance(owner, Rec):

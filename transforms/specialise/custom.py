@@ -14,6 +14,7 @@ from typing import Any
 from ..adjoints import bar_type
 from ..build import Builder
 from ..errors import TypeError_
+from ..fence import on_tape
 from ..ir import (
     Array,
     Block,
@@ -203,6 +204,9 @@ class CustomRules(Mixin):
     # ---- with s2s.adjoint(h) as h_bar
 
     def run_With(self, node: ast.With) -> None:
+        if on_tape(node):
+            self.run_tapes(node)
+            return
         item = node.items[0]
         call = item.context_expr
         assert isinstance(call, ast.Call)

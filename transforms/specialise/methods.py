@@ -11,6 +11,7 @@ import numpy as np
 from ..build import Builder
 from ..rules import SURFACES
 from ..rules.library import LIBRARY
+from .tape import TapeVal
 from .values import (
     DictVal,
     Growing,
@@ -37,6 +38,13 @@ class Methods(Mixin):
     def call_method(self, owner: Value, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         if name == "__vectorized__":
             return self._call_vectorized(owner, args, kwargs, node)
+        if isinstance(owner, TapeVal):
+            return self.tape_method(owner, name, args, kwargs, node)
+        if isinstance(owner, Ref) and name in ("assign", "assign_add", "assign_sub"):
+            add = {"assign_add": 1, "assign_sub": -1}.get(name, 0)
+            return self.assign_variable(owner, args[0], node, add)
+        if isinstance(owner, Ref) and name == "numpy":
+            return self.wrap(self.b.emit("copy", self.sym(owner)))
         if isinstance(owner, Ref) and name == "tolist" and self.ref_type(owner).ndim == 1:
             wide = np.float64 if self.ref_type(owner).dtype.startswith("float") else np.int64
             return self.call_list(

@@ -173,6 +173,10 @@ class Objects(Mixin):
         except TypeError as error:
             message, _, advice = f"{path_text(path)}: {error}".partition("; ")
             raise self.refusal(self.reading, message, advice) from None
+        if hasattr(value, "_s2s_variable"):
+            if not guarded:
+                self.object_guards.append(ObjectGuard(path, "is", value))
+            return self.variable(value, path)
         if isinstance(value, (tuple, list, dict)) or (
             dataclasses.is_dataclass(value) and not isinstance(value, type)
         ):

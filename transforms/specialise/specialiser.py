@@ -40,6 +40,7 @@ from .peel import Peel
 from .python_calls import PythonCalls
 from .random_calls import RandomCalls
 from .statements import Statements
+from .tape import Tape, Tapes
 from .values import (
     Cell,
     Conflict,
@@ -136,6 +137,7 @@ class Specialiser(
     Vmaps,
     CustomRules,
     Effects,
+    Tapes,
     Checkpoints,
 ):
     """Specialises one function of a module; `outer` is the specialiser of its caller."""
@@ -167,6 +169,8 @@ class Specialiser(
         self.appended: set[Cell] = set()
         self.voids: set[Cell] = set()
         self.renamed_arrays: set[Cell] = set()
+        self.tapes: list[Tape] = []
+        self.variables: dict[Cell, Any] = {}
         self.object_cells: dict[int, tuple[Cell, Obj]] = {}
         self.first_contents: dict[Cell, Any] = {}
         self.instances: set[Cell] = set()

@@ -1,0 +1,112 @@
+"""Variables: arrays with a name that tapes watch and optimizers update in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Variable(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array whose gradient tapes compute without being asked to.
+
+    A Python float becomes float32, as everywhere in training; arrays keep their dtype.  It is
+    an array in NumPy functions and arithmetic; `assign`, `assign_add`, `assign_sub` and indexed
+    writes change it in place.
+    """
+
+    _s2s_variable = True
+
+    def __init__(
+        self, initial_value: Any, trainable: bool = True, name: str = "Variable", dtype: Any = None
+    ) -> None:
+        if dtype is None and not isinstance(initial_value, (np.ndarray, np.generic, Variable)):
+            found = np.asarray(initial_value)
+            dtype = np.float32 if found.dtype == np.float64 else found.dtype
+        self._array = np.array(initial_value, dtype=dtype, order="C")
+        self.trainable = bool(trainable)
+        self.name = name
+
+    # ---- as an array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._array.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self._array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim
+
+    @property
+    def size(self) -> int:
+        return self._array.size
+
+    @property
+    def value(self) -> Variable:
+        return self
+
+    def numpy(self) -> Any:
+        """A copy that no later step changes."""
+        return self._array.copy() if self.ndim else self._array[()]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self._array, dtype=dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(isinstance(o, Variable) for o in kwargs.get("out", ())):
+            return NotImplemented
+        plain = [x._array if isinstance(x, Variable) else x for x in inputs]
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._array, name)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._array[index]
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __float__(self) -> float:
+        return float(self._array)
+
+    def __bool__(self) -> bool:
+        return bool(self._array)
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        shape = "x".join(map(str, self.shape)) or "()"
+        return f"<s2s.Variable {self.name} {shape} {self.dtype.name}: {self._array!r}>"
+
+    # ---- in place
+
+    def assign(self, value: Any) -> Variable:
+        value = np.asarray(value)
+        if value.shape != self.shape:
+            raise ValueError(
+                f"{self.name} has shape {self.shape}, and the new value {value.shape}"
+            )
+        self._array[...] = value
+        return self
+
+    def assign_add(self, delta: Any) -> Variable:
+        return self.assign(self._array + delta)
+
+    def assign_sub(self, delta: Any) -> Variable:
+        return self.assign(self._array - delta)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._array[index] = value
+
+    def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]
+        return self.assign_add(other)
+
+    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]
+        return self.assign_sub(other)
