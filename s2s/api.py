@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import binding, buffers, examples
+from . import binding, buffers, debug, examples
 from .dispatch import BACKENDS, Options, Specialiser, choose_backend, specialiser_for
 from .entry import Entry
 from .errors import ValueError_
@@ -58,9 +58,14 @@ class Function:
         backend = choose_backend(self._shared.options.backend)
         entry, params = specialiser.find(bound, backend)
         if not entry.compiled.changes:
+            if debug.active:
+                return entry.value(bound, debug.run(specialiser, entry, bound, backend, params))
             return entry.value(bound, entry.run(backend, params))
         entry.check_holders(bound)
-        results = entry.run(backend, params)
+        if debug.active:
+            results = debug.run(specialiser, entry, bound, backend, params)
+        else:
+            results = entry.run(backend, params)
         value = entry.value(bound, results)
         entry.settle(bound, results)
         return value
@@ -281,7 +286,10 @@ class Gradient(Function):
         changes = entry.compiled.changes
         if changes:
             entry.check_holders(bound)
-        results = entry.run(backend, params, given)
+        if debug.active:
+            results = debug.run(specialiser, entry, bound, backend, params, given)
+        else:
+            results = entry.run(backend, params, given)
         gradients = entry.gradients(bound, results)
         value = entry.value(bound, results) if valued else None
         if changes:

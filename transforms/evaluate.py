@@ -41,32 +41,38 @@ from .rules import RULES
 def evaluate(program: Module | Function, *args: Any) -> tuple[list[Any], dict[str, Any]]:
     """The results, and what each written parameter holds afterwards.  Arguments are not
     changed.  A function that calls others is given as their module."""
-    if isinstance(program, Module):
-        return _evaluate(program.main, program.functions, args)
-    return _evaluate(program, {}, args)
+    function = program.main if isinstance(program, Module) else program
+    run = Run(program.functions if isinstance(program, Module) else {})
+    run.enter(function, args)
+    effects = {param.name: run.read(value) for param, value in function.effects}
+    return [run.read(r) for r in function.results], effects
 
 
-def _evaluate(
-    function: Function, functions: dict[str, Function], args: Sequence[Any]
-) -> tuple[list[Any], dict[str, Any]]:
-    assert len(args) == len(function.params), (len(args), function.params)
-    with np.errstate(all="ignore"):
-        run = _Run(functions)
-        for param, arg in zip(function.params, args, strict=True):
-            run.bind(param, arg)
-        run.block(function.body)
-        results = [run.read(r) for r in function.results]
-        effects = {param.name: run.read(value) for param, value in function.effects}
-    return results, effects
+class Run:
+    """One call: values by name; saved values by slot, the last one restored first.  What is
+    handed on as it is (by phis, loops, slots, calls) goes through `take` and `put`."""
 
-
-class _Run:
-    """One call: values by name; saved values by slot, the last one restored first."""
-
-    def __init__(self, functions: dict[str, Function] | None = None) -> None:
-        self.functions = functions or {}
+    def __init__(self, functions: dict[str, Function]) -> None:
+        self.functions = functions
         self.values: dict[str, Any] = {}
         self.saved: dict[str, list[Any]] = {}
+
+    def enter(self, function: Function, args: Sequence[Any]) -> None:
+        """Runs a function's body on its arguments."""
+        with np.errstate(all="ignore"):
+            for param, arg in zip(function.params, args, strict=True):
+                self.put(param, arg)
+            self.block(function.body)
+
+    def callee(self) -> Run:
+        """The run of a function that is called."""
+        return Run(self.functions)
+
+    def take(self, operand: Operand) -> Any:
+        return self.read(operand)
+
+    def put(self, var: Var, taken: Any) -> None:
+        self.bind(var, taken)
 
     def read(self, operand: Operand) -> Any:
         if isinstance(operand, Const):
@@ -89,13 +95,13 @@ class _Run:
         if isinstance(stmt, Assign):
             self.assign(stmt)
         elif isinstance(stmt, Call):
-            args = [self.read(a) for a in stmt.args]
-            results, _ = _evaluate(self.functions[stmt.function], self.functions, args)
-            for target, result in zip(stmt.targets, results, strict=True):
-                self.bind(target, result)
+            function, inner = self.functions[stmt.function], self.callee()
+            inner.enter(function, [self.take(a) for a in stmt.args])
+            for target, result in zip(stmt.targets, function.results, strict=True):
+                self.put(target, inner.take(result))
         elif isinstance(stmt, Custom):
             for target, value in zip(stmt.targets, stmt.values, strict=True):
-                self.bind(target, self.read(value))
+                self.put(target, self.take(value))
         elif isinstance(stmt, Draw):
             rng = None if stmt.rng is None else self.read(stmt.rng)
             size = None if stmt.size is None else tuple(self.read(s) for s in stmt.size)
@@ -104,7 +110,7 @@ class _Run:
             for target in stmt.targets:
                 self.bind(target, drawn)
         elif isinstance(stmt, Save):
-            self.saved.setdefault(stmt.slot.name, []).append(self.read(stmt.value))
+            self.saved.setdefault(stmt.slot.name, []).append(self.take(stmt.value))
         elif isinstance(stmt, If):
             self.branch(stmt)
         elif isinstance(stmt, For):
@@ -124,7 +130,7 @@ class _Run:
         if op.name == "restore":
             saved = self.saved.get(op.attrs["slot"].name)
             assert saved, f"{op.attrs['slot'].name} was not saved"
-            self.bind(stmt.target, saved.pop())
+            self.put(stmt.target, saved.pop())
             return
         if op.name == "undef":
             self.values[stmt.target.name] = None
@@ -143,9 +149,9 @@ class _Run:
     def branch(self, stmt: If) -> None:
         taken = bool(self.read(stmt.cond))
         self.block(stmt.then if taken else stmt.orelse)
-        chosen = [self.read(p.then_value if taken else p.else_value) for p in stmt.phis]
+        chosen = [self.take(p.then_value if taken else p.else_value) for p in stmt.phis]
         for phi, value in zip(stmt.phis, chosen, strict=True):
-            self.bind(phi.target, value)
+            self.put(phi.target, value)
 
     # ---- loops
 
@@ -184,19 +190,19 @@ class _Run:
         self.end(stmt.carried, stmt.trips, trips)
 
     def start(self, carried: Sequence[Carried]) -> None:
-        for c, value in [(c, self.read(c.init)) for c in carried]:
-            self.bind(c.phi, value)
+        for c, value in [(c, self.take(c.init)) for c in carried]:
+            self.put(c.phi, value)
 
     def step(self, carried: Sequence[Carried], until: Operand | None) -> bool:
         """Moves on to the next iteration; tells whether the loop ends instead."""
         ends = until is not None and bool(self.read(until))
-        for c, value in [(c, self.read(c.next)) for c in carried]:
-            self.bind(c.phi, value)
+        for c, value in [(c, self.take(c.next)) for c in carried]:
+            self.put(c.phi, value)
         return ends
 
     def end(self, carried: Sequence[Carried], counter: Var | None, trips: int) -> None:
         for c in carried:
-            self.bind(c.result, self.values[c.phi.name])
+            self.put(c.result, self.take(c.phi))
         if counter is not None:
             self.bind(counter, trips)
 

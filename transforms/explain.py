@@ -61,6 +61,13 @@ def place_of(origin: Origin | None) -> Place | None:
     return Place(span.file, span.line, text, origin.frame[-1] if origin.frame else "")
 
 
+def text_of(origin: Origin) -> str:
+    """The user's text for an expression; the line it begins in if it has several."""
+    span = origin.span
+    line = linecache.getline(span.file, span.line).rstrip("\n")
+    return line[span.col : span.end_col] if span.line == span.end_line else line.strip()
+
+
 def active_variables(
     function: Function, wrt: Iterable[str], results: Iterable[Operand]
 ) -> list[ActiveVariable]:

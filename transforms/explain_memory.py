@@ -3,14 +3,13 @@ how many bytes, and what is computed again instead."""
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from .dims import Atom, Dim, Facts, floordiv
-from .explain import Place, place_of
+from .explain import Place, place_of, text_of
 from .ir import (
     Array,
     Assign,
@@ -278,7 +277,7 @@ def recomputed(module: Module, before: Module) -> list[Recomputed]:
                 again = [v for s in walk(stmt.pullback.body) for v in targets_of(s)]
                 if any(v.name in names for v in again):
                     place = place_of(stmt.origin)
-                    text = "" if stmt.origin is None else _text(stmt.origin)
+                    text = "" if stmt.origin is None else text_of(stmt.origin)
                     found[Recomputed(text, place, text, "checkpoint")] = None
     return list(found)
 
@@ -301,13 +300,7 @@ def _expression(x: Operand, origin: Origin | None) -> str:
     if origin is None or (isinstance(x, Var) and x.user):
         return ""
     kind = "tangent of " if origin.tangent else "adjoint of " if origin.sweep else ""
-    return kind + _text(origin)
-
-
-def _text(origin: Origin) -> str:
-    span = origin.span
-    line = linecache.getline(span.file, span.line).rstrip("\n")
-    return line[span.col : span.end_col] if span.line == span.end_line else line.strip()
+    return kind + text_of(origin)
 
 
 def _nested(

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from s2s.transforms.evaluate import _Run
+from s2s.transforms.evaluate import Run
 from s2s.transforms.ir import Array, Assign, For, Function, Save, While
 
 
-class _PlannedRun(_Run):
+class _PlannedRun(Run):
     def __init__(self, function: Function) -> None:
         super().__init__({})
         self.plans = function.notes.get("slots", {})

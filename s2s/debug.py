@@ -1,0 +1,119 @@
+"""`s2s.debug_nans()`: an error at the line that made the first NaN or inf.
+
+While it is on, the results of every call are looked at.  If one holds a NaN or inf, the program
+is run again, statement by statement (`transforms/nonfinite.py`), from the same arguments and random
+numbers, and the error names the line whose value, tangent or adjoint first became so.
+"""
+
+from __future__ import annotations
+
+import copy
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import S2SError
+from .transforms.structure import Out, OutTree, Tree
+
+if TYPE_CHECKING:
+    from .dispatch import Specialiser
+    from .entry import Entry
+
+# Read in every call, so it is a plain variable of the module.
+active = False
+
+
+class NonFiniteError(S2SError, FloatingPointError):
+    """A NaN or inf, at the place where it was made.  `details` are further lines."""
+
+    def __init__(self, message: str, details: list[str], **where: Any) -> None:
+        self.details = details
+        super().__init__(message, **where)
+
+    def _text(self) -> str:
+        head, mark, advice = super()._text().partition("\nhelp: ")
+        lines = [head, *(f"  {line}" for line in self.details)]
+        if mark:
+            lines += textwrap.wrap(f"help: {advice}", 88, subsequent_indent="  ")
+        return "\n".join(lines)
+
+
+class debug_nans:
+    """Looks for NaN and inf in the results of compiled functions, from now on:
+
+        s2s.debug_nans()            # until s2s.debug_nans(False)
+        with s2s.debug_nans():      # or in a block
+            gradient = loss(x)
+
+    A call whose value or gradient holds one raises a FloatingPointError that names the line
+    where it first appeared.  It holds for all threads; calls inside `@njit` are not seen.
+    """
+
+    def __init__(self, on: bool = True) -> None:
+        global active
+        self._before = active
+        active = bool(on)
+
+    def __enter__(self) -> debug_nans:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        global active
+        active = self._before
+
+    def __repr__(self) -> str:
+        return f"<s2s.debug_nans: {'on' if active else 'off'}>"
+
+
+def run(
+    specialiser: Specialiser,
+    entry: Entry,
+    bound: tuple[Any, ...],
+    backend: str,
+    params: tuple[Any, ...],
+    given: dict[int, Any] | None = None,
+) -> list[Any]:
+    """Runs a kernel, and looks at its results."""
+    before = _Before(entry, params)
+    results = entry.run(backend, params, given)
+    for position, what in _looked_at(entry, specialiser):
+        value = results[position]
+        if isinstance(value, (float, np.floating, np.ndarray)) and not np.isfinite(value).all():
+            from .debug_report import report
+
+            raise report(specialiser, entry, bound, before, (position, what, value)) from None
+    return results
+
+
+class _Before:
+    """What a call may change, as it was."""
+
+    def __init__(self, entry: Entry, params: tuple[Any, ...]) -> None:
+        self.values: dict[Any, Any] = {}
+        for i, (param, value) in enumerate(zip(entry.compiled.params, params)):
+            if isinstance(value, np.random.Generator) or i in entry.written:
+                self.values[param.path] = copy.deepcopy(value)
+        self.legacy = np.random.get_state()
+
+    def value(self, path: Any, otherwise: Any) -> Any:
+        return copy.deepcopy(self.values[path]) if path in self.values else otherwise
+
+
+def _looked_at(entry: Entry, specialiser: Specialiser) -> list[tuple[int, str]]:
+    """The results that count, and what each is called."""
+    compiled = entry.compiled
+    out = compiled.out
+    if specialiser.options.has_aux and isinstance(out, Tree):
+        out = out.children[0]
+    value = "the value" if compiled.grads else "the result"
+    found = [(i, value) for i in _positions(out)]
+    for name, tree in zip(specialiser.wrt, compiled.grads):
+        found += [(i, f"the gradient with respect to {name}") for i in _positions(tree)]
+    return found
+
+
+def _positions(tree: OutTree) -> list[int]:
+    if isinstance(tree, Out):
+        return [tree.index]
+    return [i for child in getattr(tree, "children", ()) for i in _positions(child)]

@@ -1,0 +1,215 @@
+"""The error of `s2s.debug_nans()`: the line, what was wrong there, and what to do about it."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .debug import NonFiniteError, _Before
+from .guards import Reach
+from .transforms import nonfinite, pipeline
+from .transforms.explain import text_of
+from .transforms.ir import Origin
+from .transforms.nonfinite import Birth, Iteration, Seen
+from .transforms.nonfinite_hints import hint
+from .transforms.structure import path_text
+
+if TYPE_CHECKING:
+    from .dispatch import Specialiser
+    from .entry import Entry
+
+
+def report(
+    specialiser: Specialiser,
+    entry: Entry,
+    bound: tuple[Any, ...],
+    before: _Before,
+    result: tuple[int, str, Any],
+) -> NonFiniteError:
+    """The error for a result that holds NaN or inf."""
+    position, what, value = result
+    symptom = f"{what} holds {_contents(value)}"
+    after = np.random.get_state()
+    try:
+        rerun = _Rerun(specialiser, entry, bound, before)
+        birth = rerun.birth(position)
+        if birth is None:
+            return NonFiniteError(
+                symptom,
+                ["run statement by statement, the program makes none"],
+                advice="the numbers are near overflow, where the order of a sum decides",
+            )
+        return _error(rerun, birth, symptom)
+    finally:
+        np.random.set_state(after)
+
+
+class _Rerun:
+    """The program and its arguments, as they were before the call."""
+
+    def __init__(
+        self, specialiser: Specialiser, entry: Entry, bound: tuple[Any, ...], before: _Before
+    ) -> None:
+        specs = specialiser.describe(bound)
+        examined = pipeline.examine(specialiser.request(specs, specialiser.named(bound)))
+        self.module = examined.stages["simplify"]
+        self.params = examined.spec.params
+        self.reach = Reach(specialiser.function, specialiser.binder.names)
+        self.bound, self.before, self.seed = bound, before, entry.seed
+
+    def args(self) -> list[Any]:
+        np.random.set_state(self.before.legacy)
+        values = [
+            self.before.value(p.path, self.reach.value(self.bound, p.path)) for p in self.params
+        ]
+        return values if self.seed is None else [*values, self.seed]
+
+    def birth(self, position: int) -> Birth | None:
+        return nonfinite.birth_of(self.module, self.args(), position)
+
+    def explained(self, birth: Birth) -> Birth:
+        """With the user's own operation and its operands, if it was born in derivative code."""
+        o = birth.origin
+        if o is None or not (o.sweep or o.tangent):
+            return birth
+        found = nonfinite.operands_at(self.module, self.args(), o.span, birth.loops)
+        return nonfinite.with_operands(birth, found)
+
+    def name(self, param: int) -> str:
+        return path_text(self.params[param].path)
+
+
+def _error(rerun: _Rerun, birth: Birth, symptom: str) -> NonFiniteError:
+    root = birth.root
+    if root.op is None:
+        return _given(rerun, root, symptom)
+    told = rerun.explained(root)
+    origin = told.origin
+    details = list(dict.fromkeys(_operand(seen, told) for seen in told.operands if seen.text))
+    details += [_iteration(i) for i in told.loops]
+    if origin is not None and origin.frame:
+        details.append("inside " + ", called by ".join(map(_frame, reversed(origin.frame))))
+    if birth is not root and birth.origin is not None:
+        details.append(f"it became {birth.kind} in {_where(birth.origin)}")
+    elif root.cause is not None:
+        given = root.cause
+        source = "a constant" if given.param is None else rerun.name(given.param)
+        details.append(f"the {given.kind} comes from {source}")
+    message = _message(told)
+    advice = _advice(told)
+    if origin is None:
+        return NonFiniteError(message, [*details, symptom], advice=advice)
+    line = linecache.getline(origin.span.file, origin.span.line).rstrip("\n")
+    return NonFiniteError(
+        message, [*details, symptom], span=origin.span, source_line=line, advice=advice
+    )
+
+
+def _given(rerun: _Rerun, birth: Birth, symptom: str) -> NonFiniteError:
+    """The program was given what is wrong."""
+    if birth.param is None or birth.param >= len(rerun.params):
+        return NonFiniteError(f"the program holds the constant {birth.kind}", [symptom])
+    name = rerun.name(birth.param)
+    where = f"{name}[{', '.join(map(str, birth.at))}]" if birth.at else name
+    counted = f" ({_contents(birth.value)})" if birth.at else ""
+    return NonFiniteError(
+        f"{where} is {birth.kind} before the call{counted}",
+        [symptom],
+        advice=f"look where {name} comes from; the program itself made no NaN or inf",
+    )
+
+
+# ---------------------------------------------------------------- phrases
+
+
+def _message(birth: Birth) -> str:
+    became = f"became {birth.kind}{_at(birth)}"
+    o = birth.origin
+    if o is None:
+        return f"a value {became}"
+    text = " ".join(text_of(o).split())
+    if not (o.sweep or o.tangent):
+        return f"{text} {became}"
+    which = "a higher derivative" if o.sweep > 1 else "the derivative"
+    return f"the {'tangent' if o.tangent else 'adjoint'} {became}, in {which} of {text}"
+
+
+def _frame(frame: str) -> str:
+    """`helper (model.py:2)` for `model.py:2 helper`."""
+    place, _, name = frame.partition(" ")
+    return f"{name} ({place})" if name else frame
+
+
+def _at(birth: Birth) -> str:
+    if not birth.at:
+        return ""
+    bad = int(np.size(birth.value) - np.isfinite(birth.value).sum())
+    more = (
+        f" and in {bad - 1} other entries" if bad > 2 else " and in one other" if bad == 2 else ""
+    )
+    return f" at [{', '.join(map(str, birth.at))}]{more}"
+
+
+def _operand(seen: Seen, birth: Birth) -> str:
+    text, value = " ".join(seen.text.split()), seen.value
+    if np.ndim(value) == 0:
+        return f"{text} = {value!s}"
+    line = f"{text} is {value.dtype}[{', '.join(map(str, value.shape))}]"
+    finite = value[np.isfinite(value)] if value.dtype.kind == "f" else value
+    if finite.size:
+        line += f" from {finite.min():.6g} to {finite.max():.6g}"
+    at = _matching(value, birth)
+    if at is not None:
+        place = f"[{', '.join(map(str, at))}]"
+        line += f"; {text + place if text.isidentifier() else 'at ' + place} = {value[at]!s}"
+    return line
+
+
+def _matching(value: Any, birth: Birth) -> tuple[int, ...] | None:
+    """The entry of an operand that the bad entry was made of, by broadcasting."""
+    shape, at = np.shape(value), birth.at
+    whole = np.shape(birth.value)
+    fits = len(shape) <= len(whole) and all(
+        n in (1, m) for n, m in zip(shape, whole[len(whole) - len(shape) :])
+    )
+    if not at or not fits:
+        return None
+    return tuple(0 if n == 1 else i for n, i in zip(shape, at[len(at) - len(shape) :]))
+
+
+def _iteration(i: Iteration) -> str:
+    if i.origin is None:
+        return f"in iteration {i.number + 1}"
+    loop = " ".join(linecache.getline(i.origin.stmt.file, i.origin.stmt.line).split()).rstrip(":")
+    index = f", {i.index} = {i.value}" if i.index else ""
+    return f"in iteration {i.number + 1} of `{loop}` (L{i.origin.stmt.line}{index})"
+
+
+def _where(origin: Origin) -> str:
+    text = " ".join(text_of(origin).split())
+    kind = "the derivative of " if origin.sweep or origin.tangent else ""
+    return f"{kind}{text} ({os.path.basename(origin.span.file)}:{origin.span.line})"
+
+
+def _contents(value: Any) -> str:
+    """`2 NaN and 1 inf in 10 entries`, or the number itself."""
+    if np.ndim(value) == 0:
+        return nonfinite.kind_of(value)
+    counts = {"NaN": int(np.isnan(value).sum()), "inf": int(np.isinf(value).sum())}
+    parts = " and ".join(f"{n} {kind}" for kind, n in counts.items() if n)
+    return f"{parts} in {np.size(value)} entries"
+
+
+def _advice(birth: Birth) -> str:
+    assert birth.op is not None
+    values: list[float | None] = []
+    for seen in birth.operands:
+        at = () if np.ndim(seen.value) == 0 else _matching(seen.value, birth)
+        values.append(None if at is None else float(np.asarray(seen.value)[at]))
+    o = birth.origin
+    derivative = o is not None and bool(o.sweep or o.tangent)
+    dtype = str(np.asarray(birth.value).dtype)
+    return hint(birth.op.name, birth.kind, derivative, values, dtype)
