@@ -189,10 +189,10 @@ class _Reverser:
         grads = []
         for p in (p for n in wrt for p in f.params if p.name == n):
             bar = bars.pop(p)
-            grads.append(self.adjoints.zeros(p) if bar is None else self.conjugate(bar))
+            grads.append(self.adjoints.zeros(p) if bar is None else self.conjugate(bar, p))
         for name, bar in self.asked.items():
             v = self.scopes.var[name]
-            grads.append(self.adjoints.zeros(v) if bar is None else self.conjugate(bar))
+            grads.append(self.adjoints.zeros(v) if bar is None else self.conjugate(bar, v))
         used = _used(self.b.block, grads)
         sweep = self.prune(self.b.block, used, {s.slot.name: v for v, s in self.saves.items()})
         forward = self.forward(f.body)
@@ -200,12 +200,16 @@ class _Reverser:
         notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds), "forward": len(forward)}
         return replace(f, params=[*f.params, *seeds], body=body, results=grads, notes=notes)
 
-    def conjugate(self, bar: Operand) -> Operand:
+    def conjugate(self, bar: Operand, of: Var | None = None) -> Operand:
         """An adjoint as it enters or leaves a function.  Within the sweep the adjoint of a
         complex number is the derivative by its real part less i times that by its imaginary
         part, so that pullbacks are plain transposes; outside it is the direction of steepest
         ascent, which is its conjugate."""
-        return self.b.emit("conjugate", bar).operand if is_complex(bar.type) else bar
+        if not is_complex(bar.type):
+            return bar
+        name = f"{of.user or of.name}_bar" if of is not None else ""
+        user = name if of is not None and of.user else ""
+        return self.b.emit("conjugate", bar, hint=name, user=user).operand
 
     # ---- forward values in the sweep
 

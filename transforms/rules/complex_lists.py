@@ -26,20 +26,18 @@ OPERATIONS = frozenset(
 # NumPy's functions that take complex numbers here.  One that is made of several operations might
 # else be given a meaning that is right for real numbers only.
 _NUMPY = """
-    add subtract multiply divide true_divide negative positive power square reciprocal absolute abs
-    exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh
-    arctanh asin acos atan asinh atanh conj conjugate real imag angle
-    equal not_equal isnan isinf isfinite where logical_and logical_or logical_not logical_xor
-    sum mean cumsum any all count_nonzero
-    matmul dot outer einsum inner tensordot vdot kron
+    add subtract multiply divide true_divide negative positive power square reciprocal absolute
+    abs exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh arcsin arccos
+    arctan arcsinh arctanh asin acos atan asinh atanh conj conjugate real imag angle equal
+    not_equal isnan isinf isfinite where logical_and logical_or logical_not logical_xor sum
+    mean cumsum any all count_nonzero matmul dot outer einsum inner tensordot vdot kron
     transpose permute_dims matrix_transpose swapaxes moveaxis rollaxis reshape ravel squeeze
-    expand_dims broadcast_to
-    concatenate concat stack hstack vstack dstack column_stack append split array_split hsplit
-    vsplit dsplit tile repeat roll flip flipud fliplr rot90 take take_along_axis triu tril diag diagonal
-    diagflat trace
-    zeros_like ones_like empty_like full full_like array asarray ascontiguousarray atleast_1d
-    atleast_2d atleast_3d copy shape size ndim meshgrid complex64 complex128 iscomplexobj isrealobj
-    iscomplex isreal bool bool_ add.at
+    expand_dims broadcast_to concatenate concat stack hstack vstack dstack column_stack append
+    split array_split hsplit vsplit dsplit tile repeat roll flip flipud fliplr rot90 take
+    take_along_axis triu tril diag diagonal diagflat trace zeros_like ones_like empty_like full
+    full_like array asarray ascontiguousarray atleast_1d atleast_2d atleast_3d copy shape size
+    ndim meshgrid complex64 complex128 iscomplexobj isrealobj iscomplex isreal bool bool_
+    add.at
 """.split()
 _METHODS = """
     sum mean cumsum any all astype conj conjugate copy reshape ravel flatten squeeze transpose

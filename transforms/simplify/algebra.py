@@ -144,6 +144,19 @@ def double_negative(context: Context, op: Op, t: Type) -> Operand | None:
     return definition.args[0] if definition and negated else None
 
 
+def double_conjugate(context: Context, op: Op, t: Type) -> Operand | None:
+    definition = context.definition(op.args[0])
+    again = definition is not None and definition.name == "conjugate"
+    return definition.args[0] if definition and again else None
+
+
+def real_part_of_real(context: Context, op: Op, t: Type) -> Operand | None:
+    """The real part of a real number that was made complex."""
+    definition = context.definition(op.args[0])
+    made = definition is not None and definition.name == "cast"
+    return definition.args[0] if definition and made else None
+
+
 def times_minus_one(context: Context, op: Op, t: Type) -> Op | None:
     x, y = op.args
     other = x if _is(y, -1) else y if _is(x, -1) else None
@@ -200,6 +213,8 @@ LAWS: dict[str, tuple[Law, ...]] = {
     "power": (neutral(None, 1),),
     "strong_mul": (neutral(None, 1),),
     "negative": (double_negative,),
+    "conjugate": (double_conjugate,),
+    "real": (real_part_of_real,),
     "cast": (same,),
     "unbroadcast": (same,),
     "broadcast_like": (same,),

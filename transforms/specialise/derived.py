@@ -29,6 +29,7 @@ from ..ir import (
     Var,
     calls_in,
     inner_targets_of,
+    is_complex,
     is_float,
     operands_of,
     targets_of,
@@ -240,6 +241,11 @@ class Derivatives(Mixin):
         if isinstance(value, Ref) and self.ref_type(value).ndim == 0:
             with self.b.into(block):
                 value = Num(self.b.emit("index", self.read(value), items=()).operand)
+        if isinstance(value, Num) and is_complex(value.operand.type):
+            raise self.refusal(
+                node, "a gradient needs a real result, and this function returns a complex number",
+                "return its real part, its imaginary part or its absolute value", TypeError_,
+            )  # fmt: skip
         if isinstance(value, Num) and is_float(value.operand.type):
             return value.operand
         what = self.kind_of(value) if not isinstance(value, Num) else value.operand.type.dtype

@@ -25,6 +25,7 @@ from ..ir import (
     Operand,
     Scalar,
     Var,
+    is_complex,
     is_float,
     operands_of,
     walk,
@@ -67,6 +68,9 @@ class Jacobians(Mixin):
                 "return numbers or arrays of floats", TypeError_,
             )  # fmt: skip
         mode = self._setting(derived, "mode", node)
+        self._refuse_complex(outs, traced.params, mode, node)
+        if any(is_complex(o.type) for o in outs):
+            mode = "forward"
         if mode is None:
             mode = self._cheaper(outs, traced.params)
         if mode not in MODES:
@@ -78,6 +82,22 @@ class Jacobians(Mixin):
             return self.like_wrt(derived, traced, blocks[leaf.index])
 
         return unpack(pattern, self, leaf, "jacobian")
+
+    def _refuse_complex(
+        self, outs: Sequence[Operand], params: Sequence[Var], mode: str | None, node: Any
+    ) -> None:
+        """The derivative by a complex number takes two columns, that of a complex result two
+        pulled rows; only a complex result by real arguments is one number each, when pushed."""
+        if any(is_complex(p.type) for p in params):
+            raise self.refusal(
+                node, "a Jacobian with respect to complex numbers is not one matrix of numbers",
+                "use s2s.jvp or s2s.vjp, or take real and imaginary parts as arguments", TypeError_,
+            )  # fmt: skip
+        if mode == "reverse" and any(is_complex(o.type) for o in outs):
+            raise self.refusal(
+                node, "a Jacobian of complex results is pushed forward", 'leave out mode="reverse"',
+                TypeError_,
+            )  # fmt: skip
 
     def derive_hessian(self, derived: DerivedVal, args: Any, kwargs: Any, node: Any) -> Value:
         """Forward over reverse: the Jacobian of the gradient."""

@@ -1,0 +1,53 @@
+"""The compiled Fourier transform against NumPy's, and a gradient that goes through it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import s2s
+from s2s import kernels_fft
+
+pytest.importorskip("numba")
+
+# Each pass, each kind of length: 4, 2, 3, 5, other primes, and primes too large for a pass.
+LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17, 22, 32, 60, 64, 97, 143)
+
+
+@pytest.mark.parametrize(("lines", "wide"), [(1, 1), (2, 3)])
+def test_transforms_are_numpys(lines: int, wide: int) -> None:
+    from s2s import kernels_fft_numba as compiled
+
+    rng = np.random.default_rng(0)
+    for n in LENGTHS:
+        z = rng.normal(size=(lines, n, wide)) + 1j * rng.normal(size=(lines, n, wide))
+        x, y = np.ascontiguousarray(z.real), z[:, : n // 2 + 1].copy()
+        for scale in (0, 1, 2):
+            for inverse in (False, True):
+                _compare(compiled._fft, kernels_fft.fft, z, z.shape, complex, inverse, scale)
+            _compare(compiled._rfft, kernels_fft.rfft, x, y.shape, complex, scale)
+            _compare(compiled._irfft, kernels_fft.irfft, y, x.shape, float, scale)
+        _compare(compiled._resize, kernels_fft.resize, z, (lines, n + 2, wide), complex)
+
+
+def _compare(ours, theirs, source, shape, dtype, *options):  # type: ignore[no-untyped-def]
+    one, other = np.empty(shape, dtype), np.empty(shape, dtype)
+    ours(source, one, *options)
+    theirs(source, other, *options)
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-13 * max(1.0, np.abs(other).max()))
+
+
+def filtered(x, h):
+    y = np.fft.irfft(np.fft.rfft(x, 9) * np.fft.rfft(h, 9), 9)
+    z = np.fft.fft(y * np.exp(1j * y))
+    return np.sum(np.abs(z) ** 2 * np.fft.fftfreq(9))
+
+
+def test_a_compiled_gradient_through_transforms() -> None:
+    rng = np.random.default_rng(1)
+    x, h = rng.normal(size=6), rng.normal(size=3)
+    value, gradients = s2s.value_and_grad(filtered, wrt=(0, 1))(x, h)
+    other, expected = s2s.value_and_grad(filtered, wrt=(0, 1), backend="loops")(x, h)
+    assert np.isclose(value, other) and np.isclose(value, filtered(x, h))
+    for one, two in zip(gradients, expected):
+        np.testing.assert_allclose(one, two, rtol=1e-10)
