@@ -55,6 +55,22 @@ def solve_triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool, out: A
     return 0
 
 
+def lu_compact(a: Any, out: Any) -> None:
+    out[...] = helpers.lu_compact(a)
+
+
+def lu_pivots(a: Any, out: Any) -> None:
+    out[...] = helpers.lu_pivots(a)
+
+
+def pivot_order(pivots: Any, out: Any) -> None:
+    out[...] = helpers.pivot_order(pivots)
+
+
+def solve_banded(ab: Any, b: Any, lower: int, upper: int, out: Any) -> int:
+    return _tried(out, helpers.solve_banded, ab, b, lower, upper)
+
+
 def cholesky(a: Any, out: Any) -> int:
     return _tried(out, np.linalg.cholesky, a)
 

@@ -242,6 +242,96 @@ def _overload_cofactor(a, out):  # type: ignore[no-untyped-def]
     return lambda a, out: _cofactor(a, out)
 
 
+@_compiled
+def _lu(a, lu, pivots):  # type: ignore[no-untyped-def]
+    """l, whose diagonal is 1, below u; `pivots` are the rows exchanged with, counted from 0."""
+    n = a.shape[0]
+    columns = _transposed(a)
+    _getrf(_kind(a), n, n, _data(columns), n, _data(pivots))
+    for i in range(n):
+        pivots[i] -= 1
+        for j in range(n):
+            lu[i, j] = columns[j, i]
+
+
+@overload(kernels_linalg.lu_compact)
+def _overload_lu_compact(a, out):  # type: ignore[no-untyped-def]
+    return lambda a, out: _lu(a, out, np.empty(a.shape[0], np.int32))
+
+
+@overload(kernels_linalg.lu_pivots)
+def _overload_lu_pivots(a, out):  # type: ignore[no-untyped-def]
+    return lambda a, out: _lu(a, np.empty_like(a), out)
+
+
+@overload(kernels_linalg.pivot_order)
+def _overload_pivot_order(pivots, out):  # type: ignore[no-untyped-def]
+    def pivot_order(pivots, out):  # type: ignore[no-untyped-def]
+        for i in range(out.shape[0]):
+            out[i] = i
+        for i in range(out.shape[0]):
+            other = pivots[i]
+            out[i], out[other] = out[other], out[i]
+
+    return pivot_order
+
+
+# ---------------------------------------------------------------- bands
+
+
+@_compiled
+def _solve_banded(ab, b, lower, upper, out):  # type: ignore[no-untyped-def]
+    """Gaussian elimination with exchanges of rows, which widen the band above the diagonal."""
+    n, k = b.shape
+    wide = lower + upper
+    rows = np.zeros((n, lower + wide + 1), ab.dtype)  # rows[i, lower + j - i] is a[i, j]
+    for i in range(n):
+        for j in range(max(0, i - lower), min(n, i + upper + 1)):
+            rows[i, lower + j - i] = ab[upper + i - j, j]
+        for c in range(k):
+            out[i, c] = b[i, c]
+    for j in range(n):
+        top = j
+        last = min(n, j + lower + 1)
+        for i in range(j + 1, last):
+            if abs(rows[i, lower + j - i]) > abs(rows[top, lower + j - top]):
+                top = i
+        if rows[top, lower + j - top] == 0:
+            return np.int64(1)
+        end = min(n, j + wide + 1)
+        if top != j:
+            for p in range(j, end):
+                x, y = lower + p - j, lower + p - top
+                rows[j, x], rows[top, y] = rows[top, y], rows[j, x]
+            for c in range(k):
+                out[j, c], out[top, c] = out[top, c], out[j, c]
+        for i in range(j + 1, last):
+            factor = rows[i, lower + j - i] / rows[j, lower]
+            for p in range(j + 1, end):
+                rows[i, lower + p - i] -= factor * rows[j, lower + p - j]
+            for c in range(k):
+                out[i, c] -= factor * out[j, c]
+    for i in range(n - 1, -1, -1):
+        for p in range(i + 1, min(n, i + wide + 1)):
+            for c in range(k):
+                out[i, c] -= rows[i, lower + p - i] * out[p, c]
+        for c in range(k):
+            out[i, c] /= rows[i, lower]
+    return np.int64(0)
+
+
+@overload(kernels_linalg.solve_banded)
+def _overload_solve_banded(ab, b, lower, upper, out):  # type: ignore[no-untyped-def]
+    if b.ndim == 1:
+
+        def vector(ab, b, lower, upper, out):  # type: ignore[no-untyped-def]
+            n = b.shape[0]
+            return _solve_banded(ab, b.reshape((n, 1)), lower, upper, out.reshape((n, 1)))
+
+        return vector
+    return lambda ab, b, lower, upper, out: _solve_banded(ab, b, lower, upper, out)
+
+
 # ---------------------------------------------------------------- triangles
 
 

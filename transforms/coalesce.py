@@ -35,8 +35,8 @@ from .sharing import buffered
 
 RESERVED = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"np", "math"}
 HELPERS = (
-    "stop_gradient", "strong_mul", "unbroadcast", "solve_triangular", "svd_vectors", "cofactor", "expm",
-    "resize_axis",
+    "stop_gradient", "strong_mul", "unbroadcast", "resize_axis", "solve_triangular", "solve_banded",
+    "svd_vectors", "cofactor", "expm", "lu_compact", "lu_pivots", "pivot_order",
 )  # fmt: skip
 
 Key = tuple[tuple[str, ...], str]  # the inlined call, and the user's name

@@ -120,6 +120,32 @@ def cholesky_solve(a, x):
     return np.sum(y**2) + x @ scipy.linalg.cho_solve((low, True), x)
 
 
+@case(arr(3, 3), arr(3), arr(3), N, wrt=(0, 1, 2), tags="linalg matrices scipy trips")
+def factors_used_again(a, x, y, n):
+    factors = scipy.linalg.lu_factor(regular(a)[::-1])
+    for _ in range(n):
+        x = scipy.linalg.lu_solve(factors, x) * 2.0
+    return np.sum(x**2) + np.sum(scipy.linalg.lu_solve(factors, y, trans=1) ** 2)
+
+
+@case(arr(5), arr(5), N, wrt=(0, 1), tags="linalg programs scipy trips")
+def implicit_diffusion(u, k, n):
+    ab = np.zeros((3, 5), dtype=u.dtype)
+    ab[0, 1:] = -k[:-1]
+    ab[1] = 3.0 + k * k
+    ab[2, :-1] = -k[1:]
+    for _ in range(n):
+        u = scipy.linalg.solve_banded((1, 1), ab, u)
+    return np.sum(u**2) + np.sum(scipy.linalg.solve_banded((1, 1), ab, np.stack((u, k), axis=1)))
+
+
+@case(arr(4), arr(3), wrt=(0, 1), tags="linalg matrices scipy")
+def matrices_of_vectors(c, r):
+    t = scipy.linalg.toeplitz(c, r)
+    e = scipy.linalg.eigvalsh(scipy.linalg.toeplitz(c))
+    return np.sum(t**3) + np.sum(scipy.linalg.circulant(r) @ r) + np.sum(e**2)
+
+
 @case(arr(3, 3), arr(2, 2, 2), wrt=(0, 1), tags="linalg matrices scipy")
 def exponentials(a, b):
     return np.sum(scipy.linalg.expm(a) ** 2) + np.sum(scipy.linalg.expm(b))

@@ -63,6 +63,25 @@ def test_triangles(n):
                 same("solve_triangular", (n, 2), scaled, b, trans, lower, unit)
 
 
+@pytest.mark.parametrize("n", [1, 4, 30])
+def test_lu(n):
+    a = R.normal(size=(n, n))
+    lu, pivots = np.empty((n, n)), np.empty(n, np.int32)
+    kernels_linalg_numba._lu(a, lu, pivots)
+    for name, got in (("lu_compact", lu), ("lu_pivots", pivots)):
+        want = np.empty_like(got)
+        getattr(kernels_linalg, name)(a, want)
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("lower", [0, 1, 2])
+@pytest.mark.parametrize("upper", [0, 1, 3])
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_bands(n, lower, upper):
+    ab, b = R.normal(size=(lower + upper + 1, n)), R.normal(size=(n, 2))
+    same("solve_banded", (n, 2), ab, b, lower, upper)
+
+
 @pytest.mark.parametrize(("m", "n"), [(3, 3), (5, 2), (2, 5), (0, 2), (30, 26)])
 def test_orthogonal_factors(m, n):
     a, k = R.normal(size=(m, n)), min(m, n)

@@ -59,6 +59,12 @@ _ROUTINES = {
     "svd_values": Routine((2, 2), lambda a, vectors: vectors[1:]),
     "pinv": Routine((2, 0), lambda a, rcond: a[::-1], failure=("SVD did not converge",)),
     "expm": Routine((2,), lambda a: a),
+    "lu_compact": Routine((2,), lambda a: a),
+    "lu_pivots": Routine((2,), lambda a: a[:1]),
+    "pivot_order": Routine((1,), lambda pivots: pivots),
+    "solve_banded": Routine(
+        (2, 2), lambda ab, b: b, ("lower", "upper"), failure=("singular matrix",)
+    ),
 }
 
 
@@ -68,7 +74,11 @@ def matrix_function(cx: Context, stmt: ir.Assign) -> Value:
     dtype = stmt.target.type.dtype
     operands = [cx.ready(a) for a in op.args]
     reads = frozenset().union(*(v.reads for v in operands))
-    values = [_in_memory(cx, v, dtype) if core else v for v, core in zip(operands, routine.cores)]
+    counted = not ir.is_float(stmt.target.type)
+    values = [
+        _in_memory(cx, v, v.dtype if counted else dtype) if core else v
+        for v, core in zip(operands, routine.cores)
+    ]
     ranks = [min(v.ndim, core) for v, core in zip(values, routine.cores)]
     cores = [v.sizes[v.ndim - rank :] for v, rank in zip(values, ranks)]
     heads = [

@@ -36,19 +36,20 @@ def declare(
     pullback: Callable[..., Any] | None = None,
     pushforward: Callable[..., Any] | None = None,
     differentiable: tuple[int, ...] = (0,),
+    dtype: str = "",
     kinks: str = "",
     doc: str = "",
 ) -> None:
     """Registers a matrix operation.  `cores[i]` is the number of axes that operand i works on (2
     stands for 1 if it has no more, 0 for a number that is no matrix); `result(b, *core shapes)`
-    gives those of the result."""
+    gives those of the result.  `dtype` is the result's where it is not that of the operands."""
 
     def infer(b: Builder, types: Sequence[Any], attrs: dict[str, Any], operands: Any) -> Type:
         ranks = [min(t.ndim, core) for core, t in zip(cores, types, strict=True)]
         heads = [t.shape[: t.ndim - rank] for t, rank in zip(types, ranks)]
         tails = [t.shape[t.ndim - rank :] for t, rank in zip(types, ranks)]
         floats = [t for t, core in zip(types, cores) if core]
-        return typed(join_dtypes(floats), broadcast_shapes(b, *heads) + result(b, *tails))
+        return typed(dtype or join_dtypes(floats), broadcast_shapes(b, *heads) + result(b, *tails))
 
     register(
         Rule(

@@ -85,12 +85,14 @@ declare(
 )
 
 
-def triangular(a: Sym, rhs: Any, *, lower: bool = True, trans: int = 0) -> Sym:
-    attrs = {"trans": trans, "lower": lower, "unit_diagonal": False}
+def triangular(
+    a: Sym, rhs: Any, *, lower: bool = True, trans: int = 0, unit_diagonal: bool = False
+) -> Sym:
+    attrs = {"trans": trans, "lower": lower, "unit_diagonal": unit_diagonal}
     return a.b.emit("solve_triangular", a, rhs, **attrs)
 
 
-_TRANS = {0: 0, "N": 0, 1: 1, "T": 1, 2: 1, "C": 1}
+TRANS = {0: 0, "N": 0, 1: 1, "T": 1, 2: 1, "C": 1}
 
 
 @surface("scipy.linalg.solve_triangular")
@@ -120,16 +122,16 @@ def solve_triangular(
             "give it one matrix of them",
         )
     require_square(builder, x, "ValueError", "expected square matrix")
-    _same_rows(builder, x, y, "shapes of a ", " and b ", " are incompatible")
+    same_rows(builder, x, y, "shapes of a ", " and b ", " are incompatible")
     attrs = {
-        "trans": _TRANS[static(trans, "trans")],
+        "trans": TRANS[static(trans, "trans")],
         "lower": bool(static(lower, "lower")),
         "unit_diagonal": bool(static(unit_diagonal, "unit_diagonal")),
     }
     return builder.emit("solve_triangular", x, y, **attrs)
 
 
-def _same_rows(b: Builder, x: Sym, y: Sym, *told: str) -> None:
+def same_rows(b: Builder, x: Sym, y: Sym, *told: str) -> None:
     def message(m: Any, n: Any) -> tuple[Any, ...]:
         return (told[0], *_shape_parts(b, x), told[1], *_shape_parts(b, y), told[2])
 
@@ -224,6 +226,6 @@ def cho_solve(
     c, low = stack_of_matrices(builder, c_and_lower[0]), bool(static(c_and_lower[1], "lower"))
     y = floating(builder, b)
     require_square(builder, c, "ValueError", "The factored matrix c is not square.")
-    _same_rows(builder, c, y, "incompatible dimensions (", " and ", ")")
+    same_rows(builder, c, y, "incompatible dimensions (", " and ", ")")
     first = triangular(c, y, lower=low, trans=0 if low else 1)
     return triangular(c, first, lower=low, trans=1 if low else 0)

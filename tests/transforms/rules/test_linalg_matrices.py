@@ -187,6 +187,37 @@ def test_cho_solve(lower, right):
     check(build, array(3, 3), array(*right), expected=expected)
 
 
+@pytest.mark.parametrize("trans", [0, 1])
+@pytest.mark.parametrize("right", [(3,), (3, 2)])
+def test_lu_solve(trans, right):
+    def build(b, x, y):
+        return call(b, "scipy.linalg.lu_solve", call(b, "scipy.linalg.lu_factor", x), y, trans)
+
+    def expected(x, y):
+        return scipy.linalg.lu_solve(scipy.linalg.lu_factor(x), y, trans)
+
+    check(build, array(3, 3) + np.eye(3)[::-1] * 2, array(*right), expected=expected)
+
+
+def test_lu_factors_themselves():
+    x = array(3, 3) + np.eye(3)[::-1] * 2
+    compare("scipy.linalg.lu_factor", (x,), part=0)
+    compare("scipy.linalg.lu_factor", (x,), part=1)
+
+
+@pytest.mark.parametrize("bands", [(1, 1), (0, 1), (2, 1), (1, 3)])
+@pytest.mark.parametrize("right", [(5,), (5, 2)])
+def test_solve_banded(bands, right):
+    ab = array(sum(bands) + 1, 5)
+    ab[bands[1]] += 3
+    check(
+        lambda b, x, y: call(b, "scipy.linalg.solve_banded", bands, x, y),
+        ab,
+        array(*right),
+        expected=lambda x, y: scipy.linalg.solve_banded(bands, x, y),
+    )
+
+
 # ---------------------------------------------------------------- orthogonal factors
 
 
@@ -241,6 +272,53 @@ def test_equal_eigenvalues():
     at = int(np.argmin(np.linalg.eigh(x)[1][0, 1:])) + 1  # the one of the two that x[0] is not in
     np.testing.assert_allclose(gradient(squares, x), 2 * x)
     assert not np.isfinite(gradient(element, x)).all()
+
+
+@pytest.mark.parametrize(
+    ("path", "keywords"),
+    [
+        ("eigvalsh", {}),
+        ("eigh", {"eigvals_only": True, "lower": False}),
+        ("svd", {"compute_uv": False}),
+        ("svdvals", {}),
+        ("qr", {"mode": "economic", "part": 1}),
+        ("qr", {"part": 0}),
+        ("svd", {"part": 1}),
+        ("pinv", {}),
+    ],
+)
+def test_names_of_scipy(path, keywords):
+    x = array(3, 3)
+    build = of(f"scipy.linalg.{path}", **keywords)
+    expected = numpys(f"scipy.linalg.{path}", **keywords)
+    if not path.startswith("eig"):
+        check(build, x, expected=expected, order=1, sizes=True)
+        return
+    check(
+        lambda b, x: build(b, x + call(b, "numpy.transpose", x)),
+        x,
+        expected=lambda x: expected(x + x.T),
+    )
+
+
+def test_generalised_eigenvalues():
+    check(
+        lambda b, x, y: call(b, "scipy.linalg.eigvalsh", positive(b, x), positive(b, y)),
+        array(3, 3),
+        array(3, 3),
+        expected=lambda x, y: scipy.linalg.eigvalsh(
+            x @ x.T + 0.5 * np.eye(3), y @ y.T + 0.5 * np.eye(3)
+        ),
+        order=1,
+    )
+
+
+@pytest.mark.parametrize(("path", "shapes"), [
+    ("toeplitz", [(3,)]), ("toeplitz", [(3,), (4,)]), ("circulant", [(4,)]),
+    ("hankel", [(3,)]), ("hankel", [(3,), (4,)]),
+])  # fmt: skip
+def test_matrices_of_vectors(path, shapes):
+    compare(f"scipy.linalg.{path}", tuple(array(*s) for s in shapes), order=1)
 
 
 # ---------------------------------------------------------------- least squares and the like
@@ -471,6 +549,9 @@ def test_triangular_systems_of_the_wrong_size():
         ("numpy.linalg.svd", {"full_matrices": True}),
         ("numpy.linalg.svd", {"hermitian": True}),
         ("numpy.linalg.pinv", {"hermitian": True}),
+        ("numpy.linalg.eig", {}),
+        ("scipy.linalg.eigh", {}),
+        ("scipy.linalg.qr", {"pivoting": True}),
     ],
 )
 def test_refused(path, keywords):
