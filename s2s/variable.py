@@ -90,9 +90,7 @@ class Variable(np.lib.mixins.NDArrayOperatorsMixin):
     def assign(self, value: Any) -> Variable:
         value = np.asarray(value)
         if value.shape != self.shape:
-            raise ValueError(
-                f"{self.name} has shape {self.shape}, and the new value {value.shape}"
-            )
+            raise ValueError(f"{self.name} has shape {self.shape}, and the new value {value.shape}")
         self._array[...] = value
         return self
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,8 @@ class _Context:
 def desugar(node: ast.FunctionDef, taken: set[str]) -> list[ast.stmt]:
     """The function's body without jumps.  Loops carry `until` (a flag's name or None)."""
     body = _Splice().visit(copy.deepcopy(node)).body
-    if not _has(body, (ast.Return,), loops=True):
+    # A procedure, which returns nothing, does so at its end as well.
+    if not any(r.value for r in _returns(body)) and not _ends(body):
         body = [*body, _at(ast.Return(None), body[-1])]
     context = _Context(None, _fresh("out", taken), _fresh("returned", taken))
     if _only_tail_return(body):
@@ -182,6 +184,16 @@ def _has(stmts: list[ast.stmt], kinds: tuple[type, ...], loops: bool) -> bool:
             if (inner and _has(stmt.body, inner, loops)) or _has(stmt.orelse, kinds, loops):
                 return True
     return False
+
+
+def _returns(stmts: list[ast.stmt]) -> Iterator[ast.Return]:
+    """The returns of a function, those of nested functions not counted."""
+    for stmt in stmts:
+        if isinstance(stmt, ast.Return):
+            yield stmt
+        elif not isinstance(stmt, ast.FunctionDef):
+            for part in ("body", "orelse"):
+                yield from _returns(getattr(stmt, part, []))
 
 
 def _ends(stmts: list[ast.stmt]) -> bool:

@@ -333,6 +333,10 @@ class Facts:
         self._guard(Guard("one", dim)) if size == 1 else self.guards.append(Guard("differ", dim))
         return size == 1
 
+    def size_of(self, dim: Dim) -> int | None:
+        """The size at hand, where there is one."""
+        return self._size(self.canonical(dim))
+
     def _size(self, dim: Dim) -> int | None:
         if self.sizes is None:
             return dim.const if dim.is_const else None

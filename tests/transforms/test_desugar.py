@@ -131,3 +131,23 @@ def test_as_in_python(f, name: str, backend: str) -> None:
     x = np.array(INPUTS[name])
     assert s2s.function(f, backend=backend)(x) == f(x)
     s2s.check_grads(s2s.grad(f, backend=backend), x)
+
+
+def test_a_procedure_may_return_early() -> None:
+    """A bare `return` in one branch, and the end of the function in another."""
+    import s2s
+
+    def fill(a, plain):
+        if plain:
+            a[0] = 1.0
+            return
+        a[0] = 2.0
+
+    def f(x, plain):
+        a = np.zeros(1)
+        fill(a, plain)
+        return a[0] * x
+
+    assert s2s.grad(f, static_argnames="plain", backend="loops")(3.0, True) == 1.0
+    assert s2s.grad(f, static_argnames="plain", backend="loops")(3.0, False) == 2.0
+    assert s2s.grad(f, backend="loops")(3.0, False) == 2.0

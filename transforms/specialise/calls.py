@@ -353,6 +353,8 @@ class Calls(Mixin):
 
     def call_function(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         function = callee.value
+        if hasattr(function, "_s2s_build"):
+            self.build_objects(function, args, kwargs, node)
         try:
             bound = inspect.signature(function).bind(*args, **kwargs)
         except TypeError as error:

@@ -13,6 +13,7 @@ import inspect
 import types
 from typing import Any
 
+from ..build import Builder
 from ..structure import Path, Step
 from .values import (
     UNDEFINED,
@@ -23,15 +24,23 @@ from .values import (
     Items,
     ListVal,
     Mixin,
+    Num,
     Obj,
+    Ref,
     State,
+    TupleVal,
     Value,
 )
+
+
+class Built(Exception):
+    """Objects have been completed: start again."""
 
 
 class Effects(Mixin):
     """Mixed into the specialiser."""
 
+    b: Builder
     state: State
     outer: Any
     runtime_depth: int
@@ -121,6 +130,34 @@ class Effects(Mixin):
             return None
         content = self.state.heap[found[0]]
         return content.values[content.keys.index(name)] if name in content.keys else None
+
+    # ---- building
+
+    def build_objects(self, function: Any, args: Any, kwargs: Any, node: Any) -> None:
+        """Runs a function that completes objects (`layer.build(shape)`) in Python, for the
+        sizes at hand, and begins again with the completed objects."""
+        plain = [self._concrete(a, node) for a in args]
+        named = {k: self._concrete(v, node) for k, v in kwargs.items()}
+        function(*plain, **named)
+        raise Built
+
+    def _concrete(self, value: Value, node: ast.AST) -> Any:
+        if isinstance(value, TupleVal):
+            return tuple(self._concrete(v, node) for v in value.values)
+        if isinstance(value, (ListVal, DictVal)) and value.cell.path:
+            self.refuse(node, "an object is built from shapes and plain values", "pass those")
+        if isinstance(value, ListVal):
+            return [self._concrete(v, node) for v in self.state.heap[value.cell].values]
+        if isinstance(value, Num) and value.known is None:
+            size = getattr(value.operand.type, "value", None)
+            known = None if size is None else self.b.facts.size_of(size)
+            if known is None:
+                self.refuse(node, "this object is built with sizes that are not known yet",
+                            "build it before: call the model once in Python")  # fmt: skip
+            return known
+        if isinstance(value, Ref) and value.cell in self.variables:
+            return self.variables[value.cell]
+        return self.static(value, node, "what an object is built with")
 
     # ---- in the end
 

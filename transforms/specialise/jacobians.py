@@ -67,6 +67,11 @@ class Jacobians(Mixin):
                 f"{self.kind_of(traced.result)}" + (" with integers" if outs else ""),
                 "return numbers or arrays of floats", TypeError_,
             )  # fmt: skip
+        if any(is_complex(x.type) for x in (*outs, *traced.params)):
+            self.refuse(
+                node, "not supported: a Jacobian of complex numbers",
+                "take it of real and imaginary parts, stacked",
+            )  # fmt: skip
         mode = self._setting(derived, "mode", node)
         self._refuse_complex(outs, traced.params, mode, node)
         if any(is_complex(o.type) for o in outs):
@@ -179,7 +184,7 @@ class Jacobians(Mixin):
             self._name_again(zip(many.params[len(function.params) :], given))
         many = replace(many, body=_insert(many.body, head, seeds, basis.total))
         self.name_arguments(traced)
-        bars = self._splice(traced, many, self._with_axis(many, made, basis.total))
+        bars = self._splice(traced, many, many.results)
         basis = self._basis_of(outs)
         return [
             [
@@ -214,7 +219,7 @@ class Jacobians(Mixin):
         given = self._directions(basis, params)
         many = self._over_seeds(made, seeds, basis.total)
         self._name_again(zip(many.params[len(function.params) :], given))
-        dots = self._splice(traced, many, self._with_axis(many, made, basis.total))
+        dots = self._splice(traced, many, many.results)
         return [
             [self._columns_of(basis, i, dot, o, p) for i, p in enumerate(params)]
             for o, dot in zip(outs, dots)
@@ -230,8 +235,9 @@ class Jacobians(Mixin):
     def _over_seeds(self, made: Function, seeds: Sequence[Var], total: Any) -> Function:
         count = self.b.sym(total).operand
         size = Dim.of(total) if isinstance(total, int) else count.type.value
-        mapped = [s.name for s in seeds]
-        return reading(count, batch(made, mapped, size, self.b.facts, self.b.names, count))
+        mapped, names = [s.name for s in seeds], self.b.names
+        many = batch(made, mapped, size, self.b.facts, names, count, all_results=True)
+        return reading(count, many)
 
 
 def _plus(b: Builder, x: Any, y: Any) -> Any:

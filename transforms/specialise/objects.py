@@ -319,6 +319,9 @@ class Objects(Mixin):
             raise self.located(
                 AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}"), node
             ) from None
+        if isinstance(raw, property) and hasattr(raw.fget, "_s2s_static"):
+            # What is decided by the objects alone is computed by Python, and guarded.
+            return self.lift(getattr(target, name), (*owner.path, (".", name)))
         if isinstance(raw, property) and isinstance(raw.fget, types.FunctionType):
             return self.call_function(
                 Obj(raw.fget, self._function_path(owner, raw.fget)), (owner,), {}, node

@@ -24,7 +24,7 @@ from .calls import Calls
 from .checkpoints import Checkpoints
 from .custom import CustomRules
 from .derived import Derivatives
-from .effects import Effects
+from .effects import Built, Effects
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
 from .jacobians import Jacobians
@@ -113,6 +113,8 @@ def specialise(
             return Specialiser(function, values, static, runtime_ints, shared).run_main(args)
         except NeedOutline as need:
             recursive |= {need.identity}
+        except Built:
+            continue
 
 
 class Specialiser(

@@ -85,9 +85,13 @@ class Tapes(Mixin):
     # ---- Variables
 
     def variable(self, value: Any, path: Any) -> Ref:
-        """A Variable: the array in it, which tapes watch."""
+        """A Variable: the array in it, which tapes watch.  By whatever path it is reached, it
+        is one."""
+        for cell, known in self.variables.items():
+            if known is value:
+                return Ref(cell)
         ref = self.lift(value._array, (*path, (".", "_array")))
-        self.variables.setdefault(ref.cell, value)
+        self.variables[ref.cell] = value
         return ref
 
     def assign_variable(self, ref: Ref, value: Value, node: ast.AST, add: int = 0) -> Value:
@@ -269,5 +273,3 @@ class Tapes(Mixin):
         self._name_again(zip(made.params[len(function.params) :], seeds))
         self.b.block += made.body[split:]
         return dict(zip((*wrt, *inner), made.results))
-
-

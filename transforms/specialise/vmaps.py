@@ -16,7 +16,7 @@ from ..batch import batch
 from ..build import Builder
 from ..dims import Dim
 from ..errors import ValueError_
-from ..ir import Array, Const, Function, Operand, Scalar, Type, Var, targets_of
+from ..ir import Array, Const, Function, Operand, Scalar, Var, targets_of
 from .derived import DerivedVal, Traced
 from .patterns import Leaf, Node, Packer, Pattern
 from .values import DictVal, Ended, ListVal, Mixin, Num, Obj, Ref, State, TupleVal, Value
@@ -219,13 +219,13 @@ class Vmaps(Mixin):
             assert isinstance(size.type, Scalar) and size.type.value is not None
             extent = size.type.value
         mapped = [p.name for p in traced.params]
-        many = batch(function, mapped, extent, self.b.facts, self.b.names, size)
+        names, facts = self.b.names, self.b.facts
+        many = batch(function, mapped, extent, facts, names, size, all_results=True)
         many = reading(size, many)
         self._name_again(zip([p for p in many.params if p.name in mapped], traced.given))
-        results = self._with_axis(many, function, size)
         mapped = many.notes["batched_values"]
         kept = [v for stmt in traced.block for v in targets_of(stmt) if v.name not in mapped]
-        return replace(many, results=self._splice(traced, many, results, kept))
+        return replace(many, results=self._splice(traced, many, many.results, kept))
 
     def _refuse_writes(
         self, heap: dict[Any, Any], envs: list[dict[str, Any]], made: Function, node: Any
@@ -278,23 +278,6 @@ class Vmaps(Mixin):
         if isinstance(value, (TupleVal, ListVal)):
             return tuple(self._plain(v, node, what) for v in self.static_items(value) or ())
         return frozen_axes(self.static(value, node, what))
-
-    # ---- results with the axis
-
-    def _with_axis(self, many: Function, made: Function, total: Any) -> list[Operand]:
-        """All results with the leading axis, at the end of the body."""
-        results = []
-        with self.b.into(many.body):
-            for i, (x, one) in enumerate(zip(many.results, made.results)):
-                on = i in many.notes["batched"]
-                results.append(x if on else self._given_axis(x, one.type, total))
-        return results
-
-    def _given_axis(self, x: Operand, t: Type, total: Any) -> Operand:
-        b = self.b
-        if isinstance(t, Array):
-            return b.emit("broadcast_to", x, total, *b.sym(x).shape).operand
-        return b.emit("full", x, total, dtype=t.dtype).operand
 
 
 def reading(x: Operand, function: Function) -> Function:

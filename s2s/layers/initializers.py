@@ -1,0 +1,66 @@
+"""How weights begin.  The names and the distributions are those of Keras."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Initializer = Callable[[tuple[int, ...], Any], Any]
+
+_generator = np.random.default_rng()
+
+
+def set_seed(seed: int | None) -> None:
+    """Weights made from now on are the same in every run."""
+    global _generator
+    _generator = np.random.default_rng(seed)
+
+
+def zeros(shape: tuple[int, ...], dtype: Any) -> Any:
+    return np.zeros(shape, dtype)
+
+
+def ones(shape: tuple[int, ...], dtype: Any) -> Any:
+    return np.ones(shape, dtype)
+
+
+def glorot_uniform(shape: tuple[int, ...], dtype: Any) -> Any:
+    fan_in, fan_out = _fans(shape)
+    limit = np.sqrt(6.0 / (fan_in + fan_out))
+    return _generator.uniform(-limit, limit, shape).astype(dtype)
+
+
+def he_normal(shape: tuple[int, ...], dtype: Any) -> Any:
+    """A normal distribution cut off at two standard deviations."""
+    scale = np.sqrt(2.0 / _fans(shape)[0]) / 0.87962566103423978
+    drawn = _generator.normal(size=shape)
+    while np.any(np.abs(drawn) > 2.0):
+        outside = np.abs(drawn) > 2.0
+        drawn[outside] = _generator.normal(size=int(outside.sum()))
+    return (scale * drawn).astype(dtype)
+
+
+def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
+    if len(shape) < 2:
+        size = shape[0] if shape else 1
+        return size, size
+    field = int(np.prod(shape[:-2]))
+    return field * shape[-2], field * shape[-1]
+
+
+NAMES: dict[str, Initializer] = {
+    "zeros": zeros,
+    "ones": ones,
+    "glorot_uniform": glorot_uniform,
+    "he_normal": he_normal,
+}
+
+
+def get(which: str | Initializer) -> Initializer:
+    if callable(which):
+        return which
+    if which not in NAMES:
+        raise ValueError(f"there is no initializer {which!r}; choose from {', '.join(NAMES)}")
+    return NAMES[which]

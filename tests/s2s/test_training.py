@@ -1,0 +1,198 @@
+"""Whole training steps: models, losses and optimizers are ordinary objects, compiled away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s
+from s2s.layers import Dense, Flatten, Layer, initializers
+from s2s.losses import (
+    BinaryCrossentropy,
+    CategoricalCrossentropy,
+    Huber,
+    MeanAbsoluteError,
+    MeanSquaredError,
+    SparseCategoricalCrossentropy,
+)
+from s2s.models import Model, Sequential
+from s2s.optimizers import SGD, Adam
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(12, 4)).astype(np.float32)
+Y = (X[:, 0] > 0).astype(np.int64) + (X[:, 1] > 0)
+
+
+class Net(Model):
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden = Dense(5, activation="tanh")
+        self.out = Dense(3)
+
+    def call(self, x: Any) -> Any:
+        return self.out(self.hidden(x))
+
+
+def make_step(model: Any, loss_fn: Any, optimizer: Any, backend: str = "loops") -> Any:
+    @s2s.function(backend=backend)
+    def step(x: Any, y: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            loss = loss_fn(y, model(x, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+
+    return step
+
+
+def by_hand(weights: list[Any], x: Any, y: Any) -> tuple[Any, list[Any]]:
+    """Loss and gradients of the network with softmax cross entropy."""
+    k1, b1, k2, b2 = weights
+    h = np.tanh(x @ k1 + b1)
+    z = h @ k2 + b2
+    p = np.exp(z - z.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    rows = np.arange(len(y))
+    loss = -np.mean(np.log(p[rows, y]))
+    d = p.copy()
+    d[rows, y] -= 1
+    d /= len(y)
+    e = d @ k2.T * (1 - h * h)
+    return loss, [x.T @ e, e.sum(0), h.T @ d, d.sum(0)]
+
+
+@pytest.mark.parametrize("backend", ["loops", "python"])
+def test_a_step_with_adam(backend: str) -> None:
+    initializers.set_seed(1)
+    model, optimizer = Net(), Adam(0.01)
+    step = make_step(model, SparseCategoricalCrossentropy(from_logits=True), optimizer, backend)
+    model(X)  # builds it
+    weights = model.get_weights()
+    m = [np.zeros_like(w) for w in weights]
+    v = [np.zeros_like(w) for w in weights]
+    for t in range(1, 5):
+        want, gradients = by_hand(weights, X, Y)
+        np.testing.assert_allclose(step(X, Y), want, rtol=1e-5)
+        rate = 0.01 * np.sqrt(1 - 0.999**t) / (1 - 0.9**t)
+        for i, g in enumerate(gradients):
+            m[i] += 0.1 * (g - m[i])
+            v[i] += 0.001 * (g * g - v[i])
+            weights[i] = weights[i] - rate * m[i] / (np.sqrt(v[i]) + 1e-7)
+        for got, w in zip(model.get_weights(), weights):
+            np.testing.assert_allclose(got, w, rtol=2e-5, atol=1e-6)
+    assert optimizer.iterations == 4
+
+
+def test_it_is_built_by_the_first_step() -> None:
+    model, optimizer = Net(), SGD(0.1)
+    step = make_step(model, SparseCategoricalCrossentropy(from_logits=True), optimizer)
+    assert model.trainable_variables == []
+    first = step(X, Y)
+    assert [w.shape for w in model.trainable_variables] == [(4, 5), (5,), (5, 3), (3,)]
+    assert [w.name for w in model.weights][:2] == ["dense/kernel", "dense/bias"]
+    for _ in range(30):
+        last = step(X, Y)
+    assert last < first
+    assert model.weights[0].dtype == np.float32
+
+
+def test_batches_and_rates_do_not_recompile() -> None:
+    model, optimizer = Net(), SGD(0.1)
+    step = make_step(model, SparseCategoricalCrossentropy(from_logits=True), optimizer)
+    for n, rate in ((12, 0.1), (5, 0.1), (1, 0.05), (7, 0.2), (12, 0.3)):
+        optimizer.learning_rate = rate
+        step(X[:n], Y[:n])
+    made = sum(len(e) for e in step._specialiser("primal").entries.values())
+    assert made <= 2  # the second is for the step counter, which changed
+
+
+def test_sequential_with_momentum() -> None:
+    initializers.set_seed(2)
+    model = Sequential([Flatten(), Dense(3, activation="relu"), Dense(1, use_bias=False)])
+    optimizer = SGD(0.05, momentum=0.9, nesterov=True)
+    step = make_step(model, MeanSquaredError(), optimizer)
+    x, y = X.reshape(12, 2, 2), X.sum(1, keepdims=True)
+    model(x)
+    weights = [w.astype(np.float64) for w in model.get_weights()]
+    velocity = [np.zeros_like(w) for w in weights]
+    for _ in range(3):
+        k1, b1, k2 = weights
+        z = X @ k1 + b1
+        h = np.maximum(z, 0)
+        error = h @ k2 - y
+        d = 2 * error / error.size
+        e = d @ k2.T * (z > 0)
+        np.testing.assert_allclose(step(x, y), np.mean(error**2), rtol=1e-5)
+        for i, g in enumerate((X.T @ e, e.sum(0), h.T @ d)):
+            velocity[i] = 0.9 * velocity[i] - 0.05 * g
+            weights[i] = weights[i] + 0.9 * velocity[i] - 0.05 * g
+    for got, w in zip(model.get_weights(), weights):
+        np.testing.assert_allclose(got, w, rtol=1e-4, atol=1e-6)
+
+
+class Scale(Layer):
+    """A layer of a user's own."""
+
+    def build(self, input_shape: tuple[int, ...]) -> None:
+        self.factor = self.add_weight((input_shape[-1],), "ones", name="factor")
+
+    def call(self, inputs: Any, training: Any = None) -> Any:
+        return inputs * self.factor if training else inputs
+
+
+def test_custom_layer_and_training_argument() -> None:
+    model = Sequential([Scale(), Dense(1)])
+    step = make_step(model, MeanSquaredError(), SGD(0.1))
+    step(X, np.ones((12, 1), np.float32))
+    assert [w.name for w in model.weights] == ["scale/factor", "dense/kernel", "dense/bias"]
+    assert not np.allclose(model.weights[0].numpy(), 1.0)
+
+
+def test_frozen_layers() -> None:
+    model = Net()
+    model(X)
+    model.hidden.trainable = False
+    assert [w.shape for w in model.trainable_variables] == [(5, 3), (3,)]
+    before = model.hidden.get_weights()
+    make_step(model, SparseCategoricalCrossentropy(from_logits=True), SGD(0.1))(X, Y)
+    for a, b in zip(before, model.hidden.get_weights()):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_losses() -> None:
+    rng = np.random.default_rng(3)
+    logits = rng.normal(size=(6, 3))
+    p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    labels = np.array([0, 1, 2, 2, 1, 0])
+    want = -np.mean(np.log(p[np.arange(6), labels]))
+    np.testing.assert_allclose(
+        SparseCategoricalCrossentropy(from_logits=True)(labels, logits), want
+    )
+    np.testing.assert_allclose(SparseCategoricalCrossentropy()(labels, p), want)
+    one_hot = np.eye(3)[labels]
+    np.testing.assert_allclose(CategoricalCrossentropy(from_logits=True)(one_hot, logits), want)
+    q, t = p[:, 0], (labels == 0).astype(float)
+    binary = -np.mean(t * np.log(q) + (1 - t) * np.log(1 - q))
+    np.testing.assert_allclose(BinaryCrossentropy()(t, q), binary)
+    np.testing.assert_allclose(BinaryCrossentropy(from_logits=True)(t, np.log(q / (1 - q))), binary)
+    np.testing.assert_allclose(MeanAbsoluteError()(t, q), np.mean(np.abs(t - q)))
+    np.testing.assert_allclose(Huber(0.5)(np.zeros(2), np.array([0.2, 2.0])), (0.02 + 0.875) / 2)
+
+
+def test_weights_come_and_go_as_copies() -> None:
+    model = Net()
+    model(X)
+    kept = model.get_weights()
+    kept[0][:] = 0.0
+    assert np.any(model.weights[0].numpy() != 0.0)
+    model.set_weights(kept)
+    assert np.all(model.weights[0].numpy() == 0.0)
+    with pytest.raises(ValueError, match="has 4 weights, 1 were given"):
+        model.set_weights([1.0])
+
+
+def test_all_gradients_none() -> None:
+    with pytest.raises(ValueError, match="every gradient is None"):
+        SGD().apply_gradients([(None, s2s.Variable(1.0))])
