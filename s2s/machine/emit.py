@@ -37,6 +37,7 @@ class Body(Expressions):
     the memory of arrays is noted, and `owned` at which place of it."""
 
     table: Any = None
+    frugal = False  # whether to compile quickly is worth some speed
 
     def __init__(self, context: Any, builder: Any, types_: Types, failures: Failures) -> None:
         self.context = context
@@ -256,7 +257,9 @@ class Body(Expressions):
         self.exits.pop()
         if not builder.block.is_terminated:
             i.add_incoming(builder.add(i, step, flags=["nsw"]), builder.block)
-            _advise(builder.branch(head), s)
+            back = builder.branch(head)
+            if self.frugal:
+                _advise(back, s)
         builder.position_at_end(after)
 
     def _continues(self, i: Any, stop: Any, step: Any) -> Any:
@@ -289,17 +292,14 @@ def _leads_to(block: Any, target: Any) -> bool:
 
 
 def _advise(branch: Any, s: ast.For) -> None:
-    """Tells the optimiser to leave a long body as it is: several copies of it make much code
-    to compile for little speed."""
+    """Tells the optimiser not to make several copies of a long body."""
     if len(s.body) == 1 and not any(isinstance(n, ast.Call) for n in ast.walk(s.body[0])):
         return
     module = branch.function.module
-    known = module.get_named_metadata(ADVICE) if ADVICE in module.namedmetadata else None
-    if known is None:
-        known = module.add_named_metadata(ADVICE)
+    if ADVICE not in module.namedmetadata:
         once = [ir.MetaDataString(module, "llvm.loop.interleave.count"), CODE(1)]
         rolled = [ir.MetaDataString(module, "llvm.loop.unroll.runtime.disable")]
         node = module.add_metadata([module.add_metadata(once), module.add_metadata(rolled)])
         node.operands = (node, *node.operands)  # by which LLVM knows it speaks of a loop
-        known.add(node)
-    branch.set_metadata("llvm.loop", known.operands[0])
+        module.add_named_metadata(ADVICE).add(node)
+    branch.set_metadata("llvm.loop", module.get_named_metadata(ADVICE).operands[0])

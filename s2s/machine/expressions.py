@@ -18,6 +18,8 @@ from .buffers import Buffer, pack, unpack
 from .infer import Types, indices
 
 _FLOATS = (types.float32, types.float64)
+# Numba mistakes these for each other where both precisions occur.
+INTRINSICS: dict[Any, str] = {np.exp2: "llvm.exp2", np.log2: "llvm.log2"}
 _ON_FLOATS: dict[type, str] = {
     ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv",
 }  # fmt: skip
@@ -188,7 +190,13 @@ class Expressions:
             if isinstance(value, Buffer):
                 value = pack(self.context, self.builder, value)
             values.append(self.cast(value, old, new) if _differs(old, new) else value)
-        if never_fails(kind, signature):
+        name = INTRINSICS.get(getattr(kind, "typing_key", None))
+        if name is not None and signature.return_type in _FLOATS:
+            number = values[0].type
+            result = self.builder.call(
+                self.builder.module.declare_intrinsic(name, [number]), values
+            )
+        elif never_fails(kind, signature):
             result = self._shared_call(kind, signature, values)
         else:
             result = self.context.get_function(kind, signature)(self.builder, values)

@@ -65,6 +65,7 @@ class Kernel(Body):
                 value = unpack(self.context, self.builder, kind, value)
             self.parameter(parameter.arg, value)
         self.plan = Plan(function, self.types)
+        self.frugal = self.plan.huge
         last = _last_mentions(function.body)
         for position, stmt in enumerate(function.body):
             self.stmt(stmt)

@@ -21,6 +21,8 @@ from .infer import Types
 
 # A kernel with more statements than this is split,
 LARGE = 40
+# with more than this it is compiled with less care,
+HUGE = 200
 # into nests of at most so many.
 PIECE = 80
 
@@ -31,7 +33,8 @@ class Plan:
     def __init__(self, function: ast.FunctionDef, known: Types) -> None:
         self.types = known
         self.sizes: dict[ast.stmt, int] = {}
-        self.large = sum(self._size(s) for s in function.body) > LARGE
+        size = sum(self._size(s) for s in function.body)
+        self.large, self.huge = size > LARGE, size > HUGE
         self.mentions = mentions(function)
         self.private = _private(function, known)
         self.made: dict[Any, Any] = {}
@@ -100,6 +103,7 @@ class Nest(Body):
     def __init__(self, caller: Body, builder: Any, outs: list[Any]) -> None:
         super().__init__(caller.context, builder, caller.types, caller.failures)
         self.outs = outs
+        self.frugal = caller.frugal
 
     def fail(self, code: Any) -> None:
         self.leave(code, [ir.Constant(k, ir.Undefined) for k in self.outs])

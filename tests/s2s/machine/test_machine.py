@@ -133,6 +133,17 @@ def test_arrays_of_any_layout_and_type():
     )
 
 
+def test_functions_in_both_precisions():
+    text = """
+    def f(x, y):
+        a = np.log2(x) + np.exp2(x) + np.sin(x)
+        b = np.log2(y) + np.exp2(y) + np.sin(y)
+        return (np.float64(a) - b,)
+    """
+    fast, _ = kernel(text, np.float32(1.5), np.float64(1.5))
+    assert abs(fast(np.float32(1.5), np.float64(1.5))[0]) < 1e-6
+
+
 def test_variables_that_are_bound_again():
     text = """
     def f(x, n):
