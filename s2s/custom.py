@@ -65,10 +65,32 @@ def custom_gradient(function: Any) -> Any:
 
 
 @transform("checkpoint")
-def checkpoint(function: Any) -> Any:
+def checkpoint(
+    function: Any, /, *, snapshots: int | None = None, memory: int | None = None
+) -> Any:
     """A function whose inner values are not saved for the adjoint sweep but computed again
-    there: less memory for one more evaluation."""
-    return make(Checkpoint, function, options_of(0, False, (), True, None))
+    there: less memory for one more evaluation.
+
+    For a long loop, what it runs over:
+
+        for i in s2s.checkpoint(range(n), snapshots=10):
+            x = step(x, i)
+
+    The sweep keeps the state of the loop at no more than `snapshots` iterations, or at as many
+    as fit into `memory` bytes, and computes the others again from those, as few as possible.
+    The loop has no `break`, draws no random numbers, and what it carries keeps its shape.
+    Called from plain Python, this is the range itself.
+    """
+    amounts = [a for a in (snapshots, memory) if a is not None]
+    if not amounts and callable(function):
+        return make(Checkpoint, function, options_of(0, False, (), True, None))
+    if len(amounts) != 1 or callable(function):
+        raise TypeError_(
+            "checkpoint takes a function, or what a loop runs over and one of snapshots= and memory="
+        )
+    if amounts[0] < 1:
+        raise ValueError("snapshots and memory must be at least 1")
+    return function
 
 
 @contextlib.contextmanager

@@ -41,7 +41,7 @@ def copy_block(
 ) -> Block:
     """A copy of a block with fresh names for what it defines; `inside` maps the old names to
     the new operands and is added to."""
-    copier = _Copier(block, names, facts)
+    copier = _Copier(block, names, inside, facts)
     inside |= copier.values
 
     def new(x: Operand) -> Operand:
@@ -51,16 +51,19 @@ def copy_block(
 
 
 class _Copier:
-    def __init__(self, block: Block, names: NameSupply, facts: Facts | None) -> None:
+    def __init__(
+        self, block: Block, names: NameSupply, given: dict[str, Operand], facts: Facts | None
+    ) -> None:
         self.names = names
         self.labels: dict[str, str] = {}
         self.slots: dict[str, Slot] = {}
         bound = [v for s in walk(block) for v in (*targets_of(s), *inner_targets_of(s))]
         fresh = {v.name: names.fresh(v.name) for v in bound}
-        self.sizes: dict[str, Dim] = dict(_sizes(bound, fresh))
+        own = dict(_sizes(bound, fresh))
+        self.sizes: dict[str, Dim] = {**_sizes_given(given), **own}
         if facts is not None:
             # A size that is known to be another is that one in the copy, too.
-            for symbol in self.sizes:
+            for symbol in own:
                 known = facts.canonical(Dim.of(symbol))
                 if not known.symbols & self.sizes.keys():
                     self.sizes[symbol] = known
@@ -131,3 +134,14 @@ def _sizes(bound: list[Var], fresh: dict[str, str]) -> Iterator[tuple[str, Dim]]
         yield v.name, Dim.of(fresh[v.name])
         for axis in range(getattr(v.type, "ndim", 0)):
             yield f"{v.name}.{axis}", Dim.of(f"{fresh[v.name]}.{axis}")
+
+
+def _sizes_given(given: dict[str, Operand]) -> dict[str, Dim]:
+    """The sizes named after values that others stand for in the copy."""
+    found: dict[str, Dim] = {}
+    for name, x in given.items():
+        if isinstance(x.type, Scalar) and x.type.value is not None:
+            found[name] = x.type.value
+        elif isinstance(x.type, Array):
+            found |= {f"{name}.{axis}": dim for axis, dim in enumerate(x.type.shape)}
+    return found

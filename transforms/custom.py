@@ -1,5 +1,5 @@
 """Values with a derivative of their own (`ir.Custom`): their pullbacks put in place, and the
-statements themselves taken out when all is differentiated."""
+statements themselves taken out when all is differentiated, with the budgets of loops."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from .ir import (
     Op,
     Operand,
     Origin,
+    Stmt,
     Var,
     While,
     substitute,
@@ -44,12 +45,16 @@ def inline(
 
 
 def settle(module: Module) -> Module:
-    """The module with values in place of those statements."""
+    """The module with values in place of those statements, and all loops alike."""
     return module.map(lambda f, _: _settle(f))
 
 
+def _budgeted(stmt: Stmt) -> bool:
+    return isinstance(stmt, For) and stmt.budget is not None
+
+
 def _settle(function: Function) -> Function:
-    if not any(isinstance(s, Custom) for s in walk(function.body)):
+    if not any(isinstance(s, Custom) or _budgeted(s) for s in walk(function.body)):
         return function
     names: dict[str, Operand] = {}
 
@@ -71,7 +76,7 @@ def _settle(function: Function) -> Function:
             if isinstance(stmt, If):
                 stmt = replace(stmt, then=visit(stmt.then), orelse=visit(stmt.orelse))
             elif isinstance(stmt, For):
-                stmt = replace(stmt, body=visit(stmt.body))
+                stmt = replace(stmt, body=visit(stmt.body), budget=None)
             elif isinstance(stmt, While):
                 stmt = replace(stmt, test=visit(stmt.test), body=visit(stmt.body))
             out.append(stmt)

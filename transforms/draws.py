@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .errors import UnsupportedError
-from .ir import Draw, Function, Operand
+from .ir import Call, Draw, Function, Operand
 
 # Methods of generators, by the number of their parameters.  The legacy generator has others.
 METHODS = {
@@ -87,17 +87,17 @@ def refuse_active_draw(stmt: Draw, active: Container[Operand], function: Functio
         )
 
 
-def refuse_second_draw(stmt: Draw, function: Function | None = None) -> NoReturn:
-    """Adjoint code that would have to draw once more."""
+def refuse_second_draw(stmt: Draw | Call, function: Any = None) -> NoReturn:
+    """Adjoint code that would have to draw once more; `function` is what has the `source`."""
     _refuse(
         stmt,
         "the adjoint of this code would draw the random numbers a second time",
-        "draw before the recursion or the while test, and pass the numbers in",
+        "draw before the recursion, the loop or the while test, and pass the numbers in",
         function,
     )
 
 
-def _refuse(stmt: Draw, message: str, advice: str, function: Function | None) -> NoReturn:
+def _refuse(stmt: Draw | Call, message: str, advice: str, function: Any) -> NoReturn:
     span = stmt.origin.span if stmt.origin else None
     source = getattr(function, "source", None)
     known = source is not None and span is not None and source.file == span.file

@@ -313,12 +313,22 @@ class Carried:
     result: Var
 
 
+@dataclass(frozen=True)
+class Budget:
+    """What the adjoint sweep may keep of a loop that it computes again: `amount` states, or as
+    many as fit into `amount` bytes."""
+
+    amount: Operand
+    in_bytes: bool = False
+
+
 @dataclass
 class For:
     """`index` takes start, start + step, … (`count` of them where given, else up to `stop`),
     in the opposite order if `reverse`.  The loop ends early after an iteration in which
     `until` is true.  `trips` is the number of iterations that ran.  `label` names the loop;
-    `mirror` is the label of the forward loop that this loop runs backwards."""
+    `mirror` is the label of the forward loop that this loop runs backwards.  A loop with a
+    `budget`, which has no `until`, is differentiated by `revolve.py`."""
 
     index: Var
     start: Operand
@@ -334,6 +344,7 @@ class For:
     mirror: str = ""
     kind: str = "sequential"
     origin: Origin | None = None
+    budget: Budget | None = None
 
 
 @dataclass
@@ -494,6 +505,8 @@ def operands_of(stmt: Stmt) -> Iterator[Operand]:
             yield from (stmt.start, stmt.stop, stmt.step)
             if stmt.count is not None:
                 yield stmt.count
+            if stmt.budget is not None:
+                yield stmt.budget.amount
         else:
             yield stmt.cond
         if stmt.until is not None:
@@ -596,6 +609,7 @@ def _substitute(stmt: Stmt, f: Callable[[Operand], Operand]) -> Stmt:
             carried=carried,
             until=until,
             count=count,
+            budget=stmt.budget and replace(stmt.budget, amount=f(stmt.budget.amount)),
         )
     if isinstance(stmt, Raise):
         return replace(stmt, message=_substitute_parts(stmt.message, f))

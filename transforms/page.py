@@ -48,6 +48,10 @@ class Page:
             return
         if origin.tangent:
             return  # it stands right below what it is the tangent of
+        if origin.sweep == 0 and self.sweep and self.indent == 4:
+            self.sweep = 0  # the program goes on after a derivative inside it
+            self.announce = [""]
+            self.told = None
         if origin.sweep > self.sweep and self.indent == 4:
             self.sweep = origin.sweep
             number = "" if origin.sweep == 1 else f" {origin.sweep}"

@@ -38,7 +38,8 @@ class Products:
         self.known: dict[tuple[str, tuple[int, ...], tuple[int, ...]], Product] = {}
         self.todo: list[Product] = []
         self.copies: dict[str, str] = {}
-        self.printing = _printing(module)
+        self.printing = _having(module, Print)
+        self.drawing = _having(module, Draw)
         # Those that an earlier differentiation has made serve again.
         for f in module.functions.values():
             product = f.notes.get("product")
@@ -71,6 +72,8 @@ class Products:
             elif isinstance(stmt, While):
                 stmt = replace(stmt, test=self._quiet(stmt.test), body=self._quiet(stmt.body))
             elif isinstance(stmt, Call):
+                if stmt.function in self.drawing:
+                    refuse_second_draw(stmt)
                 stmt = replace(stmt, function=self._silent(stmt.function), keep=False)
             out.append(stmt)
         return out
@@ -85,10 +88,10 @@ class Products:
         return self.copies[name]
 
 
-def _printing(module: Module) -> set[str]:
-    """The functions that print, or call such."""
+def _having(module: Module, kind: type) -> set[str]:
+    """The functions with statements of a kind, and those that call such."""
     functions = module.functions
-    found = {n for n, f in functions.items() if any(isinstance(s, Print) for s in walk(f.body))}
+    found = {n for n, f in functions.items() if any(isinstance(s, kind) for s in walk(f.body))}
     while True:
         more = {n for n, f in functions.items() if found & set(calls_in(f.body))} | found
         if more == found:

@@ -114,8 +114,10 @@ class UserText:
             start = self.source.span(node)
             last = node.test if isinstance(node, (ast.While, ast.If)) else node.iter
             end = self.source.span(last)
-            whole = Span(start.file, start.line, start.col, end.end_line, end.end_col)
-            text = self.source.text(whole)
+            before = Span(start.file, start.line, start.col, end.line, end.col)
+            # Parentheses around the expression belong to neither.
+            keyword = self.source.text(before).rstrip("( \t\n\\")
+            text = f"{keyword} {self.source.text(end)}"
         else:
             text = self.source.text(self.source.span(node))
         return " ".join(part.strip() for part in text.split("\n"))

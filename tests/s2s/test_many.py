@@ -245,6 +245,29 @@ def test_derivatives_of_vmap(backend: str) -> None:
     close(s2s.hessian(loss, backend=backend)(W, XS), jax.hessian(jax_loss)(W, XS))
 
 
+@s2s.custom_gradient
+def clipped(x, scale):
+    """Twice the derivative it would have."""
+
+    def grad(out_bar):
+        return out_bar * 2.0 * np.cos(x) * scale, np.sum(out_bar * np.sin(x))
+
+    return np.sin(x) * scale, grad
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_given_derivatives(backend: str) -> None:
+    def loss(xs, scale):
+        return np.sum(s2s.vmap(clipped, in_axes=(0, None))(xs, scale) ** 2)
+
+    got = s2s.grad(loss, wrt=(0, 1), backend=backend)(XS, 0.7)
+    out = np.sin(XS) * 0.7
+    np.testing.assert_allclose(got[0], 4.0 * out * np.cos(XS) * 0.7)
+    np.testing.assert_allclose(got[1], np.sum(2.0 * out * np.sin(XS)))
+    got = s2s.vmap(s2s.grad(lambda x: np.sum(clipped(x, 0.7))), backend=backend)(XS)
+    np.testing.assert_allclose(got, 1.4 * np.cos(XS))
+
+
 def test_vmap_of_vmap_and_jacobian_of_each_element() -> None:
     f = s2s.vmap(s2s.vmap(lambda x, y: x * y + x, in_axes=(None, 0)), in_axes=(0, None))
     np.testing.assert_allclose(s2s.function(f, backend="loops")(X, Y), X[:, None] * (Y + 1.0))
@@ -319,6 +342,11 @@ def writer(x, y):
 REFUSALS = [
     (lambda: s2s.jacobian(lambda x: (x > 0.0, x), backend="loops")(X), TypeError_, "needs floats"),
     (lambda: s2s.jacobian(outer, mode="sideways"), ValueError_, "there is no mode"),
+    (
+        lambda: s2s.jacobian(lambda x: np.fft.fft(x), backend="loops")(X),
+        UnsupportedError,
+        "complex",
+    ),
     (lambda: s2s.vmap(branchy, backend="loops")(XS, YS[:2]), ValueError, "different sizes"),
     (
         lambda: s2s.vmap(branchy, in_axes=(0,), backend="loops")(XS, YS),

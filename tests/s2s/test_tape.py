@@ -205,7 +205,7 @@ def test_loops_and_branches_in_the_block() -> None:
     def f(n: int) -> Any:
         with s2s.GradientTape() as tape:
             h = np.ones(2)
-            for i in range(n):
+            for _ in range(n):
                 h = np.tanh(h * w)
                 if h[0] > 0.2:
                     h = h * 1.5
@@ -214,7 +214,7 @@ def test_loops_and_branches_in_the_block() -> None:
 
     def plain(w: Any, n: int) -> Any:
         h = np.ones(2)
-        for i in range(n):
+        for _ in range(n):
             h = np.tanh(h * w)
             if h[0] > 0.2:
                 h = h * 1.5

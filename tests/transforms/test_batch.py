@@ -127,7 +127,7 @@ def checked(x, k):
 
 
 def weak(x, k):
-    return x * k, np.where(x > k, x, k), -k + x
+    return x * k, np.where(x > k, x, k), -k + x, k > 1, k < 0.5 or k == 2
 
 
 def broadcast(x, k):
@@ -165,6 +165,7 @@ PROGRAMS = [
     (checked, (V, 1)),
     (weak, (V, 0.25)),
     (weak, (V.astype(np.float32), 0.25)),
+    (weak, (V, 2)),
     (broadcast, (M, 0.25)),
     (reduced, (M, 0.25)),
 ]

@@ -15,6 +15,7 @@ from ..ir import (
     Assign,
     Block,
     Carried,
+    Custom,
     For,
     Function,
     If,
@@ -51,16 +52,17 @@ def batch(
     facts: Facts | None = None,
     names: NameSupply | None = None,
     count: Operand | None = None,
+    all_results: bool = False,
 ) -> Function:
     """`<name>_batch`: the parameters `mapped` get a leading axis of `size`, and so do the
-    results that depend on them; `notes["batched"]` are the positions of these, and
+    results that depend on them (or `all_results`); `notes["batched"]` are their positions, and
     `notes["batched_values"]` the names of all values with the axis.  `names` are those in use,
     the function's own by default; `count` holds the size where it is needed, by default it is
     read off a mapped parameter."""
     mapped = tuple(mapped)
     assert mapped, "nothing is mapped"
     names = names or NameSupply(names_of(function))
-    return _Batcher(function, mapped, size, facts or Facts(), names, count).run()
+    return _Batcher(function, mapped, size, facts or Facts(), names, count).run(all_results)
 
 
 class _Batcher:
@@ -95,18 +97,20 @@ class _Batcher:
         self.reach[0].append(p)
         return self.new.get(p.name, p)  # type: ignore[return-value]
 
-    def run(self) -> Function:
+    def run(self, all_results: bool) -> Function:
         f, b = self.function, self.b
         body: Block = []
         with b.into(body):
             self.values = Values(b, self._size(), self.extent, self.measure)
             self._block(f.body)
-            results = [self.read(r) for r in f.results]
+            batched = [i for i, r in enumerate(f.results) if all_results or self.on(r)]
+            results = [
+                self.lifted(r).operand if i in batched else r for i, r in enumerate(f.results)
+            ]
             effects = [(p, self._effect(p, v)) for p, v in f.effects]
         self._mark(body, {s.origin.stmt for s in walk(body) if s.origin and s.origin.batched})
-        batched = tuple(i for i, r in enumerate(f.results) if self.on(r))
         names = frozenset(self.plan.batched)
-        notes = {**f.notes, "batched": batched, "batched_values": names}
+        notes = {**f.notes, "batched": tuple(batched), "batched_values": names}
         return replace(
             f,
             name=f"{f.name}_batch",
@@ -232,6 +236,8 @@ class _Batcher:
                 self._branch(stmt)
             elif isinstance(stmt, (For, While)):
                 self._loop(stmt)
+            elif isinstance(stmt, Custom) and self.on(stmt.targets[0]):
+                self._custom(stmt)
             else:
                 self.b.block.append(stmt)
             self.reach[-1] += targets_of(stmt)
@@ -313,6 +319,26 @@ class _Batcher:
 
     def _save(self, stmt: Save) -> None:
         new = Save(self._slot(stmt.slot), self.read(stmt.value), self.b.origin)
+        self.b.block.append(new)
+
+    def _custom(self, stmt: Custom) -> None:
+        """Values whose derivative is given: it is that of all elements."""
+        inputs = tuple(self.lifted(x).operand for x in stmt.inputs)
+        values = tuple(self.lifted(x, t.type).operand for x, t in zip(stmt.values, stmt.targets))
+        pullback = stmt.pullback
+        mine = [self.on(x) for x in stmt.captured]
+        mine += [True] * (len(pullback.params) - len(mine))
+        mapped = [p.name for p, on in zip(pullback.params, mine) if on]
+        facts = self.b.facts
+        new = replace(
+            stmt,
+            targets=[self._new(v) for v in stmt.targets],
+            values=values,
+            inputs=inputs,
+            captured=tuple(self.read(x) for x in stmt.captured),
+            pullback=batch(pullback, mapped, self.extent, facts, all_results=True),
+            origin=self.b.origin,
+        )
         self.b.block.append(new)
 
     # ---- branches and loops that all elements take alike

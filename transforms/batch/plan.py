@@ -24,6 +24,7 @@ from ..ir import (
     Array,
     Assign,
     Block,
+    Custom,
     Draw,
     For,
     Function,
@@ -50,7 +51,7 @@ Place = tuple[tuple[int, int], ...]
 # Operations that ask for sizes only, and the first operand that is a size.
 QUERIES = ("shape", "list_len")
 _SIZES = {"zeros": 0, "ones": 0, "empty": 0, "full": 1, "reshape": 1, "broadcast_to": 1,
-          "arange": 0, "linspace": 2, "eye": 0}  # fmt: skip
+          "arange": 0, "linspace": 2, "eye": 0, "irfft": 1, "resize": 1}  # fmt: skip
 
 
 @dataclass
@@ -157,6 +158,8 @@ class Plan:
             elif isinstance(stmt, (For, While)):
                 for c in stmt.carried:
                     self._flow((c.init, c.next), (c.phi, c.result))
+            elif isinstance(stmt, Custom):
+                self._flow((*stmt.values, *stmt.inputs, *stmt.captured), stmt.targets)
             elif self._parts_ways(stmt):
                 self._bind_all(stmt)
             if self.region_of(self.place[id(stmt)][-1:]) is None:
@@ -247,10 +250,11 @@ class Plan:
             return self.on(stmt.cond)
         if isinstance(stmt, For):
             bounds = (stmt.start, stmt.stop, stmt.step, stmt.count, stmt.until)
-            return any(map(self.on, bounds))
+            return any(map(self.on, bounds)) or (stmt.budget and self.on(stmt.budget.amount))
         if isinstance(stmt, While):
             return self.on(stmt.cond) or self.on(stmt.until)
-        return not isinstance(stmt, (Assign, Save)) and any(map(self.on, operands_of(stmt)))
+        alike = isinstance(stmt, (Assign, Save, Custom))
+        return not alike and any(map(self.on, operands_of(stmt)))
 
     def _confine(self, name: str, want) -> None:  # type: ignore[no-untyped-def]
         """The uses of an uneven value belong to the region that makes it."""

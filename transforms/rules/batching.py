@@ -20,7 +20,7 @@ from ..build import Builder, Sym
 from ..ir import ListOf, Type
 from .einsum import contract
 from .linalg import LETTERS, swap_last
-from .promote import COUNTING, compute_dtype, is_weak
+from .promote import COUNTING, compute_dtype, is_weak, join_dtypes
 from .registry import Rule
 from .sizes import product
 
@@ -90,6 +90,8 @@ def _elementwise(m: Mapped) -> Sym | None:
     if told and any(m.mapped[i] and is_weak(t) for i, t in enumerate(m.types)):
         # A Python number adopts its partners' dtype; in an array it must be told.
         dtype = compute_dtype(m.name, m.types)
+        if dtype == "object":  # Python's own integers, compared
+            dtype = join_dtypes(m.types)
         judged = range(1, 3) if m.name == "where" else range(len(args))
         for i in judged:
             if m.mapped[i] and is_weak(m.types[i]):
@@ -133,8 +135,10 @@ def _reduce(m: Mapped) -> Sym | None:
     return m.emit(m.name, x, **{**m.attrs, "axis": tuple(a + 1 for a in axes)})
 
 
-@batching("cumsum")
-def _scan(m: Mapped) -> Sym:
+@batching("cumsum", "fft", "rfft", "irfft", "resize")
+def _along_an_axis(m: Mapped) -> Sym | None:
+    if sizes_mapped(m):
+        return None
     return m.emit(m.name, *m.args, **{**m.attrs, "axis": m.attrs["axis"] + 1})
 
 

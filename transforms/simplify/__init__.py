@@ -180,6 +180,8 @@ class _Rewriter:
         else:
             changes.update({k: self.read(getattr(stmt, k)) for k in ("start", "stop", "step")})
             changes["count"] = None if stmt.count is None else self.read(stmt.count)
+            if stmt.budget is not None:
+                changes["budget"] = replace(stmt.budget, amount=self.read(stmt.budget.amount))
             changes["body"] = self.block(stmt.body)
         changes["until"] = None if stmt.until is None else self.read(stmt.until)
         changes["carried"] = [

@@ -143,6 +143,7 @@ class _Liveness:
             elif isinstance(stmt, For):
                 self.todo += (stmt.start, stmt.stop, stmt.step)
                 self.todo += [x for x in (stmt.count, stmt.until) if x is not None]
+                self.todo += [] if stmt.budget is None else [stmt.budget.amount]
             elif isinstance(stmt, While):
                 self.todo += [x for x in (stmt.cond, stmt.until) if x is not None]
             stmt = self.holder[id(stmt)]
