@@ -65,9 +65,7 @@ def custom_gradient(function: Any) -> Any:
 
 
 @transform("checkpoint")
-def checkpoint(
-    function: Any, /, *, snapshots: int | None = None, memory: int | None = None
-) -> Any:
+def checkpoint(function: Any, /, *, snapshots: int | None = None, memory: int | None = None) -> Any:
     """A function whose inner values are not saved for the adjoint sweep but computed again
     there: less memory for one more evaluation.
 

@@ -459,9 +459,7 @@ class _Reverser:
         wrt = (*(c.phi.name for c, _ in live), *(v.name for v in shared))
         step = Function("step", [*own, *outer], loop.body, results, notes=self.function.notes)
         seeded = tuple(range(len(results)))
-        product = reverse_function(
-            step, wrt, seeded, self.b.facts, self.products, self.names
-        )
+        product = reverse_function(step, wrt, seeded, self.b.facts, self.products, self.names)
         product = drop_dead(product)
         needed = substitute([without_the_rest(loop, product)], at_hand)[0]
         product.body = substitute(product.body, at_hand)
