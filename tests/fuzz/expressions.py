@@ -83,7 +83,9 @@ class Expressions:
             f"({a} if {self.condition(scope)} else {b})", f"pair({a}, {b})[1]",
             f"np.arctan2({a}, 2.0 + ({b}) ** 2)", f"np.sqrt(1.0 + ({a}) ** 2)",
             f"np.where({self.condition(scope)}, {a}, {b})", f"np.clip({a}, -0.6, 0.8)",
-            f"np.maximum({a}, {b})", f"(1.5 + np.cos({a})) ** ({b})",
+            f"np.maximum({a}, {b})", f"(1.5 + np.cos({a})) ** ({b})", f"sorted([{a}, {b}, 0.1])[1]",
+            f"({a}) % 0.7", f"({a} if -0.5 < {b} < 0.6 else 0.3)", f"np.prod([{a}, {b}, 2.0])",
+            f"sum(p * q for p, q in zip([{a}, 0.5], [{b}, {a}]))", f"scaled({a}, shift={b})",
         ]  # fmt: skip
         forms += [f"{g}({a})" for g in self.functions] * 3
         if not self.pure:
@@ -183,7 +185,10 @@ class Expressions:
                     "np.array([x[k] * k for k in range(n + 2)])", f"np.cumprod(np.cos({a}))",
                     f"({m} - {m}.mean(axis=0))[:, 1]", f"np.var({m}, axis=1)",
                     f"({m} / np.sqrt(1.0 + np.sum({m} ** 2, axis=1, keepdims=True)))[:, 0]",
-                    f"{m} @ {m}.T @ ({a})"]  # fmt: skip
+                    f"{m} @ {m}.T @ ({a})", f"np.diag({m} @ {m}.T)", f"np.pad({a}, 1)[1:-1]",
+                    f"np.linalg.norm({m}, axis=1)", f"np.log(np.sum(np.exp({m}), axis=1))",
+                    f"np.where({m} > 0.1, {m}, {m} * 0.5).sum(axis=1)",
+                    f"np.transpose({m}[:, :, None] * {m}[0], (2, 0, 1))[1].mean(1)"]  # fmt: skip
         if kind == "w":
             return [f"np.append(y, {self.scalar(scope, 0)})", f"np.flip({a})",
                     f"np.cumsum({a})"]  # fmt: skip
@@ -212,7 +217,11 @@ class Expressions:
             f"np.outer({v}, {u})", f"{a} / (1.0 + np.sum({a} ** 2, axis=1, keepdims=True))",
             f"np.column_stack(({v}, {v}, x))" if self.pure else f"{a}[:, ::-1] + 0.0",
             f"np.reshape({a}, (n + 2, 3)) * 2.0",
-            f"np.clip({a}, -0.4, {self.scalar(scope, 0)} + 1)",
+            f"np.clip({a}, -0.4, {self.scalar(scope, 0)} + 1)", f"{a}[np.argsort(x)]",
+            f"np.tile(({u})[None], (n + 2, 1))", f"np.repeat(({u})[None], n + 2, axis=0)",
+            f"np.stack([{a}[k] * k for k in range(n + 2)])", f"np.vstack(({a}[1:], {u}))",
+            f"np.broadcast_to({u}, (n + 2, 3)) * {self.scalar(scope, 0)}", f"np.flip({a}, axis=1)",
+            f"np.tril({a}) + np.triu({a}, 1) * 0.5", f"scaled({a}, {self.scalar(scope, 0)})",
         ])  # fmt: skip
 
     def condition(self, scope: Scope) -> str:

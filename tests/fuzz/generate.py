@@ -13,12 +13,16 @@ from .scope import ARRAYS, Scope, indented, program
 from .statements import Lines, Statements
 
 JUMPS = ("break", "continue")
+# How many statements a program has, not counting those inside: many small ones find more in
+# the same time than few large ones.
+SIZES = (1, 1, 2, 2, 2, 3, 3, 4, 6)
 
 
 class Generator(Statements):
     def __init__(self, rng: random.Random) -> None:
         super().__init__(rng, pure=rng.random() < 0.12)
         self.in_loop = 0
+        self.left = 9  # statements, before there are no more blocks
         # Where an array is rebound while another name shares its memory, the compiler may
         # ask for a copy: most programs have either aliases or rebinding.
         self.aliases, self.rebinding = rng.choices(
@@ -32,7 +36,8 @@ class Generator(Statements):
         in_place: list[tuple[int, Callable[[Scope], Lines]]] = [
             (6, self.write_element), (4, self.write_slice), (3, self.alias), (2, self.whole_array),
             (2, self.write_matrix), (1, self.call_in_place), (1, self.masked), (1, self.scatter),
-            (1, self.either), (2, self.use_list), (2, self.rows),
+            (1, self.either), (2, self.use_list), (2, self.rows), (3, self.through_view),
+            (1, self.writing_function), (1, self.holder),
         ]  # fmt: skip
         self.makers = self.swarm(plain if self.pure else plain + in_place)
         self.compounds = self.swarm(
@@ -56,12 +61,12 @@ class Generator(Statements):
             for name, kind, argument in (
                 ("a", "v", "x"), ("p", "m", "m"), ("b", "y", "y"), ("e", "d", "d")
             ):  # fmt: skip
-                if r.random() < 0.6:
+                if r.random() < 0.45:
                     scope.names[name] = kind
                     body.append(f"{name} = {argument}.copy()")
         body.append(f"t = {self.scalar(scope)}")
         scope.names["t"] = "s"
-        body += self.block(scope, r.randint(1, 5))
+        body += self.block(scope, r.choice(SIZES))
         body.append(f"return {self.result(scope)}")
         return program(body)
 
@@ -88,9 +93,10 @@ class Generator(Statements):
 
     def statement(self, scope: Scope) -> Lines:
         r = self.rng
+        self.left -= 1
         if scope.depth > 0 and r.random() < self.jumps:
             return self.jump(scope)
-        if scope.depth < 3 and r.random() < 0.35 - 0.08 * scope.depth:
+        if self.left > 0 and scope.depth < 3 and r.random() < 0.35 - 0.08 * scope.depth:
             allowed = [c for c in self.compounds if scope.loops < 2 or c[1] == self.branch]
             if any(w for w, _ in allowed):
                 return self.choose(allowed)(scope)
@@ -110,11 +116,11 @@ class Generator(Statements):
             name = self.fresh("c")
             test = f"({name} := {self.scalar(scope)}) > {self.const()}"
             scope.names[name] = inner.names[name] = "s"
-        lines = [f"if {test}:", *indented(self.block(inner, r.randint(1, 2)))]
+        lines = [f"if {test}:", *indented(self.block(inner, r.choice((1, 1, 2))))]
         if r.random() < 0.2:
             lines += [f"elif {self.condition(scope)}:", *indented(self.block(scope.inner(), 1))]
         if r.random() < 0.5:
-            lines += ["else:", *indented(self.block(scope.inner(), r.randint(1, 2)))]
+            lines += ["else:", *indented(self.block(scope.inner(), 1))]
         return lines
 
     def both(self, scope: Scope) -> Lines:
@@ -151,7 +157,7 @@ class Generator(Statements):
         for k in scope.of("i"):
             ranges += [(f"range({k})", "i"), (f"range({k}, n)", "i"), (f"range({k} + 1)", "i")] * 2
         header, kind = r.choice(ranges)
-        body = self.loop_body(scope, r.randint(1, 3), **{i: kind})
+        body = self.loop_body(scope, r.choice((1, 1, 2, 3)), **{i: kind})
         return [f"for {i} in {header}:", *body, *self.otherwise(scope)]
 
     def over_arrays(self, scope: Scope) -> Lines:
@@ -176,7 +182,7 @@ class Generator(Statements):
             body = self.loop_body(scope, r.randint(1, 2), **{k: "k"})
             leave = [f"    if {k} >= n:", "        break", f"    {k} += 1"]
             return [f"{k} = 0", "while True:", *leave, *body]
-        body = [f"    {k} += 1", *self.loop_body(scope, r.randint(1, 3), **{k: "k"})]
+        body = [f"    {k} += 1", *self.loop_body(scope, r.choice((1, 1, 2)), **{k: "k"})]
         test = f"{k} < n"
         if r.random() < 0.4:
             test += f" and ({self.condition(scope)})"

@@ -12,7 +12,7 @@ jax                   the gradient by JAX, for programs that write nothing in pl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest import mock
 
@@ -58,10 +58,10 @@ def poisoned() -> Iterator[None]:
 # ---------------------------------------------------------------- backends
 
 
-def compared(trial: Any, run: Run, g: Any) -> tuple[Any, ...]:
+def compared(trial: Any, run: Run, g: Any, poison: bool = True) -> tuple[Any, ...]:
     """Calls a gradient and compares all that can be told of it; returns the gradients."""
     given = copied(run.args)
-    with poisoned():
+    with poisoned() if poison else nullcontext():
         out, gradients = g(*given)
     if not close(out, run.value, 1e-9 * run.scale + run.noise):
         raise Wrong(f"value {out!r}, expected {run.value!r}")
@@ -82,7 +82,8 @@ def compared(trial: Any, run: Run, g: Any) -> tuple[Any, ...]:
 def on(backend: str) -> Judge:
     def judge(trial: Any, run: Run) -> None:
         g = trial.gradient(backend)
-        first = compared(trial, run, g)
+        # Machine code gets its memory by itself.
+        first = compared(trial, run, g, poison=backend != "numba")
         second = g(*copied(run.args))[1]
         if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(first, second)):
             raise Wrong("a second call gives another gradient")

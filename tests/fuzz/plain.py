@@ -42,11 +42,11 @@ def load(source: str, folder: Path, main: str = "f") -> Callable[..., Any]:
 class _Watched(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        if len(node.ops) != 1 or type(node.ops[0]).__name__ not in _OPERATORS:
-            return node
-        sign = ast.Constant(type(node.ops[0]).__name__)
-        args = [node.left, node.comparators[0], sign]
-        return ast.Call(ast.Name("_compared_", ast.Load()), args, [])
+        tests: list[ast.expr] = []
+        for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators):
+            sign = ast.Constant(type(op).__name__)
+            tests.append(ast.Call(ast.Name("_compared_", ast.Load()), [left, right, sign], []))
+        return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
 
 
 @dataclass

@@ -20,7 +20,7 @@ ARRAYS = "vwuyqmd"
 INDEXED = "vwuqm"  # those that surely have elements
 SIZES = {"v": "n + 2", "w": "n + 1", "u": "3", "y": "n"}
 
-HEADER = "import math\n\nimport numpy as np\n"
+HEADER = "import math\nfrom dataclasses import dataclass\n\nimport numpy as np\n"
 
 HELPERS = {
     "mix": """
@@ -68,6 +68,20 @@ def halves(v):
         return v[0] * v[0]
     h = v.shape[0] // 2
     return np.sin(halves(v[:h])) + 0.5 * halves(v[h:])
+""",
+    "scaled": """
+def scaled(v, c=0.5, *, shift=0.1):
+    return v * c + shift
+""",
+    "split": """
+def split(v):
+    return v[:1], v[1:]
+""",
+    "Pair": """
+@dataclass
+class Pair:
+    t: float
+    v: np.ndarray
 """,
 }
 

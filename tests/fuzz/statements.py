@@ -253,6 +253,46 @@ class Statements(Expressions):
             f"{v}[idx[::-1]] *= {self.const()}", f"{v}[idx] = {v}[idx[::-1]]",
         ])]  # fmt: skip
 
+    def through_view(self, scope: Scope) -> Lines:
+        """A view made and written at once."""
+        if not scope.of("m") or not scope.of("v"):
+            return self.write_slice(scope)
+        m, v, z = self.pick(scope, "m"), self.pick(scope, "v"), self.fresh("z")
+        e, j, u = self.scalar(scope), self.index(scope, "u"), self.vector(scope, "u", 0)
+        return self.rng.choice([
+            [f"{z} = {m}.reshape(-1)", f"{z}[idx] = {e}"],
+            [f"{z} = {m}.ravel()", f"{z}[-1] *= {e}"],
+            [f"{z} = {m}.T", f"{z}[{j}] += {self.vector(scope, 'v', 0)}"],
+            [f"{m}[1][{j}] += {e}"], [f"{m}[1:][0] = {u}"], [f"{m}[[0, 1]] = {m}[[1, 0]]"],
+            [f"{v}.fill({e})"], [f"np.multiply({v}, {self.scalar(scope, 0)}, out={v})"],
+            [f"np.copyto({v}, {self.vector(scope, 'v')})"], [f"{v}[:, None][1] += {e}"],
+            [f"{v}[::-2] *= {e}"], [f"{v}[-1:0:-1] = {v}[:-1]"], [f"{m}[::-1, 1:] -= {m}[:, :-1]"],
+            [f"{z}, {z}_ = split({v})", f"{z}_ *= {e}", f"{z} += {z}_[0]"],
+            [f"{v}[np.arange(n + 2) % 2 == 0] = {e}"], [f"{v}[np.argmax({v})] = {e}"],
+            [f"{v}[...], {self.pick(scope, 's')} = {self.vector(scope, 'v')}, np.sum({v})"],
+        ])  # fmt: skip
+
+    def writing_function(self, scope: Scope) -> Lines:
+        """A function that writes an array around it, called twice."""
+        if not scope.of("v"):
+            return self.define_function(scope)
+        v, name = self.pick(scope, "v"), self.fresh("g")
+        line = self.write_element(Scope({v: "v", "z": "s", **dict.fromkeys(scope.of("s"), "s")}))
+        calls = [f"{name}({self.scalar(scope, 0)})", f"{name}({self.const()})"]
+        return [f"def {name}(z):", f"    {line[0]}", *calls]
+
+    def holder(self, scope: Scope) -> Lines:
+        """Numbers and arrays kept in a dict or an object, written through it, read again."""
+        if not scope.of("v"):
+            return self.assign_scalar(scope)
+        o, v, t = self.fresh("o"), self.pick(scope, "v"), self.pick(scope, "s")
+        e, i = self.scalar(scope), self.index(scope, "v")
+        if self.rng.random() < 0.5:
+            return [f"{o} = Pair({t}, {v})", f"{o}.t += np.sin({e})", f"{o}.v[{i}] *= {o}.t",
+                    f"{t} = {o}.t"]  # fmt: skip
+        return [f"{o} = {{'t': {t}, 'v': {v}}}", f"{o}['t'] *= np.sin({e})",
+                f"{o}['v'][{i}] += {o}['t']", f"{t} = {o}['t']"]  # fmt: skip
+
     # ---- lists
 
     def make_list(self, scope: Scope) -> Lines:
