@@ -71,3 +71,9 @@ def _halves(v):
 @case(arr(N + 1), tags="found recursion")
 def recursion_over_halves(x):
     return _halves(x)
+
+
+@case(arr(N + 1), num(), wrt=(0, 1), tags="found comprehensions")
+def comprehension_over_the_name_it_binds(x, s):
+    total = sum(x * q for x, q in zip(x, [s, s * s]))
+    return total + sum([x * x for x in x]) * x[0]

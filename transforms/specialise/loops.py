@@ -360,6 +360,8 @@ class Loops(Mixin):
         targets = {
             n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
         }
+        # The first iterable is evaluated outside the comprehension.
+        first = self.eval(node.generators[0].iter)
         hidden = {n: self.state.env.pop(n) for n in targets if n in self.state.env}
 
         def level(depth: int) -> bool:
@@ -379,7 +381,8 @@ class Loops(Mixin):
                     return level(depth + 1) if cond.known[0] else False
                 return self.if_(cond, lambda: level(depth + 1), lambda: False)
 
-            return self.for_each(generator.target, self.eval(generator.iter), body, None, node)
+            over = first if depth == 0 else self.eval(generator.iter)
+            return self.for_each(generator.target, over, body, None, node)
 
         level(0)
         value = self.state.env.pop(name)
