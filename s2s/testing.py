@@ -127,10 +127,12 @@ def check_grads(
     for name, gradient in zip(subject.wrt, gradients):
         root: Path = (("arg", name),)
         for path, spec in spec_leaves(describe(subject.arguments[name]), root):
-            if not getattr(spec, "dtype", "").startswith("float"):
+            if not trees.is_inexact(spec):
                 continue
             assert isinstance(spec, (ArraySpec, ScalarSpec))
-            _check_leaf(report, subject, path, follow(gradient, path[1:]), step, rtol, samples)
+            parts = _parts(np.asarray(follow(gradient, path[1:])))
+            for unit, part in parts if spec.dtype.startswith("complex") else parts[:1]:
+                _check_leaf(report, subject, path, part, unit, step, rtol, samples)
     if rtol is None:
         rtol = 1e-3 if _is_single(subject) else 1e-6
     if report.ok:
@@ -244,8 +246,10 @@ class _Subject:
         rng = np.random.default_rng(seed)
 
         def draw(leaf: Any) -> Any:
-            drawn = rng.uniform(-1.0, 1.0, np.shape(leaf))
-            return drawn.astype(leaf.dtype) if isinstance(leaf, np.ndarray) else float(drawn)
+            drawn: Any = rng.uniform(-1.0, 1.0, np.shape(leaf))
+            if np.iscomplexobj(leaf):
+                drawn = drawn + 1j * rng.uniform(-1.0, 1.0, np.shape(leaf))
+            return drawn.astype(leaf.dtype) if isinstance(leaf, np.ndarray) else drawn.item()
 
         return tuple(trees.map_leaves(self.arguments[name], draw) for name in self.wrt)
 
@@ -316,7 +320,7 @@ def _check_value(subject: _Subject, value: Any) -> None:
 
 def _is_single(subject: _Subject) -> bool:
     specs = [s for v in subject.arguments.values() for _, s in spec_leaves(describe(v), ())]
-    return any(getattr(s, "dtype", "") == "float32" for s in specs)
+    return any(getattr(s, "dtype", "") in ("float32", "complex64") for s in specs)
 
 
 # ---------------------------------------------------------------- other modes and orders
@@ -324,7 +328,7 @@ def _is_single(subject: _Subject) -> bool:
 
 def _dot(left: Any, right: Any) -> float:
     pairs = zip(trees.floats_of(left), trees.floats_of(right), strict=True)
-    return float(sum(np.sum(np.asarray(a, float) * b) for a, b in pairs))
+    return float(sum(np.sum(np.conj(a) * b).real for a, b in pairs))
 
 
 def _compare(report: Report, where: str, got: float, want: float, tolerance: float) -> None:
@@ -367,11 +371,17 @@ def _check_second(report: Report, subject: _Subject, step: float, rtol: float) -
 # ---------------------------------------------------------------- one leaf
 
 
+def _parts(gradient: Any) -> list[tuple[complex, Any]]:
+    """The derivatives by the real and the imaginary part, with the step that each is for."""
+    return [(1.0, gradient.real), (1j, gradient.imag)]
+
+
 def _check_leaf(
     report: Report,
     subject: _Subject,
     path: Path,
     gradient: Any,
+    unit: complex,
     step: float,
     rtol: float | None,
     samples: int,
@@ -389,7 +399,7 @@ def _check_leaf(
         rtol = 1e-3 if _is_single(subject) else 1e-6
 
     def at(index: tuple[int, ...], by: Any) -> Any:
-        return subject.number({**base, name: trees.moved(base[name], path[1:], index, by)})
+        return subject.number({**base, name: trees.moved(base[name], path[1:], index, by * unit)})
 
     here = float(np.real(subject.number(base)))
     indices = list(np.ndindex(leaf.shape))
@@ -398,9 +408,9 @@ def _check_leaf(
         chosen = np.random.default_rng(0).choice(len(indices), samples, replace=False)
         indices = [indices[i] for i in sorted(chosen)]
     numeric = {}
-    sharp = True
+    sharp = not np.iscomplexobj(leaf)
     for index in indices:
-        h = step * max(1.0, abs(float(leaf[index])))
+        h = step * max(1.0, abs(leaf[index]))
         difference = _five_points(lambda d, index=index: at(index, d), h)
         exact = _complex_step(lambda d, index=index: at(index, d)) if sharp else None
         noise = 1e-13 * abs(here) / h
@@ -417,7 +427,8 @@ def _check_leaf(
         if np.isnan(excess):
             excess = 0.0 if np.isnan(reverse) and np.isnan(value) else np.inf
         where = path_text(path) + (f"[{', '.join(map(str, index))}]" if index else "")
-        h = step * max(1.0, abs(float(leaf[index])))
+        where += ".imag" if unit == 1j else ""
+        h = step * max(1.0, abs(leaf[index]))
         if excess > 1.0 and _is_kink(lambda d, index=index: at(index, d), h, here):
             report.skipped.append(where)
             continue

@@ -25,7 +25,12 @@ def has_floats(value: Any) -> bool:
         leaves = list(spec_leaves(describe(value), ()))
     except TypeError:
         return False
-    return any(getattr(spec, "dtype", "").startswith("float") for _, spec in leaves)
+    return any(is_inexact(spec) for _, spec in leaves)
+
+
+def is_inexact(spec: Spec) -> bool:
+    """Whether a leaf is of real or complex numbers, which have derivatives."""
+    return getattr(spec, "dtype", "").startswith(("float", "complex"))
 
 
 def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -58,7 +63,14 @@ def _with_child(value: Any, kind: str, key: Any, child: Any) -> Any:
 
 
 def copy_leaves(value: Any) -> Any:
-    return map_leaves(value, lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
+    """A copy that nothing done to it shows in: generators draw the same numbers again."""
+
+    def change(leaf: Any) -> Any:
+        if isinstance(leaf, np.random.Generator):
+            return copy.deepcopy(leaf)
+        return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+
+    return map_leaves(value, change)
 
 
 def hollow(specs: Mapping[str, Spec], args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -77,8 +89,10 @@ def hollow(specs: Mapping[str, Spec], args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def in_float64(value: Any) -> Any:
     def change(leaf: Any) -> Any:
-        if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f":
-            return leaf.astype(np.float64)
+        if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc":
+            return leaf.astype(np.result_type(leaf, np.float64))
+        if isinstance(leaf, np.complexfloating):
+            return complex(leaf)
         return float(leaf) if isinstance(leaf, np.floating) else leaf
 
     return map_leaves(value, change)
@@ -103,7 +117,7 @@ def floats_of(value: Any) -> list[Any]:
     return [
         follow(value, path)
         for path, spec in spec_leaves(describe(value), ())
-        if getattr(spec, "dtype", "").startswith("float")
+        if is_inexact(spec)
     ]
 
 

@@ -145,3 +145,22 @@ def test_second_order_finds_a_wrong_derivative():
 def test_other_orders_are_refused():
     with pytest.raises(s2s.UnsupportedError, match="order is 1 or 2"):
         s2s.check_grads(lambda x: x, 1.0, order=3)
+
+def complex_and_real(z, x):
+    return np.sum(np.abs(z) ** 3 * x) + np.sum((z * z).imag)
+
+
+def noisy(mu, sigma, rng):
+    return np.sum(rng.normal(mu, sigma, size=3) ** 2)
+
+
+def test_complex_arguments_are_checked_in_both_parts() -> None:
+    z = np.array([0.3 + 0.4j, -0.7 + 0.1j])
+    report = s2s.check_grads(complex_and_real, z, np.ones(2), order=2, backend="loops")
+    assert {e.where for e in report.entries} >= {"z[0]", "z[0].imag", "x[1]"}
+
+
+def test_generators_draw_the_same_numbers_in_every_evaluation() -> None:
+    rng = np.random.default_rng(0)
+    s2s.check_grads(noisy, 0.3, 0.5, rng, order=2, backend="loops")
+    assert rng.random() == np.random.default_rng(0).random()
