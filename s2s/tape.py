@@ -1,33 +1,63 @@
-"""`GradientTape`: syntax for compiled functions, which replace it by adjoint code."""
+"""`GradientTape`: syntax, in compiled functions and in plain Python.
+
+In a compiled function the tape is gone: the function holds the adjoint code of the block.  In
+plain Python the block runs as it stands, once; when a gradient is asked for, the block is found in
+the source, compiled as a function of what it reads (`tape_block.py`), and run on the values it saw.
+"""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
-from .errors import UnsupportedError
+from . import tape_block, variable_history
+from .errors import ValueError_
 
 
 class GradientTape:
     """Marks what is to be differentiated:
 
-        @s2s.function
-        def step(x, y):
-            with s2s.GradientTape() as tape:
-                loss = np.mean((x @ w - y) ** 2)
-            w.assign_sub(0.1 * tape.gradient(loss, w))
-            return loss
+        with s2s.GradientTape() as tape:
+            loss = np.mean((x @ w - y) ** 2)
+        w.assign_sub(0.1 * tape.gradient(loss, w))
 
-    Nothing is recorded: the compiled function holds the adjoint code of the block.
+    Trainable Variables are watched by themselves, other arrays and numbers by `watch`.  Nothing is
+    recorded.  `persistent` is accepted and costs nothing: a tape can always be asked again.
     """
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self.persistent = persistent
         self.watch_accessed_variables = watch_accessed_variables
+        self.kept: dict[int, Any] = {}
+        self.block: tape_block.Block | None = None
+        self.seen: dict[str, Any] = {}
 
-    def __enter__(self) -> Any:
-        raise UnsupportedError(
-            "a tape outside of a compiled function is not supported yet",
-            advice="decorate the function around it with @s2s.function",
-        )
+    def __enter__(self) -> GradientTape:
+        frame = sys._getframe(1)
+        self.block = tape_block.find(frame)
+        self.seen = self.block.snapshot(frame)
+        self.kept = {}
+        variable_history.follow(self)
+        return self
 
     def __exit__(self, *error: Any) -> None: ...
+
+    def watch(self, tensor: Any) -> None:
+        """Nothing to do while the block runs: its source says what is watched."""
+        if self.block is None:
+            raise ValueError_("tape.watch outside of the tape's `with` block")
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = "none",
+    ) -> Any:
+        """The gradient of the sum of `target` with respect to each of `sources`, in their
+        structure; None for a source on which it does not depend."""
+        if self.block is None:
+            raise ValueError_("tape.gradient before the tape's `with` block")
+        frame = sys._getframe(1)
+        options = (output_gradients, unconnected_gradients)
+        return tape_block.gradient(self, frame, target, sources, *options)

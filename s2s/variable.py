@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .variable_history import before_change
+
 
 class Variable(np.lib.mixins.NDArrayOperatorsMixin):
     """An array whose gradient tapes compute without being asked to.
@@ -91,6 +93,7 @@ class Variable(np.lib.mixins.NDArrayOperatorsMixin):
         value = np.asarray(value)
         if value.shape != self.shape:
             raise ValueError(f"{self.name} has shape {self.shape}, and the new value {value.shape}")
+        before_change(self)
         self._array[...] = value
         return self
 
@@ -101,6 +104,7 @@ class Variable(np.lib.mixins.NDArrayOperatorsMixin):
         return self.assign(self._array - delta)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        before_change(self)
         self._array[index] = value
 
     def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]

@@ -1,8 +1,7 @@
 """Reads a function's source: its syntax tree, exact positions, and comments.
 
-libcst parses the function's own text, so that comments and white space are known exactly;
-the tree the compiler walks is Python's own `ast` over the whole file, so that every node
-carries the user's line and column.
+The tree the compiler walks is Python's own `ast` over the whole file, so that every node carries
+the user's line and column; comments, which it lacks, are read off the tokens.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import textwrap
+import tokenize
 import types
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,13 +70,16 @@ class Source:
 
 def read(function: Any) -> Source:
     """The source of a Python function, or a SourceError that says why there is none."""
+    given = getattr(function, "_s2s_source", None)  # of a function made from part of another
+    if given is not None:
+        return given
     try:
         lines, _ = inspect.findsource(function)
         file = inspect.getsourcefile(function) or function.__code__.co_filename
     except (OSError, TypeError, IndexError):
         name = getattr(function, "__qualname__", repr(function))
         raise SourceError(f"{name}: {NOT_AVAILABLE}") from None
-    node = _find(function, _parse(file, "".join(lines)))
+    node = _find(function, parse(file, "".join(lines)))
     if node is None:
         raise SourceError(
             f"{function.__qualname__}: its source in {file} has changed since it was loaded",
@@ -86,12 +88,12 @@ def read(function: Any) -> Source:
     first = min([d.lineno for d in getattr(node, "decorator_list", ())] + [node.lineno])
     last = node.end_lineno or node.lineno
     source = Source(file, lines, node, first, last)
-    source.comments = _comments(lines[first - 1 : last], first)
+    source.comments = comments_of(lines[first - 1 : last], first)
     return source
 
 
 @functools.lru_cache(maxsize=32)
-def _parse(file: str, text: str) -> ast.Module:
+def parse(file: str, text: str) -> ast.Module:
     try:
         return ast.parse(text, file)
     except SyntaxError as error:
@@ -151,28 +153,16 @@ def _same_code(node: ast.Lambda, code: types.CodeType) -> bool:
     )
 
 
-def _comments(lines: list[str], first: int) -> dict[int, tuple[int, str]]:
+def comments_of(lines: list[str], first: int) -> dict[int, tuple[int, str]]:
     """Every comment of the function, by line: its column and text."""
-    import libcst
-    from libcst.metadata import MetadataWrapper, PositionProvider
-
-    text = "".join(lines)
-    if "#" not in text:
-        return {}
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    try:
-        module = libcst.parse_module(textwrap.dedent(text))
-    except libcst.ParserSyntaxError:
-        return {}  # a fragment of a larger expression, such as a lambda in a call
     comments: dict[int, tuple[int, str]] = {}
-
-    class Collect(libcst.CSTVisitor):
-        METADATA_DEPENDENCIES = (PositionProvider,)
-
-        def visit_Comment(self, node: libcst.Comment) -> None:
-            place: Any = self.get_metadata(PositionProvider, node)
-            start = place.start
-            comments[first + start.line - 1] = (start.column + indent, node.value)
-
-    MetadataWrapper(module, unsafe_skip_copy=True).visit(Collect())
+    if not any("#" in line for line in lines):
+        return comments
+    try:
+        for token in tokenize.generate_tokens(iter(lines).__next__):
+            if token.type == tokenize.COMMENT:
+                line, column = token.start
+                comments[first + line - 1] = (column, token.string)
+    except (tokenize.TokenError, IndentationError):
+        pass  # a fragment of a larger expression, such as a lambda in a call
     return comments

@@ -314,10 +314,3 @@ def test_variables_are_arrays() -> None:
     with pytest.raises(ValueError, match="weights has shape"):
         w.assign([1.0])
     assert "weights" in repr(w) and w.dtype == np.float32
-
-
-def test_a_tape_in_plain_python_says_what_to_do() -> None:
-    with pytest.raises(s2s.UnsupportedError, match="outside of a compiled function") as error:
-        with s2s.GradientTape():
-            pass
-    assert "@s2s.function" in error.value.advice

@@ -65,7 +65,7 @@ class Effects(Mixin):
             )  # fmt: skip
 
     def refuse_growth(self, cell: Cell, node: ast.AST) -> None:
-        if cell.path:
+        if cell.path and not self.shared.replayed:
             self.refuse(
                 node, "changing the length of a list from outside is not supported",
                 "return the value, and append it there",
@@ -164,6 +164,8 @@ class Effects(Mixin):
     def changes(self) -> list[tuple[Path, Step, Value]]:
         """What is to be set after the call: the path of its holder, the step there, the value."""
         out: list[tuple[Path, Step, Value]] = []
+        if self.shared.replayed:
+            return out
         objects = {cell for cell, _ in self.object_cells.values()}
         for cell, first in self.first_contents.items():
             last = self.state.heap[cell]

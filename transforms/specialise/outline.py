@@ -167,6 +167,12 @@ class Shared:
     derived: dict[str, Function] = field(default_factory=dict)
     count: int = 0
 
+    @property
+    def replayed(self) -> bool:
+        """Whether the program has run already, and only its results are wanted: what it prints
+        and sets was printed and set then."""
+        return hasattr(self.main, "_s2s_replayed")
+
     def find(self, key: Any) -> Outlined | None:
         for other, outlined in self.made:
             if other == key and all(r.fits() for r in outlined.outcome.reached):

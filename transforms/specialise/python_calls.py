@@ -337,6 +337,8 @@ class PythonCalls(Mixin):
         return self.truth(args[0], node) if args else self.constant(False)
 
     def call_print(self, node: ast.Call) -> Value:
+        if self.shared.replayed:
+            return Obj(None)
         parts = tuple(self.print_part(a) for a in node.args)
         options = {}
         for keyword in node.keywords:

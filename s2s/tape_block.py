@@ -1,0 +1,250 @@
+"""The block of a tape in plain Python, as a function that can be compiled.
+
+The block's statements, unchanged and at their own lines, become the body of a function of the
+names they read.  It has run already: what it prints and sets was printed and set then, so the
+compiled function computes gradients and nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .api import Function
+from .dispatch import Options
+from .entry import Entry
+from .errors import SourceError
+from .transforms.read import NOT_AVAILABLE, Source, comments_of, parse
+from .variable import Variable
+
+_blocks: dict[tuple[types.CodeType, int], Block] = {}
+
+
+def find(frame: types.FrameType) -> Block:
+    """The `with` block that a frame is about to enter."""
+    key = (frame.f_code, frame.f_lineno)
+    if key not in _blocks:
+        _blocks[key] = Block.read(frame)
+    return _blocks[key]
+
+
+@dataclass
+class Block:
+    """`reads` are the names whose values come from outside."""
+
+    node: ast.With
+    source: Source
+    reads: tuple[str, ...]
+    compiled: dict[Any, Function] = field(default_factory=dict)
+
+    @staticmethod
+    def read(frame: types.FrameType) -> Block:
+        try:
+            lines, _ = inspect.findsource(frame.f_code)
+            file = inspect.getsourcefile(frame.f_code) or frame.f_code.co_filename
+        except (OSError, TypeError):
+            raise SourceError(f"the block of this tape: {NOT_AVAILABLE}") from None
+        line = frame.f_lineno
+        found = [
+            n
+            for n in ast.walk(parse(file, "".join(lines)))
+            if isinstance(n, ast.With) and n.lineno <= line <= n.body[0].lineno
+        ]
+        if not found:
+            raise SourceError(f"the block of this tape: {NOT_AVAILABLE}")
+        node = max(found, key=lambda n: n.lineno)
+        last = node.end_lineno or node.lineno
+        comments = comments_of(lines[node.lineno - 1 : last], node.lineno)
+        source = Source(file, lines, node, node.lineno, last, comments)  # type: ignore[arg-type]
+        return Block(node, source, _names_read(node))
+
+    # ---- values
+
+    def snapshot(self, frame: types.FrameType) -> dict[str, Any]:
+        """What the names stand for now.  Arrays and generators are copied; Variables keep
+        their own history."""
+        found: dict[str, Any] = {}
+        for name in self.reads:
+            for space in (frame.f_locals, frame.f_globals):
+                if name in space:
+                    found[name] = _kept(space[name])
+                    break
+        return found
+
+    # ---- the function
+
+    def function(self, names: tuple[str, ...], target: str, sources: str, seeds: bool) -> Function:
+        """A compiled function of `names`: the gradient of `target`."""
+        key = (names, target, sources, seeds)
+        if key not in self.compiled:
+            self.compiled[key] = self._make(*key)
+        return self.compiled[key]
+
+    def _make(self, names: tuple[str, ...], target: str, sources: str, seeds: bool) -> Function:
+        block = copy.deepcopy(self.node)
+        tape = block.items[-1].optional_vars
+        if not isinstance(tape, ast.Name):
+            raise SourceError("the tape has no name: write `with GradientTape() as tape:`")
+        extra = ("variables", "seeds", "unconnected") if seeds else ("variables", "unconnected")
+        seed = ", output_gradients=seeds" if seeds else ""
+        call = f"{tape.id}.gradient({target}, {sources}{seed}, unconnected_gradients=unconnected)"
+        result = ast.parse(f"return {call}").body[0]
+        for n in ast.walk(result):
+            if hasattr(n, "lineno"):
+                n.lineno = n.end_lineno = block.lineno  # type: ignore[attr-defined]
+                n.col_offset, n.end_col_offset = block.col_offset, block.col_offset  # type: ignore[attr-defined]
+        arguments = ast.arguments(
+            posonlyargs=[], args=[_at(ast.arg(n), block) for n in (*names, *extra)],
+            kwonlyargs=[], kw_defaults=[], defaults=[],
+        )  # fmt: skip
+        node = _at(
+            ast.FunctionDef("tape_block", arguments, [block, result], [], lineno=block.lineno),
+            block,
+        )
+        if hasattr(node, "type_params") or "type_params" in ast.FunctionDef._fields:
+            node.type_params = []
+        made: dict[str, Any] = {}
+        header = f"def tape_block({', '.join((*names, *extra))}): pass\n"
+        exec(compile(header, self.source.file, "exec"), made)
+        function = made["tape_block"]
+        function._s2s_source = Source(
+            self.source.file, self.source.lines, node, self.source.first, self.source.last,
+            self.source.comments,
+        )  # fmt: skip
+        function._s2s_replayed = True
+        return Function(function, Options(static=("unconnected",)))
+
+
+def gradient(
+    tape: Any, frame: types.FrameType, target: Any, sources: Any, seeds: Any, unconnected: Any
+) -> Any:
+    """What `tape.gradient` returns in plain Python."""
+    block: Block = tape.block
+    assigned = _names_assigned(block.node)
+    place = {**frame.f_globals, **frame.f_locals}
+    by_name = [(n, place[n]) for n in assigned if n in place]
+    seen = [(n, place.get(n, v)) for n, v in tape.seen.items()]
+    found = _expression(target, by_name, None)
+    variables: list[Variable] = []
+    wanted = _expression(sources, [*by_name, *seen], variables)
+    if found is None:
+        return _nothing(sources, unconnected)
+    names = tuple(n for n in tape.seen if not _is_program(tape.seen[n]))
+    programs = {n: v for n, v in tape.seen.items() if _is_program(v)}
+    chosen = str(getattr(unconnected, "value", unconnected)).lower()
+    made = block.function(names, found, wanted or "None", seeds is not None)
+    made._shared.target.function.__globals__.update(programs)
+    args: list[Any] = [tape.seen[n] for n in names]
+    args += [variables, seeds, chosen] if seeds is not None else [variables, chosen]
+    return run(tape, made, tuple(args))
+
+
+def run(tape: Any, made: Function, args: tuple[Any, ...]) -> Any:
+    """Runs the compiled block on the values that it saw."""
+    from .dispatch import choose_backend
+
+    specialiser, bound = made._bind("primal", args, {})
+    backend = choose_backend(None)
+    entry, params = specialiser.find(bound, backend)
+    old = _then(tape, entry, params)
+    return entry.value(bound, entry.run(backend, old))
+
+
+def _then(tape: Any, entry: Entry, params: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The kernel's parameters as they were, apart from everything the kernel writes into."""
+    before = {id(v._array): array for v, array in tape.kept.values()}
+    out = [before.get(id(p), p) for p in params]
+    for i in entry.compiled.written:
+        out[i] = out[i].copy()
+    return tuple(out)
+
+
+# ---------------------------------------------------------------- names and expressions
+
+
+def _expression(value: Any, known: list[tuple[str, Any]], variables: Any) -> str | None:
+    """Python text for a value made of what the block knows, or None."""
+    if isinstance(value, Variable) and variables is not None:
+        if not any(v is value for v in variables):
+            variables.append(value)
+        return f"variables[{next(i for i, v in enumerate(variables) if v is value)}]"
+    for name, other in known:
+        if other is value:
+            return name
+    if isinstance(value, dict):
+        parts = {k: _expression(v, known, variables) for k, v in value.items()}
+        return "{" + ", ".join(f"{k!r}: {v}" for k, v in parts.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        texts = [str(_expression(v, known, variables)) for v in value]
+        if all(t == "None" for t in texts) and variables is None:
+            return None
+        inner = ", ".join(texts)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
+    return None
+
+
+def _nothing(sources: Any, unconnected: Any) -> Any:
+    if isinstance(sources, dict):
+        return {k: _nothing(v, unconnected) for k, v in sources.items()}
+    if isinstance(sources, (list, tuple)):
+        return type(sources)(_nothing(v, unconnected) for v in sources)
+    zero = str(getattr(unconnected, "value", unconnected)).lower() == "zero"
+    return np.zeros_like(np.asarray(sources)) if zero else None
+
+
+def _names_read(node: ast.With) -> tuple[str, ...]:
+    """Names that the block may read before it binds them, in order."""
+    names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
+    own = {i.optional_vars.id for i in node.items if isinstance(i.optional_vars, ast.Name)}
+    bound_first = _bound_first(node.body)
+    return tuple(dict.fromkeys(n for n in names if n not in own and n not in bound_first))
+
+
+def _bound_first(body: list[ast.stmt]) -> set[str]:
+    """Names that the block's own statements bind before anything reads them."""
+    bound: set[str] = set()
+    read: set[str] = set()
+    for stmt in body:
+        loads = [n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and _loads(n)]
+        read |= {n for n in loads if n not in bound}
+        if isinstance(stmt, ast.AugAssign) and isinstance(stmt.target, ast.Name):
+            read |= {stmt.target.id} - bound
+        simple = isinstance(stmt, (ast.Assign, ast.AnnAssign, ast.FunctionDef))
+        if simple:
+            bound |= {n for n in _names_assigned(stmt) if n not in read}
+    return bound
+
+
+def _loads(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Load)
+
+
+def _names_assigned(node: ast.AST) -> list[str]:
+    names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not _loads(n)]
+    names += [n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef)]
+    return list(dict.fromkeys(names))
+
+
+def _kept(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, np.random.Generator):
+        return copy.deepcopy(value)
+    return value
+
+
+def _is_program(value: Any) -> bool:
+    """Modules, functions and classes are looked up like globals."""
+    return isinstance(
+        value, (types.ModuleType, types.FunctionType, type, types.BuiltinFunctionType)
+    )
+
+
+def _at(node: Any, like: ast.AST) -> Any:
+    return ast.copy_location(node, like)

@@ -1,0 +1,181 @@
+"""Tapes with no decorator: the block runs in Python, its gradient is compiled from its source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s
+from s2s.layers import Dense
+from s2s.losses import MeanSquaredError
+from s2s.models import Model
+from s2s.optimizers import SGD
+
+
+@pytest.fixture(autouse=True)
+def loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("S2S_BACKEND", "loops")
+
+
+MODULE_X = s2s.Variable(3.0)
+
+
+def test_a_variable() -> None:
+    x = s2s.Variable(3.0)
+    with s2s.GradientTape() as tape:
+        y = x**2
+    assert y == 9.0 and tape.gradient(y, x) == 6.0
+    assert tape.gradient(y, x) == 6.0  # nothing is used up
+
+
+def test_globals_and_closures() -> None:
+    scale = np.array([2.0, 3.0])
+
+    def helper(v: Any) -> Any:
+        return v * scale
+
+    with s2s.GradientTape() as tape:
+        y = np.sum(helper(MODULE_X * 1.0))
+    assert tape.gradient(y, MODULE_X) == 5.0
+
+
+def test_watched_arrays_and_structures() -> None:
+    a, b = np.array([1.0, 2.0]), 3.0
+    with s2s.GradientTape() as tape:
+        tape.watch([a, b])
+        z = np.sum(a * a) * b
+    got = tape.gradient(z, {"a": a, "b": b})
+    np.testing.assert_allclose(got["a"], [6.0, 12.0])
+    assert got["b"] == 5.0
+
+
+def test_the_body_runs_once(capsys: Any) -> None:
+    x = s2s.Variable(2.0)
+    log: list[Any] = []
+    counts = {"n": 0}
+    with s2s.GradientTape() as tape:
+        print("inside")
+        y = x * x
+        log.append(1)
+        counts["n"] += 1
+    assert tape.gradient(y, x) == 4.0 and tape.gradient(y, x) == 4.0
+    assert capsys.readouterr().out == "inside\n" and log == [1] and counts == {"n": 1}
+
+
+def test_values_the_block_saw() -> None:
+    w, data = s2s.Variable(np.array(3.0)), np.array([2.0])
+    with s2s.GradientTape() as tape:
+        y = w**3 * data[0]
+    w.assign(100.0)
+    data[0] = 50.0
+    assert tape.gradient(y, w) == 54.0
+
+
+def test_assignment_inside_the_block() -> None:
+    w = s2s.Variable(np.array(3.0))
+    with s2s.GradientTape() as tape:
+        y = w**2
+        w.assign_add(1.0)
+        z = y + w**2
+    assert tape.gradient(z, w) == 14.0 and w.numpy() == 4.0
+
+
+def test_arrays_written_inside_the_block() -> None:
+    w, buffer = s2s.Variable(np.array([1.0, 2.0])), np.zeros(2)
+    with s2s.GradientTape() as tape:
+        buffer[0] = 5.0
+        z = np.sum(w * (buffer + 1.0))
+    np.testing.assert_allclose(tape.gradient(z, w), [6.0, 1.0])
+    np.testing.assert_allclose(buffer, [5.0, 0.0])
+
+
+def test_random_numbers_are_the_same() -> None:
+    rng = np.random.default_rng(7)
+    w = s2s.Variable(np.array([1.0, 2.0, 3.0]))
+    with s2s.GradientTape() as tape:
+        noise = rng.normal(size=3)
+        z = np.sum(w * noise)
+    np.testing.assert_allclose(tape.gradient(z, w), noise)
+    assert rng.normal() == np.random.default_rng(7).normal(size=4)[3]
+
+
+def test_what_is_not_connected() -> None:
+    w, v = s2s.Variable(1.0), s2s.Variable(np.ones(2))
+    with s2s.GradientTape() as tape:
+        y = w * 2.0
+    late = y * y
+    assert tape.gradient(late, w) is None
+    assert tape.gradient(y, [v, w]) == [None, 2.0]
+    zero = tape.gradient(y, v, unconnected_gradients="zero")
+    np.testing.assert_array_equal(zero, np.zeros(2))
+
+
+def test_nested() -> None:
+    x = s2s.Variable(np.array(3.0))
+    with s2s.GradientTape() as outer:
+        with s2s.GradientTape() as inner:
+            y = x**3
+        first = inner.gradient(y, x)
+    assert first == 27.0 and outer.gradient(first, x) == 18.0
+
+
+def test_in_a_method() -> None:
+    class Trainer:
+        def __init__(self) -> None:
+            self.w = s2s.Variable(np.array([1.0, -1.0]))
+            self.rate = 0.5
+
+        def step(self, x: Any) -> Any:
+            with s2s.GradientTape() as tape:
+                loss = np.sum((self.w * x) ** 2)
+            self.w.assign_sub(self.rate * tape.gradient(loss, self.w))
+            return loss
+
+    trainer = Trainer()
+    losses = [trainer.step(np.array([1.0, 0.5])) for _ in range(3)]
+    np.testing.assert_allclose(losses, [1.25, 0.140625, 0.0791015625])
+
+
+class Linear(Model):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = Dense(1)
+
+    def call(self, inputs: Any) -> Any:
+        return self.dense(inputs)
+
+
+def test_a_training_loop() -> None:
+    """The loop of a script: nothing is compiled but the gradients."""
+    model, loss_fn, optimizer = Linear(), MeanSquaredError(), SGD(0.1)
+    x = np.linspace(-1, 1, 40, dtype=np.float32).reshape(-1, 1)
+    y = 2 * x - 1
+    for _ in range(15):
+        for k in range(0, 40, 16):
+            xb, yb = x[k : k + 16], y[k : k + 16]
+            with s2s.GradientTape() as tape:
+                predictions = model(xb, training=True)
+                loss = loss_fn(yb, predictions)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    kernel, bias = model.dense.get_weights()
+    np.testing.assert_allclose(bias, -1.0, atol=0.1)
+    np.testing.assert_allclose(kernel, 2.0, atol=0.4)
+    assert optimizer.iterations == 45
+
+
+def test_output_gradients_and_targets_of_any_shape() -> None:
+    w = s2s.Variable(np.array([1.0, 2.0]))
+    with s2s.GradientTape() as tape:
+        y = w * w
+        z = w * 3.0
+    np.testing.assert_allclose(tape.gradient([y, z], w), [5.0, 7.0])
+    seed = np.array([10.0, 0.0])
+    np.testing.assert_allclose(tape.gradient(y, w, output_gradients=seed), [20.0, 0.0])
+
+
+def test_wrong_use() -> None:
+    with pytest.raises(ValueError, match=r"before the tape's `with` block"):
+        s2s.GradientTape().gradient(1.0, 1.0)
