@@ -221,7 +221,9 @@ def _cofactor(a, out):  # type: ignore[no-untyped-def]
     if n == 0:
         return
     u, s, vh = np.empty((n, n), a.dtype), np.empty(n, a.dtype), np.empty((n, n), a.dtype)
-    _svd(a, u, s, vh)
+    if _svd(a, u, s, vh) != 0:
+        out[:, :] = np.nan
+        return
     sign = _det(u) * _det(vh)
     for i in range(n):
         for j in range(n):
@@ -385,10 +387,10 @@ def _cholesky(a, out):  # type: ignore[no-untyped-def]
                 rest -= out[i, p] * out[j, p]
             if i > j:
                 out[i, j] = rest / out[j, j]
-            elif rest > 0:
-                out[i, i] = np.sqrt(rest)
-            else:
+            elif rest <= 0:
                 return np.int64(1)
+            else:
+                out[i, i] = np.sqrt(rest)
     return np.int64(0)
 
 
@@ -462,8 +464,12 @@ def _overload_eigh_values(a, v, lower, out):  # type: ignore[no-untyped-def]
 
 @_compiled
 def _svd(a, u, s, vh):  # type: ignore[no-untyped-def]
+    """0 if all went well.  LAPACK is not asked about what is not finite, where it may not end."""
     m, n = a.shape
     k = min(m, n)
+    for x in a.flat:
+        if not np.isfinite(x):
+            return np.int64(1)
     columns = _transposed(a)
     u_columns, vh_columns = np.empty((k, m), a.dtype), np.empty((n, k), a.dtype)
     status = _gesdd(
@@ -475,7 +481,7 @@ def _svd(a, u, s, vh):  # type: ignore[no-untyped-def]
             u[i, j] = u_columns[j, i]
         for i in range(n):
             vh[j, i] = vh_columns[i, j]
-    return status
+    return np.int64(status != 0)
 
 
 @_compiled
@@ -484,15 +490,12 @@ def _svd_vectors(a, out):  # type: ignore[no-untyped-def]
     k = min(m, n)
     if k == 0:
         return np.int64(0)
-    for x in a.flat:
-        if not np.isfinite(x):
-            return np.int64(1)
     s, vh = np.empty(k, a.dtype), np.empty((k, n), a.dtype)
     status = _svd(a, out[:m], s, vh)
     for i in range(n):
         for j in range(k):
             out[m + i, j] = vh[j, i]
-    return np.int64(status != 0)
+    return status
 
 
 @overload(kernels_linalg.svd_vectors)
@@ -528,14 +531,15 @@ def _pinv(a, rcond, out):  # type: ignore[no-untyped-def]
     if k == 0:
         return np.int64(0)
     u, s, vh = np.empty((m, k), a.dtype), np.empty(k, a.dtype), np.empty((k, n), a.dtype)
-    status = _svd(a, u, s, vh)
+    if _svd(a, u, s, vh) != 0:
+        return np.int64(1)
     for p in range(k):
         if s[p] > rcond * s[0]:
             for i in range(n):
                 factor = vh[p, i] / s[p]
                 for j in range(m):
                     out[i, j] += factor * u[j, p]
-    return np.int64(status != 0)
+    return np.int64(0)
 
 
 @overload(kernels_linalg.pinv)

@@ -71,6 +71,8 @@ def solve_triangular(
 
 def svd_vectors(a: Any) -> Any:
     """The left singular vectors above the right ones, as columns."""
+    if not np.isfinite(a).all():
+        raise np.linalg.LinAlgError("SVD did not converge")  # LAPACK might not even end
     u, _, vh = np.linalg.svd(a, full_matrices=False)
     return np.concatenate((u, np.swapaxes(vh, -1, -2)), axis=-2)
 
@@ -81,12 +83,14 @@ def pinv(a: Any, rcond: Any) -> Any:
 
 def cofactor(a: Any) -> Any:
     """The gradient of det(a): det(a) * inv(a).T where there is an inverse."""
-    u, s, vh = np.linalg.svd(a)
+    known = np.isfinite(a).all(axis=(-2, -1), keepdims=True)
+    u, s, vh = np.linalg.svd(np.where(known, a, a.dtype.type(0)))
     sign = np.linalg.det(u) * np.linalg.det(vh)
     n = s.shape[-1]
     # The product of all other singular values, for each of them.
     others = np.where(np.eye(n, dtype=np.bool_), s.dtype.type(1), s[..., None, :]).prod(axis=-1)
-    return (u * others[..., None, :] @ vh) * sign[..., None, None]
+    out = (u * others[..., None, :] @ vh) * sign[..., None, None]
+    return np.where(known, out, a.dtype.type(np.nan))
 
 
 def lu_compact(a: Any) -> Any:
