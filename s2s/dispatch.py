@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import binding
+from . import binding, collector
 from .entry import Entry, seed_of
 from .errors import (
     InternalCompilerError,
@@ -207,7 +207,7 @@ class Specialiser:
 
     def translate(self, specs: dict[str, Spec], values: dict[str, Any] | None) -> Compiled:
         """Runs the compiler; `values` is None to compile for types alone."""
-        with Progress(self.name) as progress:
+        with Progress(self.name) as progress, collector.paused():
             progress.stage("translating")
             from .transforms import pipeline
 

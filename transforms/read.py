@@ -30,15 +30,21 @@ class Source:
     first: int
     last: int
     comments: dict[int, tuple[int, str]] = field(default_factory=dict)  # line -> column, text
+    _spans: dict[tuple[Any, ...], Span] = field(default_factory=dict)
 
     def line(self, number: int) -> str:
         return self.lines[number - 1].rstrip("\n") if 0 < number <= len(self.lines) else ""
 
     def span(self, node: ast.AST) -> Span:
-        line, end = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
-        col = self._chars(line, node.col_offset)  # type: ignore[attr-defined]
-        end_col = self._chars(end, node.end_col_offset or 0)  # type: ignore[attr-defined]
-        return Span(self.file, line, col, end, end_col)
+        where: Any = node
+        key = where.lineno, where.col_offset, where.end_lineno, where.end_col_offset
+        found = self._spans.get(key)
+        if found is None:
+            line, start, end, stop = key
+            end = end or line
+            col, end_col = self._chars(line, start), self._chars(end, stop or 0)
+            found = self._spans[key] = Span(self.file, line, col, end, end_col)
+        return found
 
     def _chars(self, line: int, offset: int) -> int:
         # ast counts UTF-8 bytes; people count characters.
