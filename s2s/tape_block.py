@@ -20,6 +20,7 @@ from .api import Function
 from .dispatch import Options
 from .entry import Entry
 from .errors import SourceError
+from .tensor import tensor
 from .transforms.read import NOT_AVAILABLE, Source, comments_of, parse
 from .variable import Variable
 
@@ -153,7 +154,7 @@ def run(tape: Any, made: Function, args: tuple[Any, ...]) -> Any:
     backend = choose_backend(None)
     entry, params = specialiser.find(bound, backend)
     old = _then(tape, entry, params)
-    return entry.value(bound, entry.run(backend, old))
+    return tensor(entry.value(bound, entry.run(backend, old)))
 
 
 def _then(tape: Any, entry: Entry, params: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .tensor import tensor
 from .variable_history import before_change
 
 
@@ -62,7 +63,7 @@ class Variable(np.lib.mixins.NDArrayOperatorsMixin):
         if any(isinstance(o, Variable) for o in kwargs.get("out", ())):
             return NotImplemented
         plain = [x._array if isinstance(x, Variable) else x for x in inputs]
-        return getattr(ufunc, method)(*plain, **kwargs)
+        return tensor(getattr(ufunc, method)(*plain, **kwargs))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -70,7 +71,7 @@ class Variable(np.lib.mixins.NDArrayOperatorsMixin):
         return getattr(self._array, name)
 
     def __getitem__(self, index: Any) -> Any:
-        return self._array[index]
+        return tensor(self._array[index])
 
     def __len__(self) -> int:
         return len(self._array)
