@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .dispatch import Specialiser
     from .entry import Entry
 
+_NUMBERS = (float, complex, np.inexact, np.ndarray)
+
 # Read in every call, so it is a plain variable of the module.
 active = False
 
@@ -79,10 +81,11 @@ def run(
     results = entry.run(backend, params, given)
     for position, what in _looked_at(entry, specialiser):
         value = results[position]
-        if isinstance(value, (float, np.floating, np.ndarray)) and not np.isfinite(value).all():
-            from .debug_report import report
+        if not isinstance(value, _NUMBERS) or np.isfinite(value).all():
+            continue
+        from .debug_report import report
 
-            raise report(specialiser, entry, bound, before, (position, what, value)) from None
+        raise report(specialiser, entry, bound, before, (position, what, value)) from None
     return results
 
 

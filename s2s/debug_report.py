@@ -158,8 +158,8 @@ def _operand(seen: Seen, birth: Birth) -> str:
     if np.ndim(value) == 0:
         return f"{text} = {value!s}"
     line = f"{text} is {value.dtype}[{', '.join(map(str, value.shape))}]"
-    finite = value[np.isfinite(value)] if value.dtype.kind == "f" else value
-    if finite.size:
+    finite = value[np.isfinite(value)]
+    if finite.size and value.dtype.kind == "f":
         line += f" from {finite.min():.6g} to {finite.max():.6g}"
     at = _matching(value, birth)
     if at is not None:
@@ -208,7 +208,8 @@ def _advice(birth: Birth) -> str:
     values: list[float | None] = []
     for seen in birth.operands:
         at = () if np.ndim(seen.value) == 0 else _matching(seen.value, birth)
-        values.append(None if at is None else float(np.asarray(seen.value)[at]))
+        number = None if at is None else np.asarray(seen.value)[at]
+        values.append(None if np.iscomplexobj(number) or number is None else float(number))
     o = birth.origin
     derivative = o is not None and bool(o.sweep or o.tangent)
     dtype = str(np.asarray(birth.value).dtype)

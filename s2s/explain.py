@@ -182,7 +182,7 @@ class _Activity:
         for p in spec.params:
             if p.path[0][0] != "arg" and is_float(p.type):
                 kind = {"closure": "of an enclosing function"}.get(p.path[0][0], "a global")
-                report.inactive.append(Inactive(path_text(p.path), f"{kind}: a constant here"))
+                report.inactive.append(Inactive(_outside(p.path), f"{kind}: a constant here"))
 
     def _plain(self) -> Any:
         """The function as written, not differentiated."""
@@ -246,6 +246,12 @@ class _Activity:
                 if v.user and is_float(v.type) and place is not None:
                     found.setdefault((place.inside, v.user), {})[place] = None
         return [ActiveVariable(name, tuple(p), inside) for (inside, name), p in found.items()]
+
+
+def _outside(path: Path) -> str:
+    """A global of another module goes by its name there."""
+    own = [i for i, step in enumerate(path) if step == (".", "__globals__")]
+    return path_text((("global", path[own[-1] + 1][1]), *path[own[-1] + 2 :]) if own else path)
 
 
 def _paths(spec: Spec, path: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .explain import Report
     from .transforms.explain import ActiveVariable, Place
-    from .transforms.explain_memory import Loop, Recomputed, Saved, Size
+    from .transforms.explain_memory import Loop, Saved, Size
 
 WIDTH = 88
 
@@ -18,12 +18,17 @@ WIDTH = 88
 def text(report: Report) -> str:
     place = f"{os.path.basename(report.file)}:{report.line}"
     one = f"{report.title}  --  {place}"
-    lines = [one] if len(one) <= WIDTH else [report.title, place]
+    lines = [one] if len(one) <= WIDTH else [*_wrapped(report.title), f"  {place}"]
     if report.derivative:
         lines += _active(report) + _inactive(report) + _saved(report) + _recomputed(report)
     else:
         lines += ["", "No derivative is taken: nothing is active, saved or recomputed."]
     return "\n".join([*lines, *_recompiled(report)])
+
+
+def _wrapped(line: str, indent: int = 0) -> list[str]:
+    pad = " " * indent
+    return textwrap.wrap(line, WIDTH, initial_indent=pad, subsequent_indent=pad + "  ")
 
 
 def _table(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:
@@ -45,26 +50,46 @@ def _table(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:
 def _active(report: Report) -> list[str]:
     rows = [(", ".join(report.arguments), "argument" + "s" * (len(report.arguments) > 1))]
     rows = rows if report.arguments else []
-    rows += [(v.name, _where(v)) for v in report.active if v.name not in report.arguments]
+    rows += [
+        (v.name, _where(v, report.file)) for v in report.active if v.name not in report.arguments
+    ]
     if not rows:
         return ["", "Active: nothing"]
     wrt = ", ".join(report.wrt)
     what = f"what depends on {wrt} and reaches the result" if wrt else "lines with derivatives"
-    return ["", *textwrap.wrap(f"Active: {what}", WIDTH, subsequent_indent="  "), *_table(rows)]
+    return ["", *_wrapped(f"Active: {what}"), *_table(rows)]
 
 
-def _where(v: ActiveVariable) -> str:
-    if v.inside:
-        return f"in {v.inside}"
-    return ", ".join(dict.fromkeys(f"L{p.line}" for p in v.places))
+def _where(v: ActiveVariable, file: str) -> str:
+    lines = ", ".join(dict.fromkeys(_line(p, file) for p in v.places))
+    return f"{lines} in {v.inside.partition(' ')[2]}" if v.inside else lines
+
+
+def _line(place: Place, file: str) -> str:
+    own = place.file == file
+    return f"L{place.line}" if own else f"{os.path.basename(place.file)}:{place.line}"
 
 
 def _inactive(report: Report) -> list[str]:
     if not report.inactive:
         return []
     told = {"0": "gradient 0: ", "None": "gradient None: ", "": ""}
-    rows = [(x.name, told[x.gradient] + x.reason) for x in report.inactive]
-    return ["", "Without a derivative", *_table(rows)]
+    rows: dict[str, list[str]] = {}
+    for x in report.inactive:
+        rows.setdefault(told[x.gradient] + x.reason, []).append(x.name)
+    table = [(", ".join(names), _number(why, len(names))) for why, names in rows.items()]
+    return ["", "Without a derivative", *_table(table)]
+
+
+def _number(why: str, count: int) -> str:
+    """The same of several arguments."""
+    if count == 1:
+        return why
+    for one, several in (("is ", "are "), ("does ", "do "), ("reaches ", "reach ")):
+        head, found, tail = why.partition(one)
+        if found and head in ("", "gradient 0: ", "gradient None: "):
+            return head + several + tail
+    return why
 
 
 # ---------------------------------------------------------------- memory
@@ -77,25 +102,33 @@ def _saved(report: Report) -> list[str]:
     whole = "" if total is None else f": {amount(total)}"
     lines = ["", f"Saved for the adjoint sweep{whole}"]
     for loops, saved in report.loops().items():
-        lines.append(f"  {_nest(loops)}")
-        lines += _table(((_named(s), _bytes(s.per_iteration)) for s in saved), 4)
-        lines += [f"    {line}" for line in _sum(loops, saved)]
+        lines += _wrapped(_nest(loops, report.file), 2)
+        by_size: dict[str, list[tuple[str, str]]] = {}
+        for s in saved:
+            by_size.setdefault(_bytes(s.per_iteration), []).append(_row(s, report.file))
+        for size, rows in by_size.items():
+            lines += _table(rows, 4)
+            lines += _wrapped(size + " each" * (len(rows) > 1), 6)
+        if loops:
+            lines += _wrapped(_sum(saved), 6)
     return lines
 
 
-def _nest(loops: tuple[Loop, ...]) -> str:
+def _nest(loops: tuple[Loop, ...], file: str) -> str:
     if not loops:
         return "once"
-    return "in each iteration of " + ", ".join(_place(loop.place) for loop in reversed(loops))
+    texts = [
+        "a loop" if p is None else f"{_line(p, file)} `{p.text.rstrip(':')}`"
+        for p in (loop.place for loop in reversed(loops))
+    ]
+    return "in each iteration of " + ", inside ".join(texts)
 
 
-def _place(place: Place | None) -> str:
-    return "a loop" if place is None else f"L{place.line} `{place.text.rstrip(':')}`"
-
-
-def _named(s: Saved) -> str:
-    name = s.expression if s.expression and len(s.expression) <= 24 else s.name
-    return f"{name} (L{s.place.line})" if s.place is not None else name
+def _row(s: Saved, file: str) -> tuple[str, str]:
+    readable = any(c.isalpha() for c in s.expression)
+    name = textwrap.shorten(s.expression, 64, placeholder=" …") if readable else s.name
+    where = "copy" if s.kind == "copy" else "" if s.place is None else _line(s.place, file)
+    return where, name
 
 
 def _bytes(size: Size | None) -> str:
@@ -108,24 +141,29 @@ def _bytes(size: Size | None) -> str:
     return f"{size.formula} bytes = {amount(size.number)}"
 
 
-def _sum(loops: tuple[Loop, ...], saved: list[Saved]) -> list[str]:
-    """What a loop's iterations save together."""
-    if not loops:
-        return []
+def _sum(saved: list[Saved]) -> str:
+    """What the iterations of a loop save together."""
     each = [s.per_iteration.number if s.per_iteration is not None else None for s in saved]
     totals = [s.total.number if s.total is not None else None for s in saved]
+    line = ""
+    if None not in each and len(saved) > 1:
+        line = f"together {amount(sum(n for n in each if n is not None))} per iteration, "
     times = saved[0].iterations
     if times is None:
-        tail = "as often as the loop runs"
-    else:
-        known = times.number is not None and times.formula != str(times.number)
-        tail = times.formula + (f" = {times.number}" if known else "") + " times"
-    head = ""
-    if None not in each and len(saved) > 1:
-        head = f"{amount(sum(n for n in each if n is not None))} together, "
+        return line + "as often as the loop runs"
+    line += _iterations(times, saved[0].loops)
     if None not in totals:
-        tail += f": {amount(sum(n for n in totals if n is not None))}"
-    return [f"{head}{tail}"]
+        line += f": {amount(sum(n for n in totals if n is not None))}"
+    return line
+
+
+def _iterations(times: Size, loops: tuple[Loop, ...]) -> str:
+    word = "iteration" if times.number == 1 else "iterations"
+    if times.number is None or times.formula == str(times.number):
+        return f"{times.formula} {word}"
+    if any(loop.trips is not None and loop.trips.number is None for loop in loops):
+        return f"{times.number} {word} ({times.formula})"  # it depends on an outer loop
+    return f"{times.formula} = {times.number} {word}"
 
 
 def amount(number: int) -> str:
@@ -143,20 +181,16 @@ def amount(number: int) -> str:
 def _recomputed(report: Report) -> list[str]:
     if not report.recomputed:
         return []
-    rows = [(_again(r), _why(r)) for r in report.recomputed]
-    return ["", "Computed again in the adjoint sweep", *_table(rows)]
+    rows: dict[str, list[str]] = {}
+    for r in report.recomputed:
+        where = _line(r.place, report.file) if r.place is not None else "calls"
+        text = textwrap.shorten(r.expression or r.name, 60, placeholder=" …")
+        rows.setdefault(where, []).append(text + _WHY[r.why])
+    table = _table((where, ", ".join(texts)) for where, texts in rows.items())
+    return ["", "Computed again in the adjoint sweep", *table]
 
 
-def _again(r: Recomputed) -> str:
-    return r.expression or r.name
-
-
-def _why(r: Recomputed) -> str:
-    where = f"L{r.place.line}" if r.place is not None else ""
-    if r.why == "cheap":
-        return where
-    why = {"checkpoint": "s2s.checkpoint", "call": "called recursively: nothing of it is kept"}
-    return ", ".join(filter(None, (where, why[r.why])))
+_WHY = {"cheap": "", "checkpoint": " (s2s.checkpoint)", "call": " (recursive: it keeps nothing)"}
 
 
 # ---------------------------------------------------------------- compilation
@@ -170,8 +204,7 @@ def _recompiled(report: Report) -> list[str]:
     lines = ["", f"Compiled {times}"]
     if r.reason:
         lines[-1] += ", the last time because " + r.reason
-    lines = ["", *textwrap.wrap(lines[-1], WIDTH, subsequent_indent="  ")]
+    lines = ["", *_wrapped(lines[-1])]
     if r.again:
-        again = f"The arguments given would be compiled anew: {r.again}"
-        lines += textwrap.wrap(again, WIDTH, subsequent_indent="  ")
+        lines += _wrapped(f"The arguments given would be compiled anew: {r.again}")
     return lines

@@ -21,7 +21,6 @@ from .ir import (
     Stmt,
     Var,
     While,
-    inner_targets_of,
     is_float,
     operands_of,
     targets_of,
@@ -62,10 +61,13 @@ def place_of(origin: Origin | None) -> Place | None:
 
 
 def text_of(origin: Origin) -> str:
-    """The user's text for an expression; the line it begins in if it has several."""
+    """The user's text for an expression, in one line."""
     span = origin.span
-    line = linecache.getline(span.file, span.line).rstrip("\n")
-    return line[span.col : span.end_col] if span.line == span.end_line else line.strip()
+    lines = [linecache.getline(span.file, n) for n in range(span.line, span.end_line + 1)]
+    if lines:
+        lines[-1] = lines[-1][: span.end_col]  # first the end: it may be the first line, too
+        lines[0] = lines[0][span.col :]
+    return " ".join(" ".join(lines).split())
 
 
 def active_variables(
@@ -76,14 +78,11 @@ def active_variables(
     found: dict[tuple[str, str], dict[Place, None]] = {}
     for stmt in walk(function.body):
         place = place_of(stmt.origin)
-        if place is None:
-            continue
-        merging = isinstance(stmt, (If, For, While))
-        for v in (*targets_of(stmt), *inner_targets_of(stmt)):
-            if v in active and v.user and not v.user.endswith("_is_bound"):
-                places = found.setdefault((place.inside, v.user), {})
-                if not merging:  # what a loop or branch merges is assigned inside it
-                    places[place] = None
+        # What a loop or branch merges is assigned inside it.
+        if place is not None and not isinstance(stmt, (If, For, While)):
+            for v in targets_of(stmt):
+                if v in active and v.user:
+                    found.setdefault((place.inside, v.user), {})[place] = None
     return [ActiveVariable(name, tuple(places), inside) for (inside, name), places in found.items()]
 
 

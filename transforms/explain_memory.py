@@ -11,7 +11,6 @@ import numpy as np
 from .dims import Atom, Dim, Facts, floordiv
 from .explain import Place, place_of, text_of
 from .ir import (
-    Array,
     Assign,
     Const,
     Custom,
@@ -29,9 +28,11 @@ from .ir import (
     While,
     blocks_of,
     inner_targets_of,
+    is_float,
     targets_of,
     walk,
 )
+from .rules.registry import RULES
 from .save import SlotPlan
 from .storage import storage
 
@@ -232,9 +233,19 @@ def saved(function: Function, sizes: Sizes) -> list[Saved]:
 
 
 def _times(texts: list[str]) -> str:
+    """A product of formulas."""
     if len(texts) == 1:
         return texts[0]
-    return " * ".join(f"({t})" if " + " in t or " - " in t else t for t in texts)
+    return " * ".join(f"({t})" if _is_sum(t) else t for t in texts)
+
+
+def _is_sum(text: str) -> bool:
+    depth = 0
+    for i, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if depth == 0 and text[i : i + 3] in (" + ", " - ", " //", " % "):
+            return True
+    return False
 
 
 def copies(module: Module, sizes: Sizes) -> list[Saved]:
@@ -266,6 +277,8 @@ def recomputed(module: Module, before: Module) -> list[Recomputed]:
                 continue
             origin = origins.get(value.name, origins[name])[0]
             text = _expression(value, origin)
+            if not value.user and not any(c.isalpha() for c in text):
+                continue
             found[Recomputed(value.user or text, place_of(origin), text, "cheap")] = None
         product = function.notes.get("product")
         if product is not None:
@@ -283,12 +296,10 @@ def recomputed(module: Module, before: Module) -> list[Recomputed]:
 
 
 def _trivial(stmt: Stmt) -> bool:
-    free = ("literal", "shape", "same", "cast", "index", "undef")
-    return (
-        isinstance(stmt, Assign)
-        and stmt.op.name in free
-        and not isinstance(stmt.target.type, Array)
-    )
+    """Sizes, indices and views cost nothing."""
+    if not all(is_float(v.type) for v in targets_of(stmt)):
+        return True
+    return isinstance(stmt, Assign) and RULES[stmt.op.name].kind in ("view", "index", "query")
 
 
 def _user_name(x: Operand, otherwise: str) -> str:

@@ -263,15 +263,17 @@ def first(mask: Any) -> tuple[int, ...]:
 
 
 def kind_of(value: Any) -> str:
-    return "NaN" if np.isnan(value) else "inf" if value > 0 else "-inf"
+    if np.isnan(value):
+        return "NaN"
+    return "-inf" if not np.iscomplexobj(value) and value < 0 else "inf"
 
 
 def _born_without_operation(value: Any, param: int | None) -> Bad | None:
     """The faults of a constant, or of a parameter as it was passed."""
-    if not isinstance(value, (float, np.ndarray, np.floating)):
+    if not isinstance(value, (float, complex, np.ndarray, np.inexact)):
         return None
     array = np.asarray(value)
-    if array.dtype.kind != "f" or np.isfinite(array).all():
+    if array.dtype.kind not in "fc" or np.isfinite(array).all():
         return None
     births = []
     for mask in (np.isnan(array), np.isinf(array)):

@@ -192,6 +192,16 @@ def test_recursion():
     assert error.line == line_of(fall, "np.sqrt")
 
 
+def test_complex_numbers():
+    def f(z):
+        w = 1.0 / z
+        return np.sum(w.real)
+
+    error = caught(f, np.array([1.0 + 1.0j, 0.0j]))
+    assert error.line == line_of(f, "1.0 / z")
+    assert "became NaN at [1]" in error.message
+
+
 # ---------------------------------------------------------------- what is given
 
 
