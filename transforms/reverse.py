@@ -110,14 +110,16 @@ def reverse_function(
     products: Products,
     names: NameSupply | None = None,
     inner: tuple[str, ...] = (),
+    within: bool = False,
 ) -> Function:
     """The adjoints of the parameters `wrt`, and of the values `inner` that the body itself
     defines, given those of the results `seeded`, which are the last parameters.  New names are
-    drawn from `names`.  `notes["forward"]` counts the statements before the sweep."""
+    drawn from `names`.  `notes["forward"]` counts the statements before the sweep.  `within`
+    says that the function is a part of a sweep."""
     outs = [function.results[i] for i in seeded]
     names = NameSupply(names_of(function)) if names is None else names
     function, active = detach_tests(function, (*wrt, *inner), outs, names)
-    reverser = _Reverser(function, active, facts or Facts(), products, names)
+    reverser = _Reverser(function, active, facts or Facts(), products, names, within)
     return reverser.run(wrt, outs, inner)
 
 
@@ -146,10 +148,12 @@ class _Reverser:
         facts: Facts,
         products: Products,
         names: NameSupply,
+        within: bool,
     ) -> None:
         self.function = function
         self.active = active
         self.products = products
+        self.within = within
         self.scopes = Scopes(function)
         self.names = names
         inner = function.notes.get("inner_sweeps", 0)
@@ -180,7 +184,7 @@ class _Reverser:
             name = self.names.fresh("out_bar")
             seeds.append(Var(name, bar_type(out.type), name))
             if isinstance(out, Var) and out in self.active:
-                seed = self.conjugate(seeds[-1])
+                seed = self.crossing(seeds[-1])
                 if out.name in bars.values:
                     self.adjoints.add(bars, out, seed)
                 else:
@@ -189,16 +193,20 @@ class _Reverser:
         grads = []
         for p in (p for n in wrt for p in f.params if p.name == n):
             bar = bars.pop(p)
-            grads.append(self.adjoints.zeros(p) if bar is None else self.conjugate(bar, p))
+            grads.append(self.adjoints.zeros(p) if bar is None else self.crossing(bar, p))
         for name, bar in self.asked.items():
             v = self.scopes.var[name]
-            grads.append(self.adjoints.zeros(v) if bar is None else self.conjugate(bar, v))
+            grads.append(self.adjoints.zeros(v) if bar is None else self.crossing(bar, v))
         used = _used(self.b.block, grads)
         sweep = self.prune(self.b.block, used, {s.slot.name: v for v, s in self.saves.items()})
         forward = self.forward(f.body)
         body = [*forward, *sweep]
         notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds), "forward": len(forward)}
         return replace(f, params=[*f.params, *seeds], body=body, results=grads, notes=notes)
+
+    def crossing(self, bar: Operand, of: Var | None = None) -> Operand:
+        """An adjoint as it enters or leaves this function."""
+        return bar if self.within else self.conjugate(bar, of)
 
     def conjugate(self, bar: Operand, of: Var | None = None) -> Operand:
         """An adjoint as it enters or leaves a function.  Within the sweep the adjoint of a
@@ -329,11 +337,12 @@ class _Reverser:
             return
         given = [self.need(x) for x in stmt.captured]
         given += [
-            self.adjoints.zeros(t) if g is None else g for t, g in zip(stmt.targets, seeds)
+            self.adjoints.zeros(t) if g is None else self.conjugate(g)
+            for t, g in zip(stmt.targets, seeds)
         ]
         parts = inline(self.b, stmt.pullback, given, self.b.origin)
         for x, part in zip(stmt.inputs, parts):
-            self.seed(bars, x, part)
+            self.seed(bars, x, self.conjugate(part))
 
     def save(self, stmt: Save, bars: Bars) -> None:
         if stmt.slot.name in self.active.slots:
@@ -459,8 +468,9 @@ class _Reverser:
         wrt = (*(c.phi.name for c, _ in live), *(v.name for v in shared))
         step = Function("step", [*own, *outer], loop.body, results, notes=self.function.notes)
         seeded = tuple(range(len(results)))
-        product = reverse_function(step, wrt, seeded, self.b.facts, self.products, self.names)
-        product = drop_dead(product)
+        facts, products, names = self.b.facts, self.products, self.names
+        made = reverse_function(step, wrt, seeded, facts, products, names, within=True)
+        product = drop_dead(made)
         needed = substitute([without_the_rest(loop, product)], at_hand)[0]
         product.body = substitute(product.body, at_hand)
         assert isinstance(needed, For)

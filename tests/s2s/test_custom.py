@@ -288,3 +288,26 @@ def test_defrule_for_a_function_of_another_library() -> None:
     np.testing.assert_allclose(slope, 2 * np.exp(1.3) / 1.3)
     second = s2s.grad(s2s.grad(f), backend="loops")(1.3)
     np.testing.assert_allclose(second, 2 * np.exp(1.3) * (1 / 1.3 - 1 / 1.3**2))
+
+
+# ---------------------------------------------------------------- complex numbers
+
+
+def test_complex_adjoints_follow_the_convention() -> None:
+    """What a pullback is given and gives back is the direction of steepest ascent."""
+
+    def squared(z: Any) -> Any:
+        return z * z * 0.3 + 1j * z
+
+    @s2s.custom_gradient
+    def by_hand(z: Any) -> Any:
+        return squared(z), lambda z_bar: z_bar * np.conj(0.6 * z + 1j)
+
+    def total(x: Any, f: Any) -> Any:
+        z = f(f(x + 0.1j))
+        return np.sum(z.real) + np.sum(np.abs(z))
+
+    for transform, args in ((s2s.grad, ()), (s2s.jvp, (V,)), (s2s.hvp, (V,))):
+        made = transform(total, backend="loops")
+        for f in (by_hand, s2s.checkpoint(squared)):
+            np.testing.assert_allclose(made(X, *args, f), made(X, *args, squared))
