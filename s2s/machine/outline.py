@@ -35,7 +35,7 @@ class Plan:
         self.sizes: dict[ast.stmt, int] = {}
         size = sum(self._size(s) for s in function.body)
         self.large, self.huge = size > LARGE, size > HUGE
-        self.mentions = mentions(function)
+        self.mentions = mentions(function) + Counter(a.arg for a in function.args.args)
         self.private = _private(function, known)
         self.made: dict[Any, Any] = {}
 
@@ -123,7 +123,9 @@ def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
     order: dict[str, int] = {}
     text = _spelling(s, known, order)
     names = list(order)
-    outs = [n for n in names if n in bound and n in known.slots and plan.mentions[n] > inside[n]]
+    # Inside another loop, a number may be one that the last time has left.
+    kept = known.slots if caller.depth else {n for n in names if plan.mentions[n] > inside[n]}
+    outs = [n for n in names if n in bound and n in known.slots and n in kept]
     takes = [n for n in names if n not in bound or n in outs]
     values = [caller.variable(n) for n in takes]
     roles = [

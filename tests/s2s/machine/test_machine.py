@@ -256,6 +256,25 @@ def test_nests_that_differ_in_names_only_are_compiled_once():
         same(np.arange(9.0), 8)
 
 
+CARRIED = """def f(x, seed, scale, n):
+    for k in range(n):
+        a = np.empty((n,), np.float64)
+        for i in range(n):
+            if i == k:
+                once = seed * 0.5
+            seed = seed + once
+            a[i] = seed
+            x[i] = a[i]
+"""
+
+
+def test_numbers_that_a_nest_changes():
+    lines = [f"    t_{k} = x[{k % 4}] + {k}.0\n    x[1] = t_{k}\n" for k in range(25)]
+    lines += ["    for i in range(n):\n        seed = seed * 1.5\n"]
+    lines += ["    for i in range(n):\n        x[i] += seed * scale\n        scale = scale * 0.5\n"]
+    agree(CARRIED + "".join(lines) + "    return ()\n", np.arange(4.0), 0.5, 3.0, 4)
+
+
 def test_what_is_out_of_reach_is_left_to_numba():
     text = """
     def g(x, depth):
