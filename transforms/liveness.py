@@ -105,7 +105,10 @@ class Liveness:
         # A value that no path binds before it is read: alive from the start.
         for name, hi in self._open.items():
             self._piece(name, 0, hi)
-        self.ranges = {name: merged(pieces, []) for name, pieces in self._pieces.items()}
+        self.ranges = {
+            name: pieces if len(pieces) == 1 else merged(pieces, [])
+            for name, pieces in self._pieces.items()
+        }
         self._starts = {name: [lo for lo, _ in r] for name, r in self.ranges.items()}
 
     def place(self, stmt: Stmt) -> Place:
@@ -130,6 +133,12 @@ class Liveness:
         bound: set[str] = set()
         for stmt in block:
             place = self.places[id(stmt)] = Place(self._take())
+            if not isinstance(stmt, (If, While, For)):
+                for operand in operands_of(stmt):
+                    if isinstance(operand, Var) and operand.name not in bound:
+                        reads[operand.name] = None
+                bound.update(v.name for v in targets_of(stmt))
+                continue
             inside: dict[str, None] = {}
             if isinstance(stmt, If):
                 inside.update(self._number(stmt.then))
@@ -143,12 +152,10 @@ class Liveness:
                 place.head = self._take()
                 inside.update(self._number(stmt.body))
                 values = [stmt.cond, *(c.next for c in stmt.carried)]
-            elif isinstance(stmt, For):
+            else:
                 place.head = self._take()
                 inside.update(self._number(stmt.body))
                 values = [c.next for c in stmt.carried]
-            else:
-                values = []
             if isinstance(stmt, (For, While)):
                 place.tail, place.until, place.end = self._take(), self._take(), self._take()
                 values += [] if stmt.until is None else [stmt.until]
