@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from .coalesce import primal_results
-from .ir import Assign, Block, For, Function, If, Push, Stmt, Store, Var, While, walk
+from .ir import Assign, Block, Draw, For, Function, If, Push, Stmt, Store, Var, While, walk
 from .temporaries import Reads, Temporaries, place_of
 from .text import WIDTH
 from .verbatim import Names, Unit, UserText, names_in, says_the_same
@@ -20,6 +20,9 @@ class AsWritten(Temporaries):
         self.slots: frozenset[str] = function.notes.get("slot_variables", frozenset())
         self.primal = function.results[: primal_results(function)]
         self.returned = False
+        # Statements of the user's that draw random numbers: their text draws again.
+        draws = [s.origin for s in walk(function.body) if isinstance(s, Draw) and s.origin]
+        self.drawing = {o.stmt for o in draws if not o.frame}
 
     def stmt(self, stmt: Stmt, block: Block) -> None:
         """Writes a statement from IR."""
@@ -169,7 +172,7 @@ class AsWritten(Temporaries):
     def header_as_written(self, stmt: If | For | While, reads: Reads) -> str:
         """The user's `if`, `for` or `while` line without its colon, if it still holds."""
         o = stmt.origin
-        if self.user is None or o is None or not o.as_written:
+        if self.user is None or o is None or not o.as_written or o.stmt in self.drawing:
             return ""
         node = self.user.node(o.stmt)
         unit = Unit(reads=set(reads.users))

@@ -92,3 +92,17 @@ def single_precision_draws(x, seed):
     rng = np.random.default_rng(seed)
     z = rng.standard_normal(3, dtype=np.float32) * rng.random(3, dtype=np.float32)
     return np.sum(x**2 * z) + rng.random(dtype=np.float32) * x[0]
+
+
+@case(arr(3), value(9), tags="random branches")
+def branch_on_a_draw(x, seed):
+    rng = np.random.default_rng(seed)
+    total = 0.0
+    for i in range(3):
+        if rng.random() < 0.5:
+            total += np.sin(x[i]) * rng.normal()
+        else:
+            total -= x[i] ** 2
+    for _ in range(rng.integers(1, 3)):
+        total = total * np.cos(total)
+    return total
