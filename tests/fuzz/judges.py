@@ -66,6 +66,8 @@ def compared(trial: Any, run: Run, g: Any, poison: bool = True) -> tuple[Any, ..
     if not close(out, run.value, 1e-9 * run.scale + run.noise):
         raise Wrong(f"value {out!r}, expected {run.value!r}")
     for name, a, b in zip(NAMES, given, run.after):
+        if np.array_equal(a, b):
+            continue
         if not np.allclose(a, b, rtol=1e-9, atol=1e-12 + run.noise):
             raise Wrong(f"{name} is {a}, expected {b}")
     for name, a, b in zip(WRT, gradients, run.args):
@@ -84,9 +86,10 @@ def on(backend: str) -> Judge:
         g = trial.gradient(backend)
         # Machine code gets its memory by itself.
         first = compared(trial, run, g, poison=backend != "numba")
-        second = g(*copied(run.args))[1]
-        if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(first, second)):
-            raise Wrong("a second call gives another gradient")
+        if run.n == 2:
+            second = g(*copied(run.args))[1]
+            if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(first, second)):
+                raise Wrong("a second call gives another gradient")
         trial.gradients.setdefault(run.n, first)
 
     return judge
