@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.generate import generate
-from tests.fuzz.judges import EXTRAS
+from tests.fuzz.judges import EXTRAS, JUDGES, SWITCHES, compared
 from tests.fuzz.plain import Watched, arguments, load, plain_run
 from tests.fuzz.run import judges_of, run, signature, valid
 from tests.fuzz.shrink import shrink
+from tests.fuzz.trial import Trial
 
 PARTS = 8
 
@@ -58,3 +59,27 @@ def test_failures_of_one_cause_have_one_signature() -> None:
     first = "n=1, loops: derivative 0.25, expected -1.5e-3"
     assert signature(first) == signature("n=3, loops: derivative -3.125, expected 2.0")
     assert signature(first) != signature("n=3, python: derivative -3.125, expected 2.0")
+
+
+def test_switches_change_the_code(tmp_path: Path) -> None:
+    source = """
+import numpy as np
+
+
+def f(x, m, y, d, s, n, idx):
+    t = 0.0
+    for i in range(n):
+        s = np.sin(s * x[i])
+        t += s * s * x[i + 1]
+    z = np.exp(x * t)
+    return np.sum(z * z + x) + np.sum(z)
+"""
+    trial, run_ = Trial(source, tmp_path), plain_run(load(source, tmp_path), Watched(source), 2)
+    assert run_ is not None
+    texts = {}
+    for switch in SWITCHES:
+        JUDGES[f"without {switch}"](trial, run_)
+        texts[switch] = trial.gradient("loops", switch).lowered
+    compared(trial, run_, trial.gradient("loops"))
+    usual = trial.gradient("loops").lowered
+    assert [switch for switch, text in texts.items() if text == usual] == []
