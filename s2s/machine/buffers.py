@@ -62,12 +62,16 @@ class Buffer:
 
 def unpack(context: Any, builder: Any, type_: Any, value: Any) -> Buffer:
     """From Numba's own representation."""
-    array = arrayobj.make_array(type_)(context, builder, value)
-    sizes = cgutils.unpack_tuple(builder, array.shape, type_.ndim)
+    model = context.data_model_manager[type_]
+
+    def field(name: str) -> Any:
+        return builder.extract_value(value, model.get_field_position(name))
+
+    sizes = cgutils.unpack_tuple(builder, field("shape"), type_.ndim)
     strides = None
     if type_.layout != "C":
-        strides = cgutils.unpack_tuple(builder, array.strides, type_.ndim)
-    return Buffer(type_, array.data, sizes, strides, array.meminfo)
+        strides = cgutils.unpack_tuple(builder, field("strides"), type_.ndim)
+    return Buffer(type_, field("data"), sizes, strides, field("meminfo"))
 
 
 def pack(context: Any, builder: Any, buffer: Buffer) -> Any:
