@@ -3,7 +3,8 @@ computes again from snapshots (`revolve.py`).
 
 A snapshot of an array is a row of one that is allocated once, so what goes from one iteration
 to the next keeps its shape.  Where that is not known of the symbols, it is asked of the sizes at
-hand and guarded, and the loop is run again with what is known then.
+hand and guarded, and the loop is run again with what is known then; where no sizes are at hand,
+each iteration checks it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..dims import Dim
 from ..draws import refuse_second_draw
 from ..errors import TypeError_
 from ..ir import Array, Budget, Carried, Draw, For, If, ListOf, Raise, Var, operands_of, walk
+from ..scopes import dims_of
 from .values import CheckpointedVal, Mixin, RangeVal, State, Value
 
 
@@ -62,49 +64,66 @@ class Checkpoints(Mixin):
                     self._stream_loop(target, stream, body, None, node)
             loop = self.b.block[-1]
             assert isinstance(loop, For)
-            open_sizes = self._open_sizes(loop, node)
-            if not open_sizes:
+            found = self._open_sizes(loop, node)
+            if found and self.b.facts.sizes is None:
+                self._check_sizes(loop, found)
+            if not found or self.b.facts.sizes is None:
                 break
             self.rollback(attempt)
-            equal = [self.b.facts.relate(p, q) == "equal" for _, p, q in open_sizes]
+            equal = [self.b.facts.relate(*self._sizes(*place)) == "equal" for place in found]
             if not any(equal):
-                self._refuse_shapes([c for c, _, _ in open_sizes], node)
+                self._refuse_shapes([c for c, _ in found], node)
         for stmt in walk(loop.body):
             if isinstance(stmt, Draw):
                 refuse_second_draw(stmt, self.frame)
         loop.budget = Budget(over.amount.operand, over.in_bytes)
         return False
 
-    def _open_sizes(self, loop: For, node: Any) -> list[tuple[Carried, Dim, Dim]]:
-        """The sizes that are not known to stay, of what an iteration reads of the one before."""
+    def _open_sizes(self, loop: For, node: Any) -> list[tuple[Carried, int]]:
+        """The axes that are not known to keep their sizes, of what an iteration reads of the one
+        before."""
         reads = {x for s in walk(loop.body) for x in operands_of(s)}
-        found: list[tuple[Carried, Dim, Dim]] = []
+        found: list[tuple[Carried, int]] = []
         for c in (c for c in loop.carried if c.phi in reads):
             if isinstance(c.phi.type, ListOf):
                 self.refuse(
                     node,
-                    f"{c.phi.user or 'a list'} grows in this loop, which is checkpointed",
+                    f"{_name(c)} grows in this loop, which is checkpointed",
                     "write into an array of fixed shape: ys[i] = y",
                 )
-            if isinstance(c.init.type, Array) and isinstance(c.next.type, Array):
-                sizes = zip(c.init.type.shape, c.next.type.shape, strict=True)
-                found += [(c, p, q) for p, q in sizes if not self.b.facts.known_equal(p, q)]
-        return found
-
-    def _refuse_shapes(self, carried: list[Carried], node: Any) -> NoReturn:
-        for c in carried:
             made = self.b.definitions.get(c.init.name) if isinstance(c.init, Var) else None
-            if made is not None and made.name == "undef":
-                name = c.phi.user or "an array"
+            if made is not None and made.name == "undef" and isinstance(c.init.type, Array):
                 self.refuse(
                     node,
-                    f"{name} goes from one iteration of this checkpointed loop to the next, and "
-                    "has no shape before the first",
-                    f"bind {name} before the loop",
+                    f"{_name(c)} goes from one iteration of this checkpointed loop to the next, "
+                    "and has no shape before the first",
+                    f"bind {_name(c)} before the loop",
                 )
-        name = carried[0].phi.user or "an array"
+            equal = self.b.facts.known_equal
+            axes = range(c.phi.type.ndim)
+            found += [(c, axis) for axis in axes if not equal(*self._sizes(c, axis))]
+        return found
+
+    def _sizes(self, c: Carried, axis: int) -> tuple[Dim, Dim]:
+        return dims_of(c.init)[axis], dims_of(c.next)[axis]
+
+    def _refuse_shapes(self, carried: list[Carried], node: Any) -> NoReturn:
+        name = _name(carried[0])
         self.refuse(
             node,
             f"{name} may change its shape in this loop, which is checkpointed",
             f"keep one shape, as {name}[:] = … does; or leave s2s.checkpoint out",
         )
+
+    def _check_sizes(self, loop: For, places: list[tuple[Carried, int]]) -> None:
+        with self.b.into(loop.body):
+            for c, axis in places:
+                sizes = [self.b.emit("shape", x, axis=axis) for x in (c.init, c.next)]
+                message = f"{_name(c)} changes its shape in a checkpointed loop"
+                failure = Raise("ValueError", (message,), self.b.origin)
+                same = (sizes[0] == sizes[1]).operand
+                self.b.block.append(If(same, [], [failure], [], self.b.origin))
+
+
+def _name(c: Carried) -> str:
+    return c.phi.user or "an array"
