@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .transforms import helpers
+from .transforms import helpers_linalg as helpers
 
 
 def _tried(out: Any, function: Any, *args: Any) -> int:

@@ -7,8 +7,6 @@ a matrix in C order is to it the transposed one.
 Each routine is compiled once for a dtype and kept in Numba's cache; what calls it only links it.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from typing import Any
@@ -18,11 +16,12 @@ from numba import njit, types
 from numba.extending import overload
 from numba.np.linalg import ensure_lapack
 
-from . import kernels, kernels_linalg
-from .kernels_numba import _data
+from . import kernels, kernels_linalg, kernels_numba
+from .transforms import helpers_linalg
 
 ensure_lapack()
 
+_data: Any = kernels_numba._data
 _compiled: Any = njit(nogil=True, error_model="numpy", cache=True)
 
 # Up to this many rows plain loops are faster than calling LAPACK.
@@ -281,45 +280,7 @@ def _overload_pivot_order(pivots, out):  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------- bands
 
 
-@_compiled
-def _solve_banded(ab, b, lower, upper, out):  # type: ignore[no-untyped-def]
-    """Gaussian elimination with exchanges of rows, which widen the band above the diagonal."""
-    n, k = b.shape
-    wide = lower + upper
-    rows = np.zeros((n, lower + wide + 1), ab.dtype)  # rows[i, lower + j - i] is a[i, j]
-    for i in range(n):
-        for j in range(max(0, i - lower), min(n, i + upper + 1)):
-            rows[i, lower + j - i] = ab[upper + i - j, j]
-        for c in range(k):
-            out[i, c] = b[i, c]
-    for j in range(n):
-        top = j
-        last = min(n, j + lower + 1)
-        for i in range(j + 1, last):
-            if abs(rows[i, lower + j - i]) > abs(rows[top, lower + j - top]):
-                top = i
-        if rows[top, lower + j - top] == 0:
-            return np.int64(1)
-        end = min(n, j + wide + 1)
-        if top != j:
-            for p in range(j, end):
-                x, y = lower + p - j, lower + p - top
-                rows[j, x], rows[top, y] = rows[top, y], rows[j, x]
-            for c in range(k):
-                out[j, c], out[top, c] = out[top, c], out[j, c]
-        for i in range(j + 1, last):
-            factor = rows[i, lower + j - i] / rows[j, lower]
-            for p in range(j + 1, end):
-                rows[i, lower + p - i] -= factor * rows[j, lower + p - j]
-            for c in range(k):
-                out[i, c] -= factor * out[j, c]
-    for i in range(n - 1, -1, -1):
-        for p in range(i + 1, min(n, i + wide + 1)):
-            for c in range(k):
-                out[i, c] -= rows[i, lower + p - i] * out[p, c]
-        for c in range(k):
-            out[i, c] /= rows[i, lower]
-    return np.int64(0)
+_solve_banded: Any = _compiled(helpers_linalg.eliminate_bands)
 
 
 @overload(kernels_linalg.solve_banded)
@@ -549,14 +510,8 @@ def _overload_pinv(a, rcond, out):  # type: ignore[no-untyped-def]
 
 # ---------------------------------------------------------------- expm
 
-# The coefficients of the diagonal Padé approximant of degree 13, and the norm up to which it is as
-# accurate as float64 is.
-_PADE = np.array([
-    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
-    129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
-    960960.0, 16380.0, 182.0, 1.0,
-])  # fmt: skip
-_REACH = 5.371920351148152
+_PADE = np.array(helpers_linalg.PADE)
+_REACH = helpers_linalg.REACH
 
 
 @_compiled

@@ -6,6 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from .helpers_linalg import (  # noqa: F401
+    cofactor,
+    expm,
+    lu_compact,
+    lu_pivots,
+    pivot_order,
+    solve_banded,
+    solve_triangular,
+    svd_vectors,
+)
+
 
 def stop_gradient(x: Any) -> Any:
     """x itself: the end of derivatives, which are over where this is called."""
@@ -40,97 +51,3 @@ def resize_axis(x: Any, n: int, axis: int) -> Any:
     kept = min(n, x.shape[0])
     out[:kept] = x[:kept]
     return np.moveaxis(out, 0, axis)
-
-
-# ---------------------------------------------------------------- linear algebra
-
-
-def solve_triangular(
-    a: Any, b: Any, trans: int = 0, lower: bool = False, unit_diagonal: bool = False
-) -> Any:
-    """scipy.linalg.solve_triangular of each matrix of a stack, row by row: LAPACK's own would
-    start threads for matrices of any size."""
-    if not unit_diagonal:
-        flaws = np.argwhere(np.diagonal(a, axis1=-2, axis2=-1) == 0)
-        if len(flaws):
-            told = f"singular matrix: resolution failed at diagonal {flaws[0, -1]}"
-            raise np.linalg.LinAlgError(told)
-    if trans:
-        a, lower = np.swapaxes(a, -1, -2), not lower
-    columns = b[:, None] if b.ndim == 1 else b
-    n, k = columns.shape[-2:]
-    head = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
-    x = np.array(np.broadcast_to(columns, (*head, n, k)), np.result_type(a, b))
-    for i in range(n) if lower else range(n - 1, -1, -1):
-        found = slice(None, i) if lower else slice(i + 1, None)
-        x[..., i, :] -= (a[..., i, None, found] @ x[..., found, :])[..., 0, :]
-        if not unit_diagonal:
-            x[..., i, :] /= a[..., i, i, None]
-    return x[..., 0] if b.ndim == 1 else x
-
-
-def svd_vectors(a: Any) -> Any:
-    """The left singular vectors above the right ones, as columns."""
-    if not np.isfinite(a).all():
-        raise np.linalg.LinAlgError("SVD did not converge")  # LAPACK might not even end
-    u, _, vh = np.linalg.svd(a, full_matrices=False)
-    return np.concatenate((u, np.swapaxes(vh, -1, -2)), axis=-2)
-
-
-def pinv(a: Any, rcond: Any) -> Any:
-    return np.linalg.pinv(a, rcond)
-
-
-def cofactor(a: Any) -> Any:
-    """The gradient of det(a): det(a) * inv(a).T where there is an inverse."""
-    known = np.isfinite(a).all(axis=(-2, -1), keepdims=True)
-    u, s, vh = np.linalg.svd(np.where(known, a, a.dtype.type(0)))
-    sign = np.linalg.det(u) * np.linalg.det(vh)
-    n = s.shape[-1]
-    # The product of all other singular values, for each of them.
-    others = np.where(np.eye(n, dtype=np.bool_), s.dtype.type(1), s[..., None, :]).prod(axis=-1)
-    out = (u * others[..., None, :] @ vh) * sign[..., None, None]
-    return np.where(known, out, a.dtype.type(np.nan))
-
-
-def lu_compact(a: Any) -> Any:
-    """l, whose diagonal is 1, below u, which holds the diagonal."""
-    return _lu(a)[0]
-
-
-def lu_pivots(a: Any) -> Any:
-    """The row that each row was exchanged with, in order."""
-    return _lu(a)[1]
-
-
-def _lu(a: Any) -> Any:
-    import warnings
-
-    import scipy.linalg
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return scipy.linalg.lu_factor(a, check_finite=False)
-
-
-def pivot_order(pivots: Any) -> Any:
-    """Where each row comes from when all exchanges are done."""
-    order = np.arange(len(pivots))
-    for i, other in enumerate(pivots):
-        order[i], order[other] = order[other], order[i]
-    return order
-
-
-def solve_banded(ab: Any, b: Any, lower: int, upper: int) -> Any:
-    import scipy.linalg
-
-    if not b.size:
-        return np.zeros(b.shape, np.result_type(ab, b))
-    return scipy.linalg.solve_banded((lower, upper), ab, b, check_finite=False)
-
-
-def expm(a: Any) -> Any:
-    """scipy.linalg.expm, which NumPy has not."""
-    import scipy.linalg
-
-    return scipy.linalg.expm(a)

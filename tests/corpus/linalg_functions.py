@@ -1,5 +1,7 @@
 """Matrix functions: systems, factors, norms, and programs made of them."""
 
+# pyright: reportOperatorIssue=false, reportArgumentType=false
+
 import numpy as np
 import scipy.linalg
 

@@ -101,7 +101,8 @@ def _as_matmul(
     values: Sequence[Value], letters: Sequence[str], out: str
 ) -> tuple[_Plan, Value, Value] | None:
     """How two operands are multiplied as matrices, if they can be, and these matrices."""
-    plans = [_plan(*letters, out), _plan(*letters[::-1], out)]
+    first, second = letters
+    plans = [_plan(first, second, out), _plan(second, first, out)]
     if plans[0] is None or plans[1] is None:
         return None
     if plans[0].product != out and plans[1].product == out:

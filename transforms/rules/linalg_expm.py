@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import helpers
+from .. import helpers_linalg as helpers
 from ..build import Builder, Sym
 from .linalg import swap_last
 from .linalg_matrices import declare, part, square

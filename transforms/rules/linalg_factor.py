@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import helpers
+from .. import helpers_linalg as helpers
 from ..build import Builder, Sym
 from ..precedence import ATOM, Text
 from .linalg import swap_last
@@ -25,6 +25,7 @@ from .linalg_matrices import (
     identity,
     lower_part,
     part,
+    results,
     row,
     smaller,
     square,
@@ -105,7 +106,7 @@ def qr(b: Builder, a: Any, mode: Any = "reduced") -> Any:
         raise ValueError(f"Unrecognized mode '{mode}'")
     q = b.emit("qr_q", x)
     r = upper_part(swap_last(q) @ x)
-    return r if mode == "r" else type(np.linalg.qr(np.eye(1)))(q, r)
+    return r if mode == "r" else results(np.linalg.qr(np.eye(1)), q, r)
 
 
 # ---------------------------------------------------------------- eigh
@@ -192,9 +193,10 @@ def _is_lower(uplo: Any) -> bool:
 
 @surface("numpy.linalg.eigh")
 def eigh(b: Builder, a: Any, UPLO: Any = "L") -> Any:
-    x, attrs = square(b, a), {"lower": _is_lower(UPLO)}
+    x = square(b, a)
+    attrs: Attrs = {"lower": _is_lower(UPLO)}
     v = b.emit("eigh_vectors", x, **attrs)
-    return type(np.linalg.eigh(np.eye(1)))(_eigenvalues(x, v, attrs), v)
+    return results(np.linalg.eigh(np.eye(1)), _eigenvalues(x, v, attrs), v)
 
 
 @surface("numpy.linalg.eigvalsh")
@@ -324,7 +326,7 @@ def svd(
     vectors = b.emit("svd_vectors", x)
     u, v = _halves(x, vectors)
     s = b.emit("svd_values", x, vectors)
-    return type(np.linalg.svd(np.eye(1)))(u, s, swap_last(v))
+    return results(np.linalg.svd(np.eye(1)), u, s, swap_last(v))
 
 
 @surface("numpy.linalg.svdvals")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import helpers
+from .. import helpers_linalg as helpers
 from ..build import Builder, Sym
 from .declare import as_operand
 from .linalg import swap_last

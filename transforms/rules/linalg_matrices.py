@@ -85,6 +85,11 @@ def _batching(cores: Sequence[int]) -> Callable[[Any], Sym | None]:
     return batched
 
 
+def results(like: Any, *parts: Sym) -> Any:
+    """The named tuple that NumPy returns; `like` is one."""
+    return type(like)(*parts)
+
+
 # ---------------------------------------------------------------- operands
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import helpers
+from .. import helpers_linalg as helpers
 from ..build import Builder, Sym
 from ..precedence import ATOM, Text
 from .linalg import swap_last
@@ -19,6 +19,7 @@ from .linalg_matrices import (
     floating,
     identity,
     mirrored,
+    results,
     row,
     spread,
     square,
@@ -221,7 +222,7 @@ declare(
 def slogdet(b: Builder, a: Any) -> Any:
     x = square(b, a)
     parts = b.emit("slogdet_sign", x), b.emit("slogdet_log", x)
-    return type(np.linalg.slogdet(np.eye(1)))(*parts)
+    return results(np.linalg.slogdet(np.eye(1)), *parts)
 
 
 # ---------------------------------------------------------------- written with these

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import helpers
+from .. import helpers_linalg as helpers
 from ..build import Builder, Sym
 from ..precedence import ATOM, TERNARY, Text, wrap
 from .linalg import swap_last
