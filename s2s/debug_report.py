@@ -11,7 +11,7 @@ import numpy as np
 from .debug import NonFiniteError, _Before
 from .guards import Reach
 from .transforms import nonfinite, pipeline
-from .transforms.explain import text_of
+from .transforms.explain import in_user_code, of_library, span_text, text_of
 from .transforms.ir import Origin
 from .transforms.nonfinite import Birth, Iteration, Seen
 from .transforms.nonfinite_hints import hint
@@ -88,10 +88,18 @@ def _error(rerun: _Rerun, birth: Birth, symptom: str) -> NonFiniteError:
         return _given(rerun, root, symptom)
     told = rerun.explained(root)
     origin = told.origin
-    details = list(dict.fromkeys(_operand(seen, told) for seen in told.operands if seen.text))
+    details = []
+    if origin is not None and of_library(origin):
+        origin = in_user_code(origin)
+        name = told.origin.frame[len(origin.frame)].partition(" ")[2]
+        details.append(f"{name} computes {span_text(told.origin.span)}")
+    details += dict.fromkeys(_operand(seen, told) for seen in told.operands if seen.text)
     details += [_iteration(i) for i in told.loops]
-    if origin is not None and origin.frame:
-        details.append("inside " + ", called by ".join(map(_frame, reversed(origin.frame))))
+    if origin is not None:
+        details += [
+            f"called in {os.path.basename(span.file)}:{span.line}, {span_text(span)}"
+            for span in reversed(origin.calls)
+        ]
     if birth is not root and birth.origin is not None:
         details.append(f"it became {birth.kind} in {_where(birth.origin)}")
     elif root.cause is not None:
@@ -126,21 +134,15 @@ def _given(rerun: _Rerun, birth: Birth, symptom: str) -> NonFiniteError:
 
 
 def _message(birth: Birth) -> str:
-    became = f"became {birth.kind}{_at(birth)}"
     o = birth.origin
+    became = f"became {birth.kind}" + ("" if o is not None and of_library(o) else _at(birth))
     if o is None:
         return f"a value {became}"
-    text = " ".join(text_of(o).split())
+    text = text_of(o)
     if not (o.sweep or o.tangent):
         return f"{text} {became}"
     which = "a higher derivative" if o.sweep > 1 else "the derivative"
     return f"the {'tangent' if o.tangent else 'adjoint'} {became}, in {which} of {text}"
-
-
-def _frame(frame: str) -> str:
-    """`helper (model.py:2)` for `model.py:2 helper`."""
-    place, _, name = frame.partition(" ")
-    return f"{name} ({place})" if name else frame
 
 
 def _at(birth: Birth) -> str:
@@ -181,15 +183,16 @@ def _matching(value: Any, birth: Birth) -> tuple[int, ...] | None:
 
 
 def _iteration(i: Iteration) -> str:
-    if i.origin is None:
-        return f"in iteration {i.number + 1}"
+    if i.origin is None or of_library(i.origin):
+        return f"in iteration {i.number + 1} of a loop"
     loop = " ".join(linecache.getline(i.origin.stmt.file, i.origin.stmt.line).split()).rstrip(":")
     index = f", {i.index} = {i.value}" if i.index else ""
     return f"in iteration {i.number + 1} of `{loop}` (L{i.origin.stmt.line}{index})"
 
 
 def _where(origin: Origin) -> str:
-    text = " ".join(text_of(origin).split())
+    text = text_of(origin)
+    origin = in_user_code(origin)
     kind = "the derivative of " if origin.sweep or origin.tangent else ""
     return f"{kind}{text} ({os.path.basename(origin.span.file)}:{origin.span.line})"
 
@@ -208,9 +211,11 @@ def _advice(birth: Birth) -> str:
     values: list[float | None] = []
     for seen in birth.operands:
         at = () if np.ndim(seen.value) == 0 else _matching(seen.value, birth)
-        number = None if at is None else np.asarray(seen.value)[at]
-        values.append(None if np.iscomplexobj(number) or number is None else float(number))
+        known = at is not None and not np.iscomplexobj(seen.value)
+        values.append(float(np.asarray(seen.value)[at]) if known else None)
     o = birth.origin
     derivative = o is not None and bool(o.sweep or o.tangent)
     dtype = str(np.asarray(birth.value).dtype)
-    return hint(birth.op.name, birth.kind, derivative, values, dtype)
+    text = hint(birth.op.name, birth.kind, derivative, values, dtype)
+    # Nobody can change what a library function does.
+    return text.partition(";")[0] if o is not None and of_library(o) else text

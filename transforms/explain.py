@@ -4,8 +4,10 @@ them, and why some parameters have none."""
 from __future__ import annotations
 
 import linecache
+import os
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .activity import activity, edges
 from .ir import (
@@ -18,6 +20,7 @@ from .ir import (
     Operand,
     Origin,
     Save,
+    Span,
     Stmt,
     Var,
     While,
@@ -52,9 +55,32 @@ class ActiveVariable:
     inside: str = ""
 
 
+_OURS = os.path.dirname(__file__) + os.sep
+
+
+def of_library(origin: Origin) -> bool:
+    """Whether a statement belongs to a library function that s2s has a program for."""
+    return origin.span.file.startswith(_OURS)
+
+
+def in_user_code(origin: Origin) -> Origin:
+    """The statement itself, or the user's call of the library function it belongs to."""
+    if not of_library(origin):
+        return origin
+    outside = [i for i, span in enumerate(origin.calls) if not span.file.startswith(_OURS)]
+    if not outside:
+        return origin
+    last = outside[-1]
+    span = origin.calls[last]
+    return replace(
+        origin, span=span, stmt=span, frame=origin.frame[:last], calls=origin.calls[:last]
+    )
+
+
 def place_of(origin: Origin | None) -> Place | None:
     if origin is None:
         return None
+    origin = in_user_code(origin)
     span = origin.stmt
     text = " ".join(linecache.getline(span.file, span.line).split())
     return Place(span.file, span.line, text, origin.frame[-1] if origin.frame else "")
@@ -62,7 +88,10 @@ def place_of(origin: Origin | None) -> Place | None:
 
 def text_of(origin: Origin) -> str:
     """The user's text for an expression, in one line."""
-    span = origin.span
+    return span_text(in_user_code(origin).span)
+
+
+def span_text(span: Span) -> str:
     lines = [linecache.getline(span.file, n) for n in range(span.line, span.end_line + 1)]
     if lines:
         lines[-1] = lines[-1][: span.end_col]  # first the end: it may be the first line, too
@@ -80,10 +109,17 @@ def active_variables(
         place = place_of(stmt.origin)
         # What a loop or branch merges is assigned inside it.
         if place is not None and not isinstance(stmt, (If, For, While)):
+            assert stmt.origin is not None
+            own = _words(stmt.origin)
             for v in targets_of(stmt):
-                if v in active and v.user:
+                if v in active and v.user in own:
                     found.setdefault((place.inside, v.user), {})[place] = None
     return [ActiveVariable(name, tuple(places), inside) for (inside, name), places in found.items()]
+
+
+def _words(origin: Origin) -> set[str]:
+    """The names in a statement of the user's."""
+    return set() if of_library(origin) else set(re.findall(r"\w+", span_text(origin.stmt)))
 
 
 # ---------------------------------------------------------------- why there is no derivative

@@ -168,9 +168,10 @@ class Span:
 class Origin:
     """Where a statement comes from: the expression, its whole source statement (for a
     compound statement the header only), and the inlined call it belongs to, outermost
-    first, as `layers.py:88 Dense.call` (empty for the user's own function).  `sweep` is 0
-    for the user's own statements and n for those of the n-th adjoint sweep; `tangent` marks
-    those that compute tangents, `batched` those that the batch pass has changed."""
+    first, as `layers.py:88 Dense.call` (empty for the user's own function), with the places
+    of these calls.  `sweep` is 0 for the user's own statements and n for those of the n-th
+    adjoint sweep; `tangent` marks those that compute tangents, `batched` those that the batch
+    pass has changed."""
 
     span: Span
     stmt: Span
@@ -178,6 +179,7 @@ class Origin:
     sweep: int = 0
     tangent: bool = False
     batched: bool = False
+    calls: tuple[Span, ...] = field(default=(), compare=False)
 
     @property
     def as_written(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .evaluate import Run
-from .explain import text_of
+from .explain import span_text
 from .ir import (
     Assign,
     Const,
@@ -290,7 +290,7 @@ def _texts(module: Module) -> dict[str, str]:
         for stmt in walk(function.body):
             if isinstance(stmt, Assign) and stmt.origin is not None and not stmt.origin.sweep:
                 if not stmt.origin.tangent:
-                    found[stmt.target.name] = text_of(stmt.origin)
+                    found[stmt.target.name] = span_text(stmt.origin.span)
     return found
 
 

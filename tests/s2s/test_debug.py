@@ -19,7 +19,9 @@ def off_again():
     s2s.debug_nans(False)
 
 
-def caught(function: Any, *args: Any, make: Any = s2s.grad, backend: str = "loops", **options: Any):
+def caught(
+    function: Any, *args: Any, make: Any = s2s.grad, backend: str = "loops", **options: Any
+) -> Any:
     with s2s.debug_nans(), pytest.raises(FloatingPointError) as error:
         make(function, backend=backend, **options)(*args)
     return error.value
@@ -153,7 +155,8 @@ def test_helpers_and_while_loops():
     error = caught(turning, np.array([3.0, 0.0]))
     assert error.line == line_of(angle, "np.arctan2")
     assert "in iteration 3 of `while k < 5`" in str(error)
-    assert "inside angle (test_debug.py:" in str(error)
+    line = line_of(turning, "angle(")
+    assert f"called in test_debug.py:{line}, angle(z, x[1])" in str(error)
     assert "arctan2 has no derivative at (0, 0)" in error.advice
 
 
@@ -190,6 +193,17 @@ def test_recursion():
 
     error = caught(lambda x, d: fall(x, d), 0.0, 3)
     assert error.line == line_of(fall, "np.sqrt")
+
+
+def test_library_functions_are_called_in_a_line_of_the_user():
+    def f(x):
+        y = x * 2.0
+        return np.average(y, weights=x * 0.0)
+
+    error = caught(f, np.ones(3))
+    assert error.line == line_of(f, "np.average")
+    assert error.message == "np.average(y, weights=x * 0.0) became NaN"
+    assert "average computes " in str(error)
 
 
 def test_complex_numbers():

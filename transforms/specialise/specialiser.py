@@ -14,7 +14,7 @@ from ..desugar import desugar
 from ..dims import Facts
 from ..errors import S2SError, UnsupportedError
 from ..fence import fence
-from ..ir import Function, Module, Operand, Origin, Scalar, Var, walk
+from ..ir import Function, Module, Operand, Origin, Scalar, Span, Var, walk
 from ..pipeline_types import ObjectGuard, Param
 from ..read import Source, read
 from ..structure import Argument, Fixed, Out, OutTree, Path, Spec, Step, Tree
@@ -77,6 +77,7 @@ class Frame:
     owner: Specialiser
     identity: Any
     runtime_depth: int = 0
+    calls: tuple[Span, ...] = ()  # where it and those around it were called
     stmt: ast.stmt | None = None  # the one being run
     lifetimes: dict[int, frozenset[str]] = field(default_factory=dict)
     result: Value = None
@@ -363,11 +364,13 @@ class Specialiser(
         name = getattr(source.node, "name", "<lambda>")
         where = f"{os.path.basename(source.file)}:{source.node.lineno} {name}"
         label = (*self.frame.label, where)
+        at = node if hasattr(node, "lineno") else self.stmt or self.frame.node
+        calls = (*self.frame.calls, self.frame.source.span(at))
         if len(self.stack) == 1 and isinstance(self.frame.identity, Derived):
-            label = ()  # what the derivative is taken of is the user's own function
+            label = calls = ()  # what the derivative is taken of is the user's own function
         frame = Frame(
             source, function, path, source.node, _locals(source.node), enclosing,
-            len(self.stack), label, self, identity, self.runtime_depth,
+            len(self.stack), label, self, identity, self.runtime_depth, calls,
         )  # fmt: skip
         saved_stmt, saved_hint = self.stmt, self.b.hint
         self.stack.append(frame)
@@ -400,7 +403,7 @@ class Specialiser(
             last = stmt.iter if isinstance(stmt, ast.For) else stmt.test
             end = source.span(last)
             whole = type(whole)(whole.file, whole.line, whole.col, end.end_line, end.end_col)
-        return Origin(span, whole, self.frame.label)
+        return Origin(span, whole, self.frame.label, calls=self.frame.calls)
 
     def refusal(
         self, node: ast.AST | None, message: str, advice: str = "",
