@@ -85,7 +85,7 @@ def read(function: Any) -> Source:
     except (OSError, TypeError, IndexError):
         name = getattr(function, "__qualname__", repr(function))
         raise SourceError(f"{name}: {NOT_AVAILABLE}") from None
-    node = _find(function, parse(file, "".join(lines)))
+    node = _find(function, _functions(file, "".join(lines)))
     if node is None:
         raise SourceError(
             f"{function.__qualname__}: its source in {file} has changed since it was loaded",
@@ -106,14 +106,20 @@ def parse(file: str, text: str) -> ast.Module:
         raise SourceError(f"{file}: {NOT_AVAILABLE} ({error.msg})") from None
 
 
-def _find(function: Any, tree: ast.Module) -> ast.FunctionDef | ast.Lambda | None:
+@functools.lru_cache(maxsize=32)
+def _functions(file: str, text: str) -> tuple[ast.AST, ...]:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    return tuple(node for node in ast.walk(parse(file, text)) if isinstance(node, kinds))
+
+
+def _find(function: Any, nodes: tuple[ast.AST, ...]) -> ast.FunctionDef | ast.Lambda | None:
     """The node a code object was compiled from."""
     code: types.CodeType = function.__code__
     wanted = (
         (ast.Lambda,) if code.co_name == "<lambda>" else (ast.FunctionDef, ast.AsyncFunctionDef)
     )
     found: list[Any] = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, wanted) or getattr(node, "name", code.co_name) != code.co_name:
             continue
         first = min([d.lineno for d in getattr(node, "decorator_list", ())] + [node.lineno])

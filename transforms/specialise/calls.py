@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import functools
 import inspect
+import re
 import sys
 import types
 from typing import Any
@@ -543,8 +544,12 @@ class _Guarding:
                 ) from None
             return False
         if isinstance(error, TypeError) and self.path and "argument" in str(error):
-            message = f"{self.path}: {str(error).split(') ', 1)[-1]}"
-            raise self.owner.refusal(self.node, message, "", UnsupportedError) from None
+            message, advice = f"{self.path}: {str(error).split(') ', 1)[-1]}", ""
+            unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+            if unknown:
+                message = f"{self.path} with {unknown[1]}= is not supported"
+                advice = f"leave out {unknown[1]}="
+            raise self.owner.refusal(self.node, message, advice, UnsupportedError) from None
         if isinstance(error, (TypeError, ValueError, IndexError, OverflowError)) and not hasattr(
             error, "lineno"
         ):

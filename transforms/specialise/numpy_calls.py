@@ -144,12 +144,20 @@ class NumpyCalls(Mixin):
 
     def call_library(self, program: Any, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
         """A program of the library; what it refuses is refused at the user's call."""
+        known = inspect.signature(program).parameters
+        out = kwargs.get("out")
+        if out is not None and "out" not in known:
+            kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+            result = self.call_library(program, value, args, kwargs, node)
+            return self.write_out(result, out, node) if isinstance(out, Ref) else result
         try:
             inspect.signature(program).bind(*args, **kwargs)
         except TypeError as error:
             if not accepts(value, args, kwargs):
                 raise self.located(TypeError(f"{value.__name__}() {error}"), node) from None
-            self.refuse(node, f"{path_of(value)}: {error}", "see docs/rules.md")
+            unknown = [f"{k}=" for k in kwargs if k not in known]
+            told = f"with {', '.join(unknown)}" if unknown else f"({error})"
+            self.refuse(node, f"{path_of(value)} {told} is not supported", "see docs/rules.md")
         numbers = [self.sym(a) for a in (*args, *kwargs.values()) if isinstance(a, (Num, Ref))]
         with self.guarding(node):
             refuse_complex(path_of(value), *numbers)

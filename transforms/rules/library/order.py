@@ -114,17 +114,6 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return kept(out, np.ndim(a), axis, keepdims)
 
 
-# Between which of two neighbours a quantile lies: (alpha, beta) of Hyndman and Fan.
-_BETWEEN = {
-    "linear": (1.0, 1.0),
-    "hazen": (0.5, 0.5),
-    "weibull": (0.0, 0.0),
-    "median_unbiased": (1.0 / 3.0, 1.0 / 3.0),
-    "normal_unbiased": (3.0 / 8.0, 3.0 / 8.0),
-    "interpolated_inverted_cdf": (0.0, 1.0),
-}
-
-
 @written("numpy.quantile")
 def quantile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
@@ -150,10 +139,9 @@ def at_quantile(x: Any, q: Any, method: str) -> Any:
             low = high
         out = 0.5 * x[int(low)] + 0.5 * x[int(high)]
     else:
-        if method not in ("linear", "hazen", "weibull", "median_unbiased", "normal_unbiased",
-                          "interpolated_inverted_cdf"):  # fmt: skip
-            unsupported(f"this method of a quantile is not supported: {method}")
-        alpha, beta = _BETWEEN[method]
+        alpha = beta = _alpha(method)
+        if method == "interpolated_inverted_cdf":
+            beta = 1.0
         place = min(max(q * n + (alpha + q * (1.0 - alpha - beta)) - 1.0, 0.0), 1.0 * last)
         if method == "linear":
             place = q * last
@@ -161,6 +149,21 @@ def at_quantile(x: Any, q: Any, method: str) -> Any:
         high = min(low + 1, last)
         out = x[low] + (place - low) * (x[high] - x[low])
     return np.where(np.isnan(x[last]), x[last], out)
+
+
+def _alpha(method: str) -> Any:
+    """Where between its neighbours a quantile lies, in the terms of Hyndman and Fan."""
+    if method == "linear":
+        return 1.0
+    if method == "hazen":
+        return 0.5
+    if method == "weibull" or method == "interpolated_inverted_cdf":
+        return 0.0
+    if method == "median_unbiased":
+        return 1.0 / 3.0
+    if method == "normal_unbiased":
+        return 3.0 / 8.0
+    unsupported(f"a quantile by the method {method}")
 
 
 @written("numpy.percentile")
