@@ -34,7 +34,7 @@ from .rules.registry import RULES
 
 _SHARING = (
     "alias", "transpose", "reshape", "squeeze", "expand_dims", "broadcast_to",
-    "broadcast_like", "unbroadcast", "field", "list_get",
+    "broadcast_like", "unbroadcast", "field", "list_get", "real", "imag",
 )  # fmt: skip
 _READ_ONLY = ("broadcast_to", "broadcast_like")
 
