@@ -36,15 +36,16 @@ def report(
     try:
         rerun = _Rerun(specialiser, entry, bound, before)
         birth = rerun.birth(position)
-        if birth is None:
-            return NonFiniteError(
-                symptom,
-                ["run statement by statement, the program makes none"],
-                advice="the numbers are near overflow, where the order of a sum decides",
-            )
-        return _error(rerun, birth, symptom)
+        if birth is not None:
+            return _error(rerun, birth, symptom)
+        trouble = "run statement by statement, the program makes none"
+        advice = "the numbers are near overflow, where the order of a sum decides"
+    except Exception as error:  # the symptom is worth telling, whatever became of the search
+        trouble = f"its origin was not found: {type(error).__name__}: {error}"
+        advice = "please report this, with the function"
     finally:
         np.random.set_state(after)
+    return NonFiniteError(symptom, [trouble], advice=advice)
 
 
 class _Rerun:
@@ -140,7 +141,8 @@ def _message(birth: Birth) -> str:
         return f"a value {became}"
     text = text_of(o)
     if not (o.sweep or o.tangent):
-        return f"{text} {became}"
+        inner = not birth.whole and not of_library(o)
+        return f"a value inside {text} {became}" if inner else f"{text} {became}"
     which = "a higher derivative" if o.sweep > 1 else "the derivative"
     return f"the {'tangent' if o.tangent else 'adjoint'} {became}, in {which} of {text}"
 
@@ -203,7 +205,8 @@ def _contents(value: Any) -> str:
         return nonfinite.kind_of(value)
     counts = {"NaN": int(np.isnan(value).sum()), "inf": int(np.isinf(value).sum())}
     parts = " and ".join(f"{n} {kind}" for kind, n in counts.items() if n)
-    return f"{parts} in {np.size(value)} entries"
+    size = int(np.size(value))
+    return f"{parts} in {size} {'entry' if size == 1 else 'entries'}"
 
 
 def _advice(birth: Birth) -> str:

@@ -236,7 +236,8 @@ def conform(value: Any, type_: Type) -> Any:
         assert np.ndim(value) == 0, f"a scalar was promised, not shape {np.shape(value)}"
         given, dtype = np.asarray(value).dtype, np.dtype(type_.dtype)
         loose = type_.weak or not isinstance(value, np.generic)
-        assert given == dtype or loose and given.kind == dtype.kind, (
+        kinds = "fc" if dtype.kind == "c" else dtype.kind
+        assert given == dtype or loose and given.kind in kinds, (
             f"{type_.dtype} was promised, not {given}"
         )
         if type_.weak:

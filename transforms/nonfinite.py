@@ -8,7 +8,7 @@ reported."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from .evaluate import Run
 from .explain import span_text
 from .ir import (
     Assign,
+    Block,
     Const,
     Draw,
     For,
@@ -30,8 +31,8 @@ from .ir import (
     Span,
     Var,
     While,
+    blocks_of,
     is_float,
-    walk,
 )
 from .rules import RULES
 
@@ -69,6 +70,7 @@ class Birth:
     operands: list[Seen] = field(default_factory=list)
     cause: Birth | None = None
     param: int | None = None
+    whole: bool = True  # whether it is the value of the user's expression, not one inside it
 
     @property
     def root(self) -> Birth:
@@ -130,7 +132,10 @@ class _Tracer(Run):
             self.bad[var.name] = bad
 
     def bind(self, var: Var, value: Any) -> None:
-        super().bind(var, value)
+        try:
+            super().bind(var, value)
+        except AssertionError:  # a type that is claimed too narrowly is no reason to stop here
+            self.values[var.name] = value
         self.bad.pop(var.name, None)
 
     def fault(self, x: Operand) -> Bad | None:
@@ -181,7 +186,8 @@ class _Tracer(Run):
         super().statement(stmt)
         if isinstance(stmt, Draw):
             for target in stmt.targets:
-                self.judge(target, Op(stmt.method, stmt.args), stmt.origin)
+                if is_float(target.type):
+                    self.judge(target, Op(stmt.method, stmt.args), stmt.origin)
 
     def assign(self, stmt: Assign) -> None:
         self.watch(stmt)
@@ -192,7 +198,7 @@ class _Tracer(Run):
             self.values[target.name] = np.zeros_like(self.values[target.name])
         elif op.name not in ("restore", "undef") and is_float(target.type):
             if op.name != "update" or any(self.fault(x) is not None for x in op.args):
-                self.judge(target, op, stmt.origin)
+                self.judge(target, op, stmt.origin, target.name in self.texts)
 
     def watch(self, stmt: Assign) -> None:
         o = stmt.origin
@@ -212,7 +218,7 @@ class _Tracer(Run):
 
     # ---- judging a value
 
-    def judge(self, target: Var, op: Op, origin: Origin | None) -> None:
+    def judge(self, target: Var, op: Op, origin: Origin | None, whole: bool = True) -> None:
         value = self.values[target.name]
         if value is None or isinstance(value, list):
             faults = [f for f in map(self.fault, op.args) if f is not None]
@@ -223,12 +229,12 @@ class _Tracer(Run):
             return
         nan = inf = None
         if np.isnan(value).any():
-            nan = self.birth(np.isnan(value), op, origin, value)
+            nan = self.birth(np.isnan(value), op, origin, value, whole)
         if np.isinf(value).any():
-            inf = self.birth(np.isinf(value), op, origin, value)
+            inf = self.birth(np.isinf(value), op, origin, value, whole)
         self.bad[target.name] = Bad(nan, inf)
 
-    def birth(self, mask: Any, op: Op, origin: Origin | None, value: Any) -> Birth:
+    def birth(self, mask: Any, op: Op, origin: Origin | None, value: Any, whole: bool) -> Birth:
         """The birth of the first bad entry: that of an operand's, or this operation."""
         at = first(mask)
         kind = kind_of(np.asarray(value)[at])
@@ -244,7 +250,9 @@ class _Tracer(Run):
                 return bad.inf
             if kind == "NaN" and has_inf and bad.inf is not None:
                 cause = cause or bad.inf
-        return Birth(kind, op, origin, value, at, self.iterations(), self.seen(op), cause)
+        made = Birth(kind, op, origin, value, at, self.iterations(), self.seen(op), cause)
+        made.whole = whole
+        return made
 
     def holds(self, x: Any, op: Op, out: Any, at: tuple[int, ...]) -> tuple[bool, bool]:
         """Whether an operand is NaN or inf: at the same entry where entries are independent."""
@@ -284,14 +292,26 @@ def _born_without_operation(value: Any, param: int | None) -> Bad | None:
 
 
 def _texts(module: Module) -> dict[str, str]:
-    """The user's text for values without a name."""
+    """The user's text for values without a name: of several operations that one expression
+    stands for, the last yields its value."""
     found = {}
     for function in module.functions.values():
-        for stmt in walk(function.body):
-            if isinstance(stmt, Assign) and stmt.origin is not None and not stmt.origin.sweep:
-                if not stmt.origin.tangent:
-                    found[stmt.target.name] = span_text(stmt.origin.span)
+        for block in _blocks(function.body):
+            for stmt, following in zip(block, [*block[1:], None]):
+                o = stmt.origin
+                if not isinstance(stmt, Assign) or o is None or o.sweep or o.tangent:
+                    continue
+                after = following.origin if isinstance(following, Assign) else None
+                if after is None or (after.span, after.sweep) != (o.span, 0):
+                    found[stmt.target.name] = span_text(o.span)
     return found
+
+
+def _blocks(block: Block) -> Iterator[Block]:
+    yield block
+    for stmt in block:
+        for inner in blocks_of(stmt):
+            yield from _blocks(inner)
 
 
 def with_operands(birth: Birth, found: tuple[Op, list[Seen]] | None) -> Birth:

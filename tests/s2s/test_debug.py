@@ -344,3 +344,33 @@ def test_other_threads():
         for t in threads:
             t.join()
     assert len(errors) == 4
+
+
+def test_a_value_inside_an_expression():
+    """Of what one expression stands for, the first bad value is told as what it is."""
+
+    def f(x):
+        return np.linalg.norm(x)
+
+    error = caught(f, np.full(3, 1e200))
+    assert error.message.startswith("a value inside np.linalg.norm(x) became inf")
+
+
+def test_the_symptom_is_told_whatever_happens(monkeypatch):
+    from s2s.transforms import nonfinite
+
+    def broken(*args):
+        raise KeyError("gone")
+
+    monkeypatch.setattr(nonfinite, "birth_of", broken)
+    error = caught(root, np.zeros(1))
+    assert error.message == "the gradient with respect to x holds 1 inf in 1 entry"
+    assert "its origin was not found: KeyError" in str(error)
+
+
+def test_generators_made_inside():
+    def f(x):
+        rng = np.random.default_rng(0)
+        return np.sqrt(x) * rng.normal()
+
+    assert caught(f, 0.0).line == line_of(f, "np.sqrt")
