@@ -234,6 +234,23 @@ def test_what_does_not_depend_on_elements_is_repeated() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_elements_draw_one_after_another(backend: str) -> None:
+    def f(x, rng):
+        a = rng.normal()
+        for _ in range(2):
+            a += x * rng.uniform(-1.0, 1.0)
+        return a * x + rng.normal()
+
+    rng, other = np.random.default_rng(7), np.random.default_rng(7)
+    got = s2s.vmap(f, in_axes=(0, None), backend=backend)(X, rng)
+    np.testing.assert_allclose(got, [f(x, other) for x in X])
+    assert rng.normal() == other.normal()
+    # the noise of one draw, differentiated
+    noisy = s2s.jacobian(lambda x, rng: x * rng.normal(size=3), backend=backend)(X, rng)
+    np.testing.assert_allclose(noisy, np.diag(other.normal(size=3)))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_derivatives_of_vmap(backend: str) -> None:
     def loss(w, xs):
         return np.sum(s2s.vmap(lambda x: np.tanh(w @ x), in_axes=0)(xs) ** 2)
@@ -339,7 +356,24 @@ def writer(x, y):
     return y[0] * 2.0
 
 
+class Counter:
+    last = 0.0
+
+
+counter = Counter()
+
+
+def setter(x):
+    counter.last = x
+    return x
+
+
 REFUSALS = [
+    (
+        lambda: s2s.vmap(setter, backend="loops")(X),
+        UnsupportedError,
+        "writes into Counter for every element",
+    ),
     (lambda: s2s.jacobian(lambda x: (x > 0.0, x), backend="loops")(X), TypeError_, "needs floats"),
     (lambda: s2s.jacobian(outer, mode="sideways"), ValueError_, "there is no mode"),
     (

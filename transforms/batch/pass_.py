@@ -53,30 +53,33 @@ def batch(
     names: NameSupply | None = None,
     count: Operand | None = None,
     all_results: bool = False,
+    draws: bool = False,
 ) -> Function:
     """`<name>_batch`: the parameters `mapped` get a leading axis of `size`, and so do the
     results that depend on them (or `all_results`); `notes["batched"]` are their positions, and
     `notes["batched_values"]` the names of all values with the axis.  `names` are those in use,
     the function's own by default; `count` holds the size where it is needed, by default it is
-    read off a mapped parameter."""
+    read off a mapped parameter.  With `draws` each element draws its own random numbers, in turn;
+    otherwise they are drawn once."""
     mapped = tuple(mapped)
     assert mapped, "nothing is mapped"
     names = names or NameSupply(names_of(function))
-    return _Batcher(function, mapped, size, facts or Facts(), names, count).run(all_results)
+    plan = Plan(function, mapped, draws)
+    return _Batcher(function, plan, size, facts or Facts(), names, count).run(all_results)
 
 
 class _Batcher:
     def __init__(
         self,
         function: Function,
-        mapped: tuple[str, ...],
+        plan: Plan,
         size: Dim,
         facts: Facts,
         names: NameSupply,
         count: Operand | None,
     ) -> None:
         self.function = function
-        self.plan = Plan(function, mapped)
+        self.plan = plan
         self.extent = size
         self.count = count
         self.b = Builder(names, facts)

@@ -7,7 +7,7 @@ lives inside a loop over the elements only, which therefore spans all its uses. 
 element by element
 
 - if elements go different ways: branches, loops and checks that depend on batched values;
-- if they call functions or print;
+- if they call functions or print, or draw random numbers for themselves;
 - if they make or read uneven values;
 - if a slot is saved in such a loop, up to its restore.
 
@@ -71,9 +71,10 @@ class Region:
 
 
 class Plan:
-    def __init__(self, function: Function, mapped: Iterable[str]) -> None:
+    def __init__(self, function: Function, mapped: Iterable[str], draws: bool = False) -> None:
         self.function = function
         self.mapped = frozenset(mapped)
+        self.draws = draws
         self.batched: set[str] = set()
         self.uneven: set[str] = set()
         self.slots: set[str] = set()
@@ -233,6 +234,7 @@ class Plan:
         for name in sorted(self.uneven):
             self._confine(name, want)
         self._join_slots(want)
+        self._join_draws(want)
         before = {b: [r.members for r in regions] for b, regions in self.regions.items()}
         self.regions = {b: self._closed(self.blocks[b], sets) for b, sets in wanted.items()}
         return before != {b: [r.members for r in rs] for b, rs in self.regions.items()}
@@ -249,8 +251,9 @@ class Plan:
         if isinstance(stmt, If):
             return self.on(stmt.cond)
         if isinstance(stmt, For):
-            bounds = (stmt.start, stmt.stop, stmt.step, stmt.count, stmt.until)
-            return any(map(self.on, bounds)) or (stmt.budget and self.on(stmt.budget.amount))
+            budget = stmt.budget and stmt.budget.amount
+            bounds = (stmt.start, stmt.stop, stmt.step, stmt.count, stmt.until, budget)
+            return any(map(self.on, bounds))
         if isinstance(stmt, While):
             return self.on(stmt.cond) or self.on(stmt.until)
         alike = isinstance(stmt, (Assign, Save, Custom))
@@ -280,6 +283,13 @@ class Plan:
                     (b, i, j) for (b, i), (c, j) in reversed(list(zip(here, there))) if b == c
                 )
                 want(block, i, j)
+
+    def _join_draws(self, want) -> None:  # type: ignore[no-untyped-def]
+        """Elements that draw for themselves do so one after another."""
+        body = self.function.body
+        drawing = [i for i, s in enumerate(body) if any(isinstance(t, Draw) for t in walk([s]))]
+        if self.draws and drawing:
+            want(id(body), *drawing)
 
     def _closed(self, block: Block, sets: list[set[int]]) -> list[Region]:
         """Regions that hold the given sets of statements: those that overlap or touch are one,

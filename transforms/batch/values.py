@@ -171,7 +171,7 @@ class Values:
     # ---- all elements
 
     def collector(self, v: Var) -> Collector:
-        sizes = [None if isinstance(v.type, ListOf) else self.measure(d) for d in v.type.shape]
+        sizes = [None] if isinstance(v.type, ListOf) else [self.measure(d) for d in v.type.shape]
         known = [s for s in sizes if s is not None]
         return Collector(self, v, known if len(known) == len(sizes) else None)
 

@@ -36,7 +36,7 @@ from ..rules.sizes import known, product
 from .derived import DerivedVal, Traced
 from .patterns import Leaf, unpack
 from .values import Mixin, State, Value
-from .vmaps import reading
+from .vmaps import extent_of, reading
 
 
 @dataclass
@@ -234,7 +234,7 @@ class Jacobians(Mixin):
 
     def _over_seeds(self, made: Function, seeds: Sequence[Var], total: Any) -> Function:
         count = self.b.sym(total).operand
-        size = Dim.of(total) if isinstance(total, int) else count.type.value
+        size = extent_of(count)
         mapped, names = [s.name for s in seeds], self.b.names
         many = batch(made, mapped, size, self.b.facts, names, count, all_results=True)
         return reading(count, many)

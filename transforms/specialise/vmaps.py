@@ -88,6 +88,7 @@ class Vmaps(Mixin):
         given = self._setting(derived, "in_axes", node, 0)
         names = self.parameter_names(derived.function)
         first = derived.skipped
+        axes: dict[Any, Any]
         if isinstance(given, AxesByName):
             axes = given.by_name
             for name in axes:
@@ -213,14 +214,11 @@ class Vmaps(Mixin):
     def _for_all(self, traced: Traced, outs: list[Operand], size: Operand) -> Function:
         """Puts the block for all elements into the program; its results have the axis."""
         function = self._function(traced, outs)
-        if isinstance(size, Const):
-            extent = Dim.of(size.value)
-        else:
-            assert isinstance(size.type, Scalar) and size.type.value is not None
-            extent = size.type.value
         mapped = [p.name for p in traced.params]
         names, facts = self.b.names, self.b.facts
-        many = batch(function, mapped, extent, facts, names, size, all_results=True)
+        many = batch(
+            function, mapped, extent_of(size), facts, names, size, all_results=True, draws=True
+        )
         many = reading(size, many)
         self._name_again(zip([p for p in many.params if p.name in mapped], traced.given))
         mapped = many.notes["batched_values"]
@@ -232,12 +230,13 @@ class Vmaps(Mixin):
     ) -> None:
         """What every element writes has no meaning outside."""
         mapped = made.notes["batched_values"]
-        written = [
-            cell.label or "an array or container from outside"
-            for cell, content in heap.items()
-            if (now := self.state.heap.get(cell)) != content
-            and not (isinstance(now, Var) and now.name not in mapped)
-        ]
+        written = []
+        for cell, now in self.state.heap.items():
+            # Those that are not there yet are reached from outside, or the function's own.
+            before = heap.get(cell, self.first_contents.get(cell, cell.param))
+            common = isinstance(now, Var) and now.name not in mapped
+            if before is not None and now != before and not common:
+                written.append(cell.label or "an array or container from outside")
         for before, now in zip(envs, self.state.envs):
             written += [name for name, value in now.items() if before.get(name) != value]
         if written:
@@ -278,6 +277,14 @@ class Vmaps(Mixin):
         if isinstance(value, (TupleVal, ListVal)):
             return tuple(self._plain(v, node, what) for v in self.static_items(value) or ())
         return frozen_axes(self.static(value, node, what))
+
+
+def extent_of(count: Operand) -> Dim:
+    """The dim that a number of elements stands for."""
+    if isinstance(count, Const):
+        return Dim.of(count.value)
+    assert isinstance(count.type, Scalar) and count.type.value is not None
+    return count.type.value
 
 
 def reading(x: Operand, function: Function) -> Function:
