@@ -41,11 +41,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Inactive:
     """An argument, or a part of one, that has no derivative.  `gradient` is what the caller
-    gets for it: "0", "None", or "" if none was asked for."""
+    gets for it: "0", "None", or "" if none was asked for; `place` is where a tape was asked."""
 
     name: str
     reason: str
     gradient: str = ""
+    place: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,9 @@ def _recompilation(
 # ---------------------------------------------------------------- what has a derivative
 
 
+_EXPLAINED = {"grad", "value_and_grad", "jacobian", "hessian", *DIRECTED}
+
+
 class _Activity:
     """The function at the bottom, as written, and how derivatives flow through it."""
 
@@ -160,13 +164,14 @@ class _Activity:
 
     def fill(self, report: Report) -> None:
         report.derivative = bool(self.wrt) or self._derived_lines() != set()
-        if not self.wrt or not set(self.kinds) <= {"grad", "value_and_grad", *DIRECTED}:
+        report.inactive += self._unconnected()
+        if not self.wrt or not set(self.kinds) <= _EXPLAINED:
             report.active = self._by_lines()
             return
         report.wrt = self.wrt
         spec = self._plain()
         main = spec.module.main
-        scalar = not {"jvp", "vjp"} & set(self.kinds)
+        scalar = not {"jvp", "vjp", "jacobian"} & set(self.kinds)
         results = main.results[:1] if scalar else main.results
         own = [p for p in spec.params if p.path[0][0] == "arg" and p.path[0][1] in self.wrt]
         wrt = [p.name for p in own if is_float(p.type)]
@@ -227,6 +232,17 @@ class _Activity:
         return "is not in wrt"
 
     # ---- derivatives inside the program
+
+    def _unconnected(self) -> list[Inactive]:
+        """What tapes were asked for in vain."""
+        found = []
+        for lost in self.examined.spec.module.main.notes.get("unconnected", ()):
+            why = "is not watched by the tape"
+            if lost.versions:
+                flow = Flow(lost.function, lost.function.results)
+                why = flow.why_inactive(lost.versions[0])
+            found.append(Inactive(lost.text, why, "None", place_of(lost.origin)))
+        return found
 
     def _derived_lines(self) -> set[Any]:
         module = self.examined.stages["simplify"]

@@ -73,22 +73,22 @@ def _line(place: Place, file: str) -> str:
 def _inactive(report: Report) -> list[str]:
     if not report.inactive:
         return []
-    told = {"0": "gradient 0: ", "None": "gradient None: ", "": ""}
-    rows: dict[str, list[str]] = {}
+    rows: dict[tuple[str, str], list[str]] = {}
     for x in report.inactive:
-        rows.setdefault(told[x.gradient] + x.reason, []).append(x.name)
-    table = [(", ".join(names), _number(why, len(names))) for why, names in rows.items()]
+        where = "" if x.place is None else f" in {_line(x.place, report.file)}"
+        head = f"gradient {x.gradient}{where}: " if x.gradient else ""
+        rows.setdefault((head, x.reason), []).append(x.name)
+    table = [
+        (", ".join(names), head + _number(why, len(names))) for (head, why), names in rows.items()
+    ]
     return ["", "Without a derivative", *_table(table)]
 
 
 def _number(why: str, count: int) -> str:
     """The same of several arguments."""
-    if count == 1:
-        return why
     for one, several in (("is ", "are "), ("does ", "do "), ("reaches ", "reach ")):
-        head, found, tail = why.partition(one)
-        if found and head in ("", "gradient 0: ", "gradient None: "):
-            return head + several + tail
+        if count > 1 and why.startswith(one):
+            return several + why.removeprefix(one)
     return why
 
 

@@ -356,6 +356,33 @@ def test_derivatives_taken_inside():
     assert "x" in [v.name for v in report.active]
 
 
+def test_why_a_tape_gives_none():
+    w, b = s2s.Variable(np.ones(3)), s2s.Variable(np.zeros(3))
+
+    def step(x):
+        with s2s.GradientTape() as tape:
+            loss = np.sum(w * x) + np.sum(np.floor(b))
+        g = tape.gradient(loss, [w, b, x])
+        return loss, g[0], g[1] is None, g[2] is None
+
+    f = s2s.function(step, backend="python")
+    assert f(np.ones(3))[2:] == (True, True)
+    report = f.explain()
+    line = step.__code__.co_firstlineno
+    found = {x.name: (x.gradient, x.reason, x.place.line) for x in report.inactive}
+    floor = f"reaches the result only through np.floor, whose derivative is 0 (L{line + 2})"
+    assert found == {
+        "b": ("None", floor, line + 3),
+        "x": ("None", "is not watched by the tape", line + 3),
+    }
+    assert f"x  gradient None in L{line + 3}: is not watched by the tape" in str(report)
+
+
+def test_jacobians():
+    report = s2s.jacobian(lambda x, k: np.sin(x) * k, backend="python").explain(np.ones(2), 3.0)
+    assert report.arguments == ["x"] and why(report) == {"k": "is not in wrt"}
+
+
 class Model:
     def __init__(self):
         self.scale = 2.0

@@ -165,6 +165,8 @@ class Shared:
     static: dict[Any, set[int]] = field(default_factory=dict)
     # the products of functions that derivatives inside the program call
     derived: dict[str, Function] = field(default_factory=dict)
+    # sources of tapes' gradients that have none (`tape.Unconnected`), in order
+    unconnected: dict[Any, None] = field(default_factory=dict)
     count: int = 0
 
     @property

@@ -233,6 +233,7 @@ class Specialiser(
         main = Function(name, params, self.b.block, results, effects, source)  # type: ignore[arg-type]
         main.notes["aliases"] = frozenset(self.aliases)
         main.notes["facts"] = self.b.facts
+        main.notes["unconnected"] = list(self.shared.unconnected)
         sweeps = max((s.origin.sweep for s in walk(main.body) if s.origin), default=0)
         if sweeps:
             main.notes["inner_sweeps"] = sweeps

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..activity import activity
 from ..build import Builder
-from ..ir import Block, Function, Module, Operand, Var, is_float, targets_of
+from ..ir import Block, Function, Module, Operand, Origin, Var, is_float, targets_of
 from ..products import Products
 from ..reverse import make_products, reverse_function
 from .derived import Traced
@@ -44,6 +44,17 @@ class Tape:
     @property
     def last(self) -> int:
         return len(self.block) if self.end is None else self.end
+
+
+@dataclass(frozen=True)
+class Unconnected:
+    """A source on which the target of a gradient does not depend, as far as the values `versions`
+    of it tell: `text` is the user's for it.  There are none if the tape does not watch it."""
+
+    text: str
+    origin: Origin | None
+    function: Function = field(compare=False)
+    versions: tuple[Var, ...] = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -190,6 +201,10 @@ class Tapes(Mixin):
                 values[leaf.index] = self.wrap_operand(zeros.operand)
             else:
                 values[leaf.index] = Obj(None)
+            if not parts:
+                text = _source_text(node, leaf.index, len(sources))
+                lost = Unconnected(text, self.origin(node), function, tuple(versions))
+                self.shared.unconnected[lost] = None
         return self.filled(pattern, values, "gradient")
 
     def _unconnected(self, given: dict[str, Value], node: Any) -> str:
@@ -273,3 +288,12 @@ class Tapes(Mixin):
         self._name_again(zip(made.params[len(function.params) :], seeds))
         self.b.block += made.body[split:]
         return dict(zip((*wrt, *inner), made.results))
+
+
+def _source_text(node: Any, index: int, count: int) -> str:
+    """The user's text for one of the sources in a call of `gradient`."""
+    named = [k.value for k in node.keywords if k.arg == "sources"]
+    sources = named[0] if named else node.args[1]
+    if isinstance(sources, (ast.List, ast.Tuple)) and len(sources.elts) == count:
+        return ast.unparse(sources.elts[index])
+    return ast.unparse(sources) if count == 1 else f"{ast.unparse(sources)}[{index}]"
