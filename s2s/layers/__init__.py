@@ -1,7 +1,13 @@
-"""Layers: objects with weights, whose `call` is plain NumPy."""
+"""Layers: objects with weights, whose `call` is plain NumPy.  Names and defaults are Keras's."""
 
 from .base import Layer
+from .conv import Conv2D, MaxPool2D, MaxPooling2D
 from .dense import Dense
 from .flatten import Flatten
+from .regular import BatchNormalization, Dropout, LayerNormalization
+from .sequence import GRU, LSTM, Embedding, MultiHeadAttention, SimpleRNN
 
-__all__ = ["Dense", "Flatten", "Layer"]
+__all__ = [
+    "GRU", "LSTM", "BatchNormalization", "Conv2D", "Dense", "Dropout", "Embedding", "Flatten",
+    "Layer", "LayerNormalization", "MaxPool2D", "MaxPooling2D", "MultiHeadAttention", "SimpleRNN",
+]  # fmt: skip

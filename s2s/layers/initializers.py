@@ -42,6 +42,18 @@ def he_normal(shape: tuple[int, ...], dtype: Any) -> Any:
     return (scale * drawn).astype(dtype)
 
 
+def uniform(shape: tuple[int, ...], dtype: Any) -> Any:
+    return _generator.uniform(-0.05, 0.05, shape).astype(dtype)
+
+
+def orthogonal(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Rows or columns of length 1 at right angles."""
+    rows, columns = shape[0], int(np.prod(shape[1:]))
+    q, r = np.linalg.qr(_generator.normal(size=(max(rows, columns), min(rows, columns))))
+    q = q * np.sign(np.diag(r))
+    return (q if rows >= columns else q.T).reshape(shape).astype(dtype)
+
+
 def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
     if len(shape) < 2:
         size = shape[0] if shape else 1
@@ -55,6 +67,8 @@ NAMES: dict[str, Initializer] = {
     "ones": ones,
     "glorot_uniform": glorot_uniform,
     "he_normal": he_normal,
+    "uniform": uniform,
+    "orthogonal": orthogonal,
 }
 
 

@@ -1,0 +1,73 @@
+"""Layers that keep networks in hand: dropout and normalisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .base import Layer
+
+
+class Dropout(Layer):
+    """Sets a share of its inputs to 0 while training, and scales the others up."""
+
+    def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if not 0.0 <= rate < 1.0:
+            raise ValueError(f"the rate of Dropout lies in [0, 1), not {rate}")
+        self.rate = float(rate)
+        self.generator = np.random.default_rng(seed)
+
+    def call(self, inputs: Any, training: Any = None) -> Any:
+        if not training:
+            return inputs
+        kept = self.generator.random(inputs.shape) >= self.rate
+        return inputs * kept / (1.0 - self.rate)
+
+
+class LayerNormalization(Layer):
+    """Each sample with mean 0 and variance 1 along the last axis, then scaled and shifted."""
+
+    def __init__(self, epsilon: float = 1e-3, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.epsilon = float(epsilon)
+
+    def build(self, input_shape: tuple[int, ...]) -> None:
+        self.gamma = self.add_weight((input_shape[-1],), "ones", name="gamma")
+        self.beta = self.add_weight((input_shape[-1],), "zeros", name="beta")
+
+    def call(self, inputs: Any) -> Any:
+        mean = np.mean(inputs, axis=-1, keepdims=True)
+        variance = np.mean((inputs - mean) ** 2, axis=-1, keepdims=True)
+        return (inputs - mean) / np.sqrt(variance + self.epsilon) * self.gamma + self.beta
+
+
+class BatchNormalization(Layer):
+    """Each channel with mean 0 and variance 1 over the batch; over all batches seen, when not
+    training."""
+
+    def __init__(self, momentum: float = 0.99, epsilon: float = 1e-3, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum, self.epsilon = float(momentum), float(epsilon)
+
+    def build(self, input_shape: tuple[int, ...]) -> None:
+        size = (input_shape[-1],)
+        self.gamma = self.add_weight(size, "ones", name="gamma")
+        self.beta = self.add_weight(size, "zeros", name="beta")
+        self.moving_mean = self.add_weight(size, "zeros", trainable=False, name="moving_mean")
+        self.moving_variance = self.add_weight(
+            size, "ones", trainable=False, name="moving_variance"
+        )
+
+    def call(self, inputs: Any, training: Any = None) -> Any:
+        if training:
+            axes = tuple(range(inputs.ndim - 1))
+            mean = np.mean(inputs, axis=axes)
+            variance = np.mean((inputs - mean) ** 2, axis=axes)
+            rest = 1.0 - self.momentum
+            self.moving_mean.assign(self.moving_mean * self.momentum + mean * rest)
+            self.moving_variance.assign(self.moving_variance * self.momentum + variance * rest)
+            return (inputs - mean) / np.sqrt(variance + self.epsilon) * self.gamma + self.beta
+        scale = self.gamma / np.sqrt(self.moving_variance + self.epsilon)
+        return (inputs - self.moving_mean) * scale + self.beta

@@ -1,0 +1,8 @@
+"""Optimizers and learning-rate schedules; names and defaults are those of Keras."""
+
+from . import schedules
+from .adaptive import Adagrad, Adam, AdamW, RMSprop
+from .base import Optimizer
+from .descent import SGD
+
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "schedules"]
