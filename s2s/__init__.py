@@ -26,13 +26,20 @@ from .variable import Variable
 from .many import hessian, jacobian, vmap
 
 if TYPE_CHECKING:
+    from . import data, layers, losses, metrics, models, optimizers, saving
+    from .layers import Layer
+    from .models import Model, Sequential
+    from .saving import load_state, load_weights, save_state, save_weights
     from .testing import check_grads
 
 __all__ = [
     "GradientTape",
     "InternalCompilerError",
+    "Layer",
+    "Model",
     "RecompilationWarning",
     "S2SError",
+    "Sequential",
     "SourceError",
     "UnsupportedError",
     "Variable",
@@ -41,6 +48,7 @@ __all__ = [
     "check_grads",
     "checkpoint",
     "custom_gradient",
+    "data",
     "debug_nans",
     "defrule",
     "flatten",
@@ -51,6 +59,16 @@ __all__ = [
     "implicit",
     "jacobian",
     "jvp",
+    "layers",
+    "load_state",
+    "load_weights",
+    "losses",
+    "metrics",
+    "models",
+    "optimizers",
+    "save_state",
+    "save_weights",
+    "saving",
     "stop_gradient",
     "value_and_grad",
     "vjp",
@@ -58,9 +76,25 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "check_grads":
-        from .testing import check_grads
+# What a gradient of a function does not need is imported when it is asked for.
+_LATER = {
+    "check_grads": ".testing",
+    "Model": ".models",
+    "Sequential": ".models",
+    "Layer": ".layers",
+    "save_weights": ".saving",
+    "load_weights": ".saving",
+    "save_state": ".saving",
+    "load_state": ".saving",
+}
+_MODULES = ("data", "layers", "losses", "metrics", "models", "optimizers", "saving")
 
-        return check_grads
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name], __name__), name)
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 's2s' has no attribute {name!r}")
