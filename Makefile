@@ -4,6 +4,7 @@
 #   make lint     ruff and pyright        make format   apply ruff's fixes and formatting
 #   make golden   rewrite tests/golden after a change of the emitted code
 #   make fuzz     random programs against plain Python, N of them: make N=10000 fuzz
+#   make rules    rewrite docs/rules.md from the rules
 #   make bench    cold compile times      make clean    forget .venv and build/
 # Another interpreter: make PYTHON=python3.12 demo     More test processes: make JOBS=8 test
 
@@ -15,7 +16,7 @@ SEED ?= 0
 RUN := $(VENV)/bin/python
 
 .DEFAULT_GOAL := test
-.PHONY: demo test lint format golden fuzz bench clean
+.PHONY: demo test lint format golden rules fuzz bench clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) examples/digits_mlp.py
@@ -37,6 +38,9 @@ golden: $(VENV)/test.stamp
 
 fuzz: $(VENV)/test.stamp
 	$(RUN) -m tests.fuzz --n $(N) --seed $(SEED)
+
+rules: $(VENV)/base.stamp
+	$(RUN) -m s2s.transforms.rules > docs/rules.md
 
 bench: $(VENV)/base.stamp
 	$(RUN) benchmarks/compile_time.py

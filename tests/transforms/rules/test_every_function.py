@@ -20,6 +20,7 @@ from s2s.transforms.ir import Function, Module, is_float
 from s2s.transforms.reverse import reverse
 from s2s.transforms.rules import SURFACES
 from s2s.transforms.rules.library import LIBRARY
+from s2s.transforms.rules.overview import differentiable_in
 from s2s.transforms.scopes import names_of
 from s2s.transforms.specialise import NeedStaticArgument, specialise
 from s2s.transforms.structure import describe, rebuild
@@ -83,7 +84,8 @@ def same(got: Any, want: Any, rtol: float) -> None:
             np.testing.assert_allclose(g, w, rtol, rtol)
 
 
-def check(f: Any, values: dict[str, Any]) -> None:
+def check(f: Any, values: dict[str, Any]) -> bool:
+    """Whether a derivative flows through."""
     want = f(**copies(values))
     spec = compiled(f, values)
     given = [values[p.path[0][1]] for p in spec.params]
@@ -91,15 +93,15 @@ def check(f: Any, values: dict[str, Any]) -> None:
     same(rebuild(spec.out, lambda i: results[i], lambda path: values[path[0][1]]), want, 1e-10)
     single = [np.asarray(v).dtype == np.float32 for v in values.values()]
     if any(single) or not any(is_float(r.type) for r in spec.module.main.results):
-        return
-    check_gradient(f, spec, values, given)
+        return False
+    return check_gradient(f, spec, values, given)
 
 
-def check_gradient(f: Any, spec: Any, values: dict[str, Any], given: list[Any]) -> None:
+def check_gradient(f: Any, spec: Any, values: dict[str, Any], given: list[Any]) -> bool:
     main = spec.module.main
     wrt = tuple(p.name for p in main.params if is_float(p.type))
     if not wrt:
-        return
+        return False
     b = Builder(NameSupply(names_of(main)), spec.facts, list(main.body))
     b.checks = False
     total: Any = 0.0
@@ -123,6 +125,7 @@ def check_gradient(f: Any, spec: Any, values: dict[str, Any], given: list[Any]) 
     gradient = sum(np.sum(bar * dots[names[n]]) for n, bar in zip(wrt, bars))
     if np.isfinite(slope):
         assert abs(gradient - slope) <= 2e-5 * (1 + abs(slope)), f"{gradient} is not {slope}"
+    return any(np.any(bar != 0) for bar in bars)
 
 
 def in_single(values: dict[str, Any]) -> dict[str, Any]:
@@ -142,10 +145,22 @@ def test_spellings(group: str) -> None:
         values = {n: VALUES[n] for n in arguments(line)}
         with np.errstate(all="ignore"):
             try:
-                check(f, values)
+                check_claim(line, check(f, values))
             except Exception as error:
                 wrong.append(f"{line}: {type(error).__name__}: {error}")
     assert not wrong, "\n".join(wrong)
+
+
+def check_claim(line: str, flows: bool) -> None:
+    """What docs/rules.md says about a function that is called alone."""
+    node = ast.parse(line.split(";")[-1].strip()).body[0]
+    call = node.value if isinstance(node, ast.Expr) and ";" not in line else None
+    if not isinstance(call, ast.Call) or any(isinstance(a, ast.Compare) for a in call.args):
+        return
+    own = mentioned(ast.unparse(call.func)) & {*SURFACES, *LIBRARY}
+    for path in own if len(own) == 1 else ():
+        if flows:
+            assert differentiable_in(path), f"a derivative flows through {path}"
 
 
 # ---------------------------------------------------------------- completeness

@@ -115,7 +115,7 @@ def unwrap(
 # ---------------------------------------------------------------- interpolation
 
 
-@written("numpy.interp")
+@written("numpy.interp", kinks="at a knot the slope to its right")
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:

@@ -12,13 +12,18 @@ from ..registry import surface
 LIBRARY: dict[str, Callable[..., Any]] = {}
 
 
-def written(*paths: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declares what stands for the function at each of these paths."""
+KINKS: dict[str, str] = {}
+
+
+def written(*paths: str, kinks: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declares what stands for the function at each of these paths, and its convention where it
+    has no derivative."""
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         for path in paths:
             assert path not in LIBRARY, path
             LIBRARY[path] = f
+            KINKS[path] = kinks
         return f
 
     return declare

@@ -58,14 +58,14 @@ def nanvar(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -
     return total / (_count(x, axis, keepdims) - ddof).astype(total.dtype)
 
 
-@written("numpy.nanstd")
+@written("numpy.nanstd", kinks="0 where all are equal")
 def nanstd(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
     var = nanvar(a, axis, ddof=ddof, keepdims=keepdims)
     # As std: where all are equal 0 flows back.
     return np.where(var == 0, var, np.sqrt(np.where(var == 0, 1.0, var)))
 
 
-@written("numpy.nanmax")
+@written("numpy.nanmax", kinks="ties share evenly")
 def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     if np.asarray(a).dtype.kind != "f":
         return np.max(a, axis=axis, keepdims=keepdims)
@@ -73,7 +73,7 @@ def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return np.where(_count(a, axis, keepdims) == 0, np.nan, out)
 
 
-@written("numpy.nanmin")
+@written("numpy.nanmin", kinks="ties share evenly")
 def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     if np.asarray(a).dtype.kind != "f":
         return np.min(a, axis=axis, keepdims=keepdims)
@@ -101,7 +101,7 @@ def nancumprod(a: Any, axis: Any = None) -> Any:
     return cumprod(_filled(a, 1), axis)
 
 
-@written("numpy.nanquantile")
+@written("numpy.nanquantile", kinks="equal values count in the order they stand in")
 def nanquantile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:
@@ -125,12 +125,12 @@ def _of_numbers(x: Any, q: Any, method: str) -> Any:
     return out.reshape(x.shape[1:])
 
 
-@written("numpy.nanmedian")
+@written("numpy.nanmedian", kinks="equal values count in the order they stand in")
 def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return nanquantile(a, 0.5, axis, keepdims=keepdims)
 
 
-@written("numpy.nanpercentile")
+@written("numpy.nanpercentile", kinks="equal values count in the order they stand in")
 def nanpercentile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:

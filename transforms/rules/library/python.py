@@ -12,7 +12,7 @@ import numpy as np
 from .declare import written
 
 
-@written("builtins.sorted")
+@written("builtins.sorted", kinks="equal values count in the order they stand in")
 def sorted_(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     values = np.array(list(iterable))
     keys = values if key is None else np.array([key(v) for v in iterable])
@@ -93,12 +93,12 @@ def chain(*iterables: Any) -> Any:
 # ---------------------------------------------------------------- math
 
 
-@written("math.dist")
+@written("math.dist", kinks="0 where both are equal")
 def dist(p: Any, q: Any) -> Any:
     total = 0.0
     for x, y in zip(p, q):
         total += (x - y) ** 2
-    return math.sqrt(total)
+    return math.sqrt(total) if total > 0.0 else 0.0
 
 
 @written("math.isclose")

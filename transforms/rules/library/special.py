@@ -86,17 +86,17 @@ def log_expit(x: Any) -> Any:
 # ---------------------------------------------------------------- entropies
 
 
-@written("scipy.special.xlogy")
+@written("scipy.special.xlogy", kinks="0 in both where both are 0")
 def xlogy(x: Any, y: Any) -> Any:
     return x * np.log(np.where((x == 0) & (y <= 0), 1.0, y))
 
 
-@written("scipy.special.xlog1py")
+@written("scipy.special.xlog1py", kinks="0 in both where x is 0 and y is -1")
 def xlog1py(x: Any, y: Any) -> Any:
     return x * np.log1p(np.where((x == 0) & (y <= -1), 0.0, y))
 
 
-@written("scipy.special.entr")
+@written("scipy.special.entr", kinks="0 at 0")
 def entr(x: Any) -> Any:
     inside = np.where(x > 0, x, 1.0)
     return np.where(x < 0, -np.inf, np.where(x == 0, 0.0, -x * np.log(inside)))

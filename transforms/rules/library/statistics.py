@@ -27,7 +27,7 @@ def average(
     return (mean, total) if returned else mean
 
 
-@written("numpy.ptp", "numpy.ndarray.ptp")
+@written("numpy.ptp", "numpy.ndarray.ptp", kinks="ties share evenly")
 def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
 

@@ -1,0 +1,5 @@
+"""Prints the page docs/rules.md."""
+
+from .overview import page
+
+print(page(), end="")
