@@ -51,7 +51,7 @@ FUNCTIONS = frozenset(
 
 def refuse_complex(path: str, *args: Any) -> None:
     """Refuses a function of complex numbers that has no such meaning here."""
-    if path in FUNCTIONS or path.startswith(("numpy.fft.", "cmath.")):
+    if path in FUNCTIONS or path.startswith(("numpy.fft.", "scipy.fft.", "cmath.")):
         return
     if any(map(_holds_complex, args)):
         refuse(path)

@@ -253,7 +253,8 @@ def _plan(b: Builder, x: Sym, s: Any, axes: Any) -> list[tuple[int, Any]]:
         if len(set(axes)) == len(axes)
         else tuple(axis_of(b, a, x.ndim) for a in axes)
     )
-    sizes = [None] * len(chosen) if s is None else [None if known(n) == -1 else n for n in s]
+    sizes: list[Any] = [None] * len(chosen) if s is None else [known(n) for n in s]
+    sizes = [None if isinstance(n, int) and n == -1 else n for n in sizes]
     if len(sizes) != len(chosen):
         raise ValueError("Shape and axes have different lengths.")
     return list(zip(chosen, sizes))
