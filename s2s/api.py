@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import binding, buffers, debug, examples
 from .dispatch import BACKENDS, Options, Specialiser, choose_backend, specialiser_for
 from .entry import Entry
-from .errors import ValueError_
+from .errors import TypeError_, ValueError_
 from .transforms.derived import derive
 
 if TYPE_CHECKING:
@@ -130,7 +130,15 @@ class Function:
         specialiser = self._specialiser(self._mode)
         bound = None
         if args or kwargs or specialiser.latest is None:
-            specialiser, bound = self._bind(self._mode, args, kwargs)
+            try:
+                specialiser, bound = self._bind(self._mode, args, kwargs)
+            except TypeError as error:
+                if args or kwargs:
+                    raise
+                raise TypeError_(
+                    f"{self.__name__} has not been called yet, so there is nothing to explain",
+                    advice=f"call it first, or give arguments: {self.__name__}.explain(...)",
+                ) from error
         return explain(self, specialiser, bound)
 
     def compile(self, /, *specs: Any, **named: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import S2SError
-from .transforms.structure import Out, OutTree, Tree
+from .transforms.structure import Out, OutTree, Path, Tree
 
 if TYPE_CHECKING:
     from .dispatch import Specialiser
@@ -77,7 +77,7 @@ def run(
     given: dict[int, Any] | None = None,
 ) -> list[Any]:
     """Runs a kernel, and looks at its results."""
-    before = _Before(entry, params)
+    before = Before(entry, params)
     results = entry.run(backend, params, given)
     for position, what in _looked_at(entry, specialiser):
         value = results[position]
@@ -89,18 +89,22 @@ def run(
     return results
 
 
-class _Before:
-    """What a call may change, as it was."""
+class Before:
+    """What a kernel was given, as it was before the call."""
 
     def __init__(self, entry: Entry, params: tuple[Any, ...]) -> None:
-        self.values: dict[Any, Any] = {}
+        self.values: dict[Path, Any] = {}
+        self.changing: set[Path] = set()
         for i, (param, value) in enumerate(zip(entry.compiled.params, params)):
             if isinstance(value, np.random.Generator) or i in entry.written:
-                self.values[param.path] = copy.deepcopy(value)
+                self.changing.add(param.path)
+                value = copy.deepcopy(value)
+            self.values[param.path] = value
         self.legacy = np.random.get_state()
 
-    def value(self, path: Any, otherwise: Any) -> Any:
-        return copy.deepcopy(self.values[path]) if path in self.values else otherwise
+    def value(self, path: Path) -> Any:
+        value = self.values[path]
+        return copy.deepcopy(value) if path in self.changing else value
 
 
 def _looked_at(entry: Entry, specialiser: Specialiser) -> list[tuple[int, str]]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import linecache
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .debug import NonFiniteError, _Before
+from .debug import Before, NonFiniteError
 from .guards import Reach
 from .transforms import nonfinite, pipeline
 from .transforms.explain import in_user_code, of_library, span_text, text_of
 from .transforms.ir import Origin
 from .transforms.nonfinite import Birth, Iteration, Seen
 from .transforms.nonfinite_hints import hint
-from .transforms.structure import path_text
+from .transforms.structure import Path, path_text
 
 if TYPE_CHECKING:
     from .dispatch import Specialiser
@@ -26,7 +27,7 @@ def report(
     specialiser: Specialiser,
     entry: Entry,
     bound: tuple[Any, ...],
-    before: _Before,
+    before: Before,
     result: tuple[int, str, Any],
 ) -> NonFiniteError:
     """The error for a result that holds NaN or inf."""
@@ -52,7 +53,7 @@ class _Rerun:
     """The program and its arguments, as they were before the call."""
 
     def __init__(
-        self, specialiser: Specialiser, entry: Entry, bound: tuple[Any, ...], before: _Before
+        self, specialiser: Specialiser, entry: Entry, bound: tuple[Any, ...], before: Before
     ) -> None:
         specs = specialiser.describe(bound)
         examined = pipeline.examine(specialiser.request(specs, specialiser.named(bound)))
@@ -63,10 +64,13 @@ class _Rerun:
 
     def args(self) -> list[Any]:
         np.random.set_state(self.before.legacy)
-        values = [
-            self.before.value(p.path, self.reach.value(self.bound, p.path)) for p in self.params
-        ]
+        values = [self.value(p.path) for p in self.params]
         return values if self.seed is None else [*values, self.seed]
+
+    def value(self, path: Path) -> Any:
+        if path in self.before.values:
+            return self.before.value(path)
+        return self.reach.value(self.bound, path)
 
     def birth(self, position: int) -> Birth | None:
         return nonfinite.birth_of(self.module, self.args(), position)
@@ -77,7 +81,9 @@ class _Rerun:
         if o is None or not (o.sweep or o.tangent):
             return birth
         found = nonfinite.operands_at(self.module, self.args(), o.span, birth.loops)
-        return nonfinite.with_operands(birth, found)
+        if found is None:  # the user's own code for a derivative
+            return replace(birth, origin=replace(o, sweep=0, tangent=False), whole=True)
+        return replace(birth, op=found[0], operands=found[1])
 
     def name(self, param: int) -> str:
         return path_text(self.params[param].path)
@@ -143,7 +149,7 @@ def _message(birth: Birth) -> str:
     if not (o.sweep or o.tangent):
         inner = not birth.whole and not of_library(o)
         return f"a value inside {text} {became}" if inner else f"{text} {became}"
-    which = "a higher derivative" if o.sweep > 1 else "the derivative"
+    which = "a derivative" if o.sweep > 1 else "the derivative"
     return f"the {'tangent' if o.tangent else 'adjoint'} {became}, in {which} of {text}"
 
 

@@ -185,7 +185,10 @@ class _Activity:
             else:
                 report.inactive.append(Inactive(name, self._not_asked(argument)))
         for p in spec.params:
-            if p.path[0][0] != "arg" and is_float(p.type):
+            inside = p.path[0][0] == "arg" and isinstance(self.specs[p.path[0][1]], Fixed)
+            if inside and is_float(p.type):
+                report.inactive.append(Inactive(path_text(p.path), "is not in wrt"))
+            elif p.path[0][0] != "arg" and is_float(p.type):
                 kind = {"closure": "of an enclosing function"}.get(p.path[0][0], "a global")
                 report.inactive.append(Inactive(_outside(p.path), f"{kind}: a constant here"))
 
@@ -212,8 +215,7 @@ class _Activity:
             return
         name = path_text(path)
         if isinstance(spec, Fixed):
-            what = "None" if spec.value is None else f"a {type(spec.value).__name__}"
-            report.inactive.append(Inactive(name, f"is {what}, which holds no numbers", "None"))
+            report.inactive.append(Inactive(name, _no_number(spec), "None"))
         elif self.active.get(path, False):
             report.arguments.append(name)
         else:
@@ -222,8 +224,7 @@ class _Activity:
 
     def _not_asked(self, spec: Spec) -> str:
         if isinstance(spec, Fixed):
-            what = "None" if spec.value is None else f"a {type(spec.value).__name__}"
-            return f"is {what}, not a number or array"
+            return _no_number(spec)
         dtype = getattr(spec, "dtype", "")
         if isinstance(spec, ScalarSpec) and not dtype.startswith("float"):
             return f"is {spec_text(spec)}"
@@ -262,6 +263,12 @@ class _Activity:
                 if v.user and is_float(v.type) and place is not None:
                     found.setdefault((place.inside, v.user), {})[place] = None
         return [ActiveVariable(name, tuple(p), inside) for (inside, name), p in found.items()]
+
+
+def _no_number(spec: Fixed) -> str:
+    if spec.value is None:
+        return "is None"
+    return f"is no number or array ({type(spec.value).__name__})"
 
 
 def _outside(path: Path) -> str:

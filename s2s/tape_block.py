@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from . import debug
 from .api import Function
 from .dispatch import Options
 from .entry import Entry
@@ -154,7 +155,11 @@ def run(tape: Any, made: Function, args: tuple[Any, ...]) -> Any:
     backend = choose_backend(None)
     entry, params = specialiser.find(bound, backend)
     old = _then(tape, entry, params)
-    return tensor(entry.value(bound, entry.run(backend, old)))
+    if debug.active:
+        results = debug.run(specialiser, entry, bound, backend, old)
+    else:
+        results = entry.run(backend, old)
+    return tensor(entry.value(bound, results))
 
 
 def _then(tape: Any, entry: Entry, params: tuple[Any, ...]) -> tuple[Any, ...]:

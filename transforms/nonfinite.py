@@ -9,7 +9,7 @@ reported."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -312,8 +312,3 @@ def _blocks(block: Block) -> Iterator[Block]:
     for stmt in block:
         for inner in blocks_of(stmt):
             yield from _blocks(inner)
-
-
-def with_operands(birth: Birth, found: tuple[Op, list[Seen]] | None) -> Birth:
-    """A birth in derivative code, with the user's own operation and operands."""
-    return birth if found is None else replace(birth, op=found[0], operands=found[1])

@@ -346,6 +346,28 @@ def test_other_threads():
     assert len(errors) == 4
 
 
+def test_the_code_of_a_custom_gradient():
+    @s2s.custom_gradient
+    def twice(x):
+        def grad(out_bar):
+            return out_bar / (x - x)
+
+        return x * 2.0, grad
+
+    error = caught(lambda x: twice(x * 3.0), 1.0)
+    assert error.line == line_of(twice.python, "out_bar /")
+    assert error.message == "out_bar / (x - x) became inf"
+
+
+def test_tapes_in_plain_python():
+    w = s2s.Variable(np.array([0.0, 1.0]))
+    with s2s.GradientTape() as tape:
+        loss = np.sum(np.sqrt(w))
+    w.assign(np.ones(2))  # the tape's gradient is about what it saw
+    with s2s.debug_nans(), pytest.raises(FloatingPointError, match="adjoint became inf at .0."):
+        tape.gradient(loss, w)
+
+
 def test_a_value_inside_an_expression():
     """Of what one expression stands for, the first bad value is told as what it is."""
 

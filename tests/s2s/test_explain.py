@@ -52,7 +52,7 @@ def test_arguments_that_were_not_asked_for():
     assert why(report) == {
         "y": "is not in wrt",
         "n": "is int",
-        "mode": "is a str, not a number or array",
+        "mode": "is no number or array (str)",
         "unused": "is not in wrt",
         "SCALE": "a global: a constant here",
     }
@@ -160,7 +160,7 @@ def test_parts_of_structured_arguments():
     report = explain(structured, p, np.ones(2))
     assert report.arguments == ["p.W"]
     found = {x.name: (x.gradient, x.reason) for x in report.inactive}
-    assert found["p.name"] == ("None", "is a str, which holds no numbers")
+    assert found["p.name"] == ("None", "is no number or array (str)")
     assert found["p.parts[0]"] == ("0", "is never read")
     assert found["p.parts[1]"][0] == "0" and "np.floor" in found["p.parts[1]"][1]
     gradient = s2s.grad(structured, backend="python")(p, np.ones(2))
@@ -397,7 +397,12 @@ def test_methods():
     m.loss(np.ones(3))
     report = m.loss.explain()
     assert report.arguments == ["x"]
-    assert why(report)["self"] == "is a Model, not a number or array"
+    assert why(report) == {"self": "is no number or array (Model)", "self.scale": "is not in wrt"}
+
+
+def test_before_the_first_call():
+    with pytest.raises(TypeError, match="has not been called yet"):
+        s2s.grad(repeated, static_argnames="n", backend="python").explain()
 
 
 def test_explaining_changes_nothing():
