@@ -531,45 +531,57 @@ def _combined(c6, x6, c4, x4, c2, x2, c0, out):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _expm(a, out):  # type: ignore[no-untyped-def]
-    n = a.shape[0]
+def _scaled(x, factor, out):  # type: ignore[no-untyped-def]
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            out[i, j] = factor * x[i, j]
+
+
+@_compiled
+def _norm(a):  # type: ignore[no-untyped-def]
+    """The largest sum of a column, nan if one is."""
     norm = 0.0
-    for j in range(n):
+    for j in range(a.shape[0]):
         total = 0.0
-        for i in range(n):
+        for i in range(a.shape[0]):
             total += abs(a[i, j])
-        norm = max(norm, total)
-        if not np.isfinite(total):
-            out[:, :] = np.nan
-            return
-    squarings = 0
-    while norm > _REACH:
-        norm *= 0.5
+        if not total <= norm:
+            norm = total
+    return norm
+
+
+@_compiled
+def _expm(a, out):  # type: ignore[no-untyped-def]
+    n, norm = a.shape[0], _norm(a)
+    if not np.isfinite(norm):
+        _scaled(a, np.nan, out)
+        return
+    factor, squarings = 1.0, 0
+    while norm * factor > _REACH:
+        factor *= 0.5
         squarings += 1
-    x = a * a.dtype.type(0.5**squarings)
-    c = _PADE.astype(a.dtype)
-    x2, x4, x6 = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+    room = np.zeros((7, n, n), a.dtype)
+    x, x2, x4, x6, inner, odd, even = room[0], room[1], room[2], room[3], room[4], room[5], room[6]
+    _scaled(a, factor, x)
     _product(x, x, x2)
     _product(x2, x2, x4)
     _product(x2, x4, x6)
-    zero = a.dtype.type(0)
-    inner, odd, even = np.zeros_like(x), np.empty_like(x), np.empty_like(x)
-    _combined(c[13], x6, c[11], x4, c[9], x2, zero, inner)
+    c = _PADE
+    _combined(c[13], x6, c[11], x4, c[9], x2, 0.0, inner)
     _product(x6, inner, odd)
     _combined(c[7], x6, c[5], x4, c[3], x2, c[1], odd)
-    inner[:, :] = odd
-    _product(x, inner, odd)
-    inner[:, :] = 0
-    _combined(c[12], x6, c[10], x4, c[8], x2, zero, inner)
-    _product(x6, inner, even)
+    _product(x, odd, inner)  # the odd part of the numerator
+    _scaled(odd, 0.0, odd)
+    _combined(c[12], x6, c[10], x4, c[8], x2, 0.0, odd)
+    _product(x6, odd, even)
     _combined(c[6], x6, c[4], x4, c[2], x2, c[0], even)
     for i in range(n):
         for j in range(n):
-            x2[i, j] = even[i, j] - odd[i, j]
-            x4[i, j] = even[i, j] + odd[i, j]
+            x2[i, j] = even[i, j] - inner[i, j]
+            x4[i, j] = even[i, j] + inner[i, j]
     _solve(x2, x4, out)
     for _ in range(squarings):
-        x[:, :] = out
+        _scaled(out, 1.0, x)
         _product(x, x, out)
 
 
