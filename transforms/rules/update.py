@@ -216,7 +216,8 @@ def _pullback_add(
 def _pushforward(
     b: Builder, dots: Any, out: Any, args: Sequence[Sym], attrs: dict[str, Any]
 ) -> Sym:
-    x_dot = b.emit("zeros_like", args[0], dtype=args[0].dtype) if dots[0] is None else dots[0]
+    # Asked of the new version, the shape does not keep the old one alive.
+    x_dot = b.emit("zeros_like", out, dtype=args[0].dtype) if dots[0] is None else dots[0]
     v_dot = 0.0 if dots[1] is None else dots[1]
     return b.emit("update", x_dot, v_dot, *args[2:], **attrs)
 
@@ -224,7 +225,7 @@ def _pushforward(
 def _pushforward_add(
     b: Builder, dots: Any, out: Any, args: Sequence[Sym], attrs: dict[str, Any]
 ) -> Sym:
-    x_dot = b.emit("zeros_like", args[0], dtype=args[0].dtype) if dots[0] is None else dots[0]
+    x_dot = b.emit("zeros_like", out, dtype=args[0].dtype) if dots[0] is None else dots[0]
     return x_dot if dots[1] is None else b.emit("update_add", x_dot, dots[1], *args[2:], **attrs)
 
 
