@@ -31,6 +31,36 @@ def test_digits_mlp(tmp_path: Path) -> None:
     assert picture.stat().st_size > 10_000
 
 
+def numbers(line: str) -> list[float]:
+    return [float(n) for n in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", line)]
+
+
+def test_likelihood_scipy() -> None:
+    rows = run("likelihood_scipy.py", "--samples", "4000").splitlines()[2:]
+    assert len(rows) == 5
+    for row in rows:
+        true, found, error = numbers(row)
+        assert abs(found - true) < 5 * error + 0.02
+
+
+def test_maml_sinusoids() -> None:
+    *_, plain, trained = run("maml_sinusoids.py", "--steps", "150").splitlines()
+    assert numbers(trained)[1] < 0.6 * numbers(plain)[1]
+    assert numbers(trained)[1] < numbers(trained)[0]
+
+
+def test_pinn_heat() -> None:
+    rows = run("pinn_heat.py", "--steps", "200").splitlines()[1:]
+    assert len(rows) == 4
+    assert all(numbers(row)[1] < 0.02 for row in rows)
+
+
+def test_find_the_nan() -> None:
+    text = run("find_the_nan.py")
+    assert "temperature  gradient 0: reaches the result only through rounding" in text
+    assert "find_the_nan.py:18:9: np.exp(sharp) became inf" in text
+
+
 def test_none_is_forgotten() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for path in (ROOT / "examples").glob("*.py"):
