@@ -5,6 +5,7 @@ loops, python, numba  the value, what is written, the slope and a second call, o
 float32, layouts      the same in single precision; with arguments of any memory layout
 forward               tangents against adjoints
 second, nested        the Hessian is symmetric; reverse over reverse is forward over reverse
+hessian, vmap         many directions, or many arguments, at once and one by one
 without …             the gradient with one optimisation switched off
 jax                   the gradient by JAX, for programs that write nothing in place
 """
@@ -19,7 +20,7 @@ from unittest import mock
 import numpy as np
 
 from .generate import is_pure
-from .plain import NAMES, WRT, Run, confirmed, copied
+from .plain import NAMES, WRT, Run, confirmed, copied, plain_run
 
 
 class Wrong(Exception):
@@ -158,7 +159,8 @@ def second_order(trial: Any, run: Run) -> None:
     if run.slope is None:
         raise Skipped
     v, w = run.direction, another(run)
-    first, second = dot(hessian(trial, run, v), w), dot(hessian(trial, run, w), v)
+    first = dot(product(trial, run, v), w)
+    second = dot(product(trial, run, w, "python"), v)
     agree(run, first, second, "the Hessian is not symmetric")
 
 
@@ -167,14 +169,47 @@ def nested(trial: Any, run: Run) -> None:
     if run.slope is None:
         raise Skipped
     v, w = run.direction, another(run)
-    product = trial.nested()(*copied(run.args), *seeds(v))[1]
-    agree(run, dot(product, w), dot(hessian(trial, run, v), w), "reverse over reverse")
+    twice = trial.nested()(*copied(run.args), *seeds(v))[1]
+    agree(run, dot(twice, w), dot(product(trial, run, v), w), "reverse over reverse")
 
 
-def hessian(trial: Any, run: Run, direction: list[Any]) -> Any:
+def hessian(trial: Any, run: Run) -> None:
+    """All directions of x in one sweep give what one direction gives."""
+    if run.slope is None:
+        raise Skipped
+    v, w = run.direction[0], another(run)[0]
+    only = [v, *(np.zeros(np.shape(d)) for d in run.direction[1:])]
+    whole = trial.derived("hessian", "loops", wrt="x")(*copied(run.args))
+    agree(run, w @ whole @ v, dot(product(trial, run, only)[:1], [w]), "the whole Hessian")
+
+
+def vmap(trial: Any, run: Run) -> None:
+    """Gradients of many elements at once are the gradients of each."""
+    axes = (0, 0, 0, None, 0, None, None)
+    rng = np.random.default_rng(run.n)
+    many = [run.args]
+    for _ in range(2):
+        other = copied(run.args)
+        other[0], other[1] = (rng.uniform(-1, 1, np.shape(a)) for a in other[:2])
+        other[4] = float(rng.uniform(-1, 1))
+        if plain_run(trial.function, trial.watched, run.n, other) is None:
+            raise Skipped
+        many.append(other)
+    stacked = [np.stack([args[k] for args in many]) if a == 0 else run.args[k]
+               for k, a in enumerate(axes)]  # fmt: skip
+    mapped = trial.mapped(axes)(*stacked)
+    for k, args in enumerate(many):
+        expected = trial.derived("grad", "loops")(*copied(args))
+        for name, a, b in zip(WRT, mapped, expected):
+            if not np.allclose(a[k], b, rtol=1e-8, atol=1e-9 * run.scale + 1e3 * run.noise):
+                raise Wrong(f"element {k} of the gradient of {name} is {a[k]}, not {b}")
+
+
+def product(trial: Any, run: Run, direction: list[Any], backend: str = "loops") -> Any:
+    """The Hessian times a direction."""
     x, *rest = copied(run.args)
     with poisoned():
-        return trial.derived("hvp", "loops")(x, seeds(direction), *rest)
+        return trial.derived("hvp", backend)(x, seeds(direction), *rest)
 
 
 def another(run: Run) -> list[Any]:
@@ -241,7 +276,7 @@ def without(switch: str) -> Judge:
 JUDGES: dict[str, Judge] = {
     **{backend: on(backend) for backend in ("loops", "python", "numba")},
     "float32": float32, "layouts": layouts, "forward": forward_mode, "second": second_order,
-    "nested": nested, "jax": jax_gradient,
+    "nested": nested, "hessian": hessian, "vmap": vmap, "jax": jax_gradient,
     **{f"without {switch}": without(switch) for switch in SWITCHES},
 }  # fmt: skip
 ALWAYS = ("loops", "python")

@@ -138,10 +138,12 @@ def rounding(f: Callable[..., Any], args: list[Any], value: float) -> float:
     return 100.0 * max(abs(float(f(*nudged)) - value), abs(float(f(*bent)) - value))
 
 
-def plain_run(f: Callable[..., Any], watched: Watched, n: int) -> Run | None:
+def plain_run(
+    f: Callable[..., Any], watched: Watched, n: int, args: list[Any] | None = None
+) -> Run | None:
     """None where nothing can be compared: the value is not finite or too large, something
     overflowed on the way, or a comparison lies within rounding of a tie."""
-    args = arguments(n)
+    args = args or arguments(n)
     after = copied(args)
     try:
         with warnings.catch_warnings():

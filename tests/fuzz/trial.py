@@ -83,12 +83,28 @@ class Trial:
             self.gradients[run.n] = self.gradient("loops")(*copied(run.args))[1]
         return self.gradients[run.n]
 
-    def derived(self, kind: str, backend: str) -> Any:
-        """`jvp` or `hvp`."""
+    def derived(self, kind: str, backend: str, wrt: Any = WRT) -> Any:
+        """`jvp`, `hvp`, `hessian` or `grad` of the program."""
         key = backend, kind
         if key not in self.compiled:
-            f = load(self.reading, self.folder) if self.writes else self.function
-            self.compiled[key] = getattr(s2s, kind)(f, wrt=WRT, backend=backend)
+            self.compiled[key] = getattr(s2s, kind)(self.quiet, wrt=wrt, backend=backend)
+        return self.compiled[key]
+
+    @cached_property
+    def quiet(self) -> Callable[..., Any]:
+        """The program as a function that does not write into its arguments."""
+        return load(self.reading, self.folder) if self.writes else self.function
+
+    @cached_property
+    def watched(self) -> Watched:
+        return Watched(self.source)
+
+    def mapped(self, axes: tuple[Any, ...]) -> Any:
+        """Its gradient for many arguments at once."""
+        key = "loops", "vmap"
+        if key not in self.compiled:
+            gradient = s2s.grad(self.quiet, wrt=WRT, backend="loops")
+            self.compiled[key] = s2s.vmap(gradient, in_axes=axes, backend="loops")
         return self.compiled[key]
 
     def nested(self) -> Any:
@@ -102,9 +118,9 @@ class Trial:
 def judge(
     source: str, folder: Path, judges: Iterable[str], trips: Iterable[int] = TRIPS
 ) -> Verdict:
-    trial, watched = Trial(source, folder), Watched(source)
+    trial = Trial(source, folder)
     judged: Counter[str] = Counter()
-    tried = [plain_run(trial.function, watched, n) for n in trips]
+    tried = [plain_run(trial.function, trial.watched, n) for n in trips]
     runs = [run for run in tried if run is not None]
     trial.writes = any(run.writes for run in runs)
     for name in judges:
@@ -114,7 +130,7 @@ def judge(
             except Skipped:
                 continue
             except s2s.UnsupportedError as error:
-                if name in ALWAYS:
+                if name in (*ALWAYS, "numba"):
                     return Verdict("refused", error.message, (name, run.n), judged)
                 judged[f"{name} refused"] += 1
                 break
