@@ -239,7 +239,7 @@ class _Tracer(Run):
         at = first(mask)
         kind = kind_of(np.asarray(value)[at])
         cause = None
-        for x in op.args:
+        for x in self.chosen(op, value, at):
             bad = self.fault(x)
             if bad is None:
                 continue
@@ -253,6 +253,13 @@ class _Tracer(Run):
         made = Birth(kind, op, origin, value, at, self.iterations(), self.seen(op), cause)
         made.whole = whole
         return made
+
+    def chosen(self, op: Op, value: Any, at: tuple[int, ...]) -> tuple[Operand, ...]:
+        """The operands that an entry is made of."""
+        if op.name != "where":
+            return op.args
+        condition = np.broadcast_to(self.read(op.args[0]), np.shape(value))[at]
+        return (op.args[1] if condition else op.args[2],)
 
     def holds(self, x: Any, op: Op, out: Any, at: tuple[int, ...]) -> tuple[bool, bool]:
         """Whether an operand is NaN or inf: at the same entry where entries are independent."""

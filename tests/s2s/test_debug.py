@@ -241,6 +241,16 @@ def test_an_infinite_bound_that_does_no_harm():
     assert error.line == line_of(f, "np.sqrt")
 
 
+def test_the_branch_not_taken_is_not_blamed():
+    def f(x):
+        logs = np.log(x - 1.0)
+        roots = np.sqrt(x - 1.0)
+        y = np.where(x > 2.0, logs, roots)
+        return y.sum()
+
+    assert caught(f, np.array([0.0, 3.0])).line == line_of(f, "np.sqrt")
+
+
 def test_arguments_that_the_function_writes():
     """The program runs again from what the arguments were."""
     x = np.array([0.0, 1.0])
