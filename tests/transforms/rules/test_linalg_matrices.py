@@ -142,12 +142,17 @@ def test_scipy_solve(assume_a, lower):
 
 
 @pytest.mark.parametrize("lower", [False, True])
-@pytest.mark.parametrize("trans", [0, 1, "T"])
-@pytest.mark.parametrize("unit_diagonal", [False, True])
+@pytest.mark.parametrize("trans", [0, 1])
 @pytest.mark.parametrize("right", [(3,), (3, 2)])
-def test_solve_triangular(lower, trans, unit_diagonal, right):
-    keywords = {"lower": lower, "trans": trans, "unit_diagonal": unit_diagonal}
+def test_solve_triangular(lower, trans, right):
+    keywords = {"lower": lower, "trans": trans}
     compare("scipy.linalg.solve_triangular", (regular(3, 3), array(*right)), **keywords)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_solve_triangular_with_a_diagonal_of_ones(lower):
+    keywords = {"lower": lower, "trans": "T", "unit_diagonal": True}
+    compare("scipy.linalg.solve_triangular", (regular(3, 3), array(3)), order=1, **keywords)
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3)])
@@ -159,6 +164,7 @@ def test_cholesky(shape, upper):
         expected=lambda x: np.linalg.cholesky(
             x @ np.swapaxes(x, -1, -2) + 0.5 * np.eye(3), upper=upper
         ),
+        order=1 if upper else 2,
     )
 
 
@@ -184,7 +190,7 @@ def test_cho_solve(lower, right):
         factor = scipy.linalg.cho_factor(x @ x.T + 0.5 * np.eye(3), lower=lower)
         return scipy.linalg.cho_solve(factor, y)
 
-    check(build, array(3, 3), array(*right), expected=expected)
+    check(build, array(3, 3), array(*right), expected=expected, order=1)
 
 
 @pytest.mark.parametrize("trans", [0, 1])
@@ -237,7 +243,7 @@ def test_eigh(shape, part, uplo):
     def expected(x):
         return np.linalg.eigh(x @ np.swapaxes(x, -1, -2) + 0.5 * np.eye(3), uplo)[part]
 
-    check(build, array(*shape), expected=expected)
+    check(build, array(*shape), expected=expected, order=2 if uplo == "L" else 1)
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 3, 2)])
@@ -363,23 +369,23 @@ def test_matrix_rank():
 
 
 @pytest.mark.parametrize("p", [None, 2, -2, "fro", 1, -1, np.inf, -np.inf])
-@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3)])
-def test_cond(shape, p):
-    compare("numpy.linalg.cond", (regular(*shape),), p)
+def test_cond(p):
+    compare("numpy.linalg.cond", (regular(3, 3),), p)
+    compare("numpy.linalg.cond", (regular(2, 3, 3),), p, order=1)
 
 
 @pytest.mark.parametrize("ord", [None, 0, 1, 2, 3, 2.5, -1, np.inf, -np.inf])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_norm_of_vectors(ord, keepdims):
     compare("numpy.linalg.norm", (array(4),), ord, keepdims=keepdims)
-    compare("numpy.linalg.norm", (array(3, 4),), ord, 0, keepdims)
+    compare("numpy.linalg.norm", (array(3, 4),), ord, 0, keepdims, order=1)
 
 
 @pytest.mark.parametrize("ord", [None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_norm_of_matrices(ord, keepdims):
-    compare("numpy.linalg.norm", (array(3, 4),), ord, keepdims=keepdims)
-    compare("numpy.linalg.norm", (array(3, 2, 4),), ord, (2, 0), keepdims)
+    compare("numpy.linalg.norm", (array(3, 4),), ord, keepdims=keepdims, order=2 - keepdims)
+    compare("numpy.linalg.norm", (array(3, 2, 4),), ord, (2, 0), keepdims, order=1)
 
 
 def test_names_of_norms():
