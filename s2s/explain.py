@@ -72,6 +72,7 @@ class Report:
     active: list[ActiveVariable] = field(default_factory=list)
     inactive: list[Inactive] = field(default_factory=list)
     saved: list[Saved] = field(default_factory=list)
+    kept: list[Saved] = field(default_factory=list)
     recomputed: list[Recomputed] = field(default_factory=list)
     recompiled: Recompilation = field(default_factory=lambda: Recompilation(0, ""))
 
@@ -304,4 +305,5 @@ def _fill_memory(
     names = {p.name: path_text(p.path) for p in spec.params}
     sizes = memory.Sizes(module.main, spec.facts, names, numbers)
     report.saved = memory.saved(module.main, sizes) + memory.copies(module, sizes)
+    report.kept = memory.kept(module.main, sizes)
     report.recomputed = memory.recomputed(module, examined.stages["specialise"])

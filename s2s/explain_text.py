@@ -20,7 +20,8 @@ def text(report: Report) -> str:
     one = f"{report.title}  --  {place}"
     lines = [one] if len(one) <= WIDTH else [*_wrapped(report.title), f"  {place}"]
     if report.derivative:
-        lines += _active(report) + _inactive(report) + _saved(report) + _recomputed(report)
+        lines += _active(report) + _inactive(report) + _saved(report) + _kept(report)
+        lines += _recomputed(report)
     else:
         lines += ["", "No derivative is taken: nothing is active, saved or recomputed."]
     return "\n".join([*lines, *_recompiled(report)])
@@ -103,14 +104,30 @@ def _saved(report: Report) -> list[str]:
     lines = ["", f"Saved for the adjoint sweep{whole}"]
     for loops, saved in report.loops().items():
         lines += _wrapped(_nest(loops, report.file), 2)
-        by_size: dict[str, list[tuple[str, str]]] = {}
-        for s in saved:
-            by_size.setdefault(_bytes(s.per_iteration), []).append(_row(s, report.file))
-        for size, rows in by_size.items():
-            lines += _table(rows, 4)
-            lines += _wrapped(size + " each" * (len(rows) > 1), 6)
+        lines += _by_size(saved, report.file, 4)
         if loops:
             lines += _wrapped(_sum(saved), 6)
+    return lines
+
+
+def _kept(report: Report) -> list[str]:
+    if not report.kept:
+        return []
+    totals = [s.total.number if s.total is not None else None for s in report.kept]
+    whole = "" if None in totals else f": {amount(sum(n for n in totals if n is not None))}"
+    head = f"Kept in memory until then, without a copy{whole}"
+    return ["", head, *_by_size(report.kept, report.file, 2)]
+
+
+def _by_size(saved: list[Saved], file: str, indent: int) -> list[str]:
+    """One row per value, those of one size together."""
+    by_size: dict[str, list[tuple[str, str]]] = {}
+    for s in saved:
+        by_size.setdefault(_bytes(s.per_iteration), []).append(_row(s, file))
+    lines = []
+    for size, rows in by_size.items():
+        lines += _table(rows, indent)
+        lines += _wrapped(size + " each" * (len(rows) > 1), indent + 2)
     return lines
 
 

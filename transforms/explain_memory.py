@@ -3,7 +3,7 @@ how many bytes, and what is computed again instead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from .dims import Atom, Dim, Facts, floordiv
 from .explain import Place, place_of, text_of
 from .ir import (
+    Array,
     Assign,
     Const,
     Custom,
@@ -29,6 +30,7 @@ from .ir import (
     blocks_of,
     inner_targets_of,
     is_float,
+    operands_of,
     targets_of,
     walk,
 )
@@ -58,9 +60,9 @@ class Loop:
 
 @dataclass(frozen=True)
 class Saved:
-    """A value stored for the adjoint sweep.  `kind` is "array" (indexed by iteration), "stack"
-    or "copy"; `loops` are those around it, outermost first; `expression` is the user's text
-    if the value has no name there."""
+    """A value stored for the adjoint sweep.  `kind` is "array" (indexed by iteration), "stack",
+    "copy" or "kept" (where it is, without a copy); `loops` are those around it, outermost
+    first; `expression` is the user's text if the value has no name there."""
 
     name: str
     kind: str
@@ -263,6 +265,49 @@ def copies(module: Module, sizes: Sizes) -> list[Saved]:
         # In a loop, each iteration overwrites the copy of the one before.
         found.append(Saved(stmt.target.name, "copy", None, "", loops, size, None, size))
     return found
+
+
+def kept(function: Function, sizes: Sizes) -> list[Saved]:
+    """Arrays of the forward sweep that stay in memory because the adjoint sweep reads them; of
+    a function after `save`."""
+    stmts = list(walk(function.body))
+    read = {
+        x.name
+        for s in stmts
+        if s.origin is not None and s.origin.sweep and not s.origin.tangent
+        for x in _contents_read(s)
+        if isinstance(x, Var)
+    }
+    found = []
+    for stmt in function.body:
+        o = stmt.origin
+        if o is None or o.sweep or (isinstance(stmt, Assign) and _is_view(stmt)):
+            continue
+        for v in targets_of(stmt):
+            each = sizes.bytes(v.type) if isinstance(v.type, Array) else None
+            if v.name in read and each is not None:
+                size = sizes.product(each)
+                text = _expression(v, o)
+                found.append(
+                    Saved(v.user or v.name, "kept", place_of(o), text, (), size, None, size)
+                )
+    return found
+
+
+def _contents_read(stmt: Stmt) -> Sequence[Operand]:
+    """The operands of which more than the shape is read."""
+    if isinstance(stmt, Assign):
+        if stmt.op.name in ("shape", "zeros_like", "ones_like", "empty_like"):
+            return ()
+        if stmt.op.name in ("unbroadcast", "broadcast_like"):
+            return stmt.op.args[:1]
+    return tuple(operands_of(stmt))
+
+
+def _is_view(stmt: Assign) -> bool:
+    kind = RULES[stmt.op.name].kind
+    items = stmt.op.attrs.get("items", ())
+    return kind == "view" or (kind == "index" and not {"array", "mask"} & {i[0] for i in items})
 
 
 def recomputed(module: Module, before: Module) -> list[Recomputed]:

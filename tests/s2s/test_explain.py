@@ -248,6 +248,20 @@ def test_copies_count_as_saved():
     assert [s.name in source and s.total.number for s in copied] == [32] * source.count("h.copy()")
 
 
+def network(W, x):
+    h = np.tanh(x @ W)
+    first = h[0]
+    return np.mean(h * h) + np.sum(first)
+
+
+def test_arrays_that_are_kept():
+    report = explain(network, np.ones((5, 2)), np.ones((3, 5)))
+    assert report.saved == []
+    (h,) = report.kept
+    assert (h.name, h.kind, h.total.formula) == ("h", "kept", "8 * x.shape[0] * W.shape[1]")
+    assert "Kept in memory until then, without a copy: 48 B" in str(report)
+
+
 def test_what_is_recomputed():
     report = explain(model, np.ones(3), np.ones(3), 2, "fast")
     line = helper.__code__.co_firstlineno
