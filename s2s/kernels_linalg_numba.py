@@ -26,6 +26,9 @@ _compiled: Any = njit(nogil=True, error_model="numpy", cache=True)
 
 # Up to this many rows plain loops are faster than calling LAPACK.
 _SMALL = 24
+# Triangular systems of more right-hand sides than this are solved in blocks of as many rows.
+_WIDE = 8
+_BLOCK = 48
 
 
 def _external(name: str, *arguments: Any) -> Any:
@@ -300,6 +303,7 @@ def _overload_solve_banded(ab, b, lower, upper, out):  # type: ignore[no-untyped
 
 @_compiled
 def _solve_triangular(a, b, trans, lower, unit, out):  # type: ignore[no-untyped-def]
+    """Block by block: what a block finds is taken off the equations that are left."""
     n, k = b.shape
     for i in range(n):
         if not unit and a[i, i] == 0:
@@ -307,16 +311,28 @@ def _solve_triangular(a, b, trans, lower, unit, out):  # type: ignore[no-untyped
         for j in range(k):
             out[i, j] = b[i, j]
     forward = lower == (trans == 0)
-    for step in range(n):
-        i = step if forward else n - 1 - step
-        if not unit:
-            for j in range(k):
-                out[i, j] /= a[i, i]
-        # What is found is taken off the equations that are left.
-        for p in range(i + 1 if forward else 0, n if forward else i):
-            factor = a[p, i] if trans == 0 else a[i, p]
-            for j in range(k):
-                out[p, j] -= factor * out[i, j]
+    width = _BLOCK if n > 2 * _BLOCK and k >= _WIDE else n
+    for done in range(0, n, max(width, 1)):
+        size = min(width, n - done)
+        low = done if forward else n - done - size
+        high = low + size
+        for step in range(size):
+            i = low + step if forward else high - 1 - step
+            if not unit:
+                for j in range(k):
+                    out[i, j] /= a[i, i]
+            for p in range(i + 1 if forward else low, high if forward else i):
+                factor = a[p, i] if trans == 0 else a[i, p]
+                for j in range(k):
+                    out[p, j] -= factor * out[i, j]
+        first, last = (high, n) if forward else (0, low)
+        if first < last:
+            panel = np.empty((last - first, size), a.dtype)
+            for p in range(first, last):
+                for q in range(low, high):
+                    panel[p - first, q - low] = a[p, q] if trans == 0 else a[q, p]
+            one = a.dtype.type(1)
+            kernels.gemm(False, False, -one, panel, out[low:high], one, out[first:last])
     return np.int64(0)
 
 
