@@ -14,7 +14,7 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..dims import Dim
-from ..ir import Operand, Type
+from ..ir import Operand, Type, Var
 from ..precedence import ATOM, TERNARY, Text, wrap
 from .index import items_text, numpy_key, positions, renumber, result_shape, value_of
 from .registry import Accumulate, Rule, register
@@ -213,11 +213,19 @@ def _pullback_add(
     return bars
 
 
+def _zeros(b: Builder, x: Sym) -> Sym:
+    """The tangent of an array that is about to be written to, whose old version is not kept for
+    the sake of its shape."""
+    made = b.definitions.get(x.operand.name) if isinstance(x.operand, Var) else None
+    if made is not None and made.name in ("zeros", "ones", "empty"):
+        return b.emit("zeros", *made.args, dtype=x.dtype)
+    return b.emit("zeros_like", x, dtype=x.dtype)
+
+
 def _pushforward(
     b: Builder, dots: Any, out: Any, args: Sequence[Sym], attrs: dict[str, Any]
 ) -> Sym:
-    # Asked of the new version, the shape does not keep the old one alive.
-    x_dot = b.emit("zeros_like", out, dtype=args[0].dtype) if dots[0] is None else dots[0]
+    x_dot = _zeros(b, args[0]) if dots[0] is None else dots[0]
     v_dot = 0.0 if dots[1] is None else dots[1]
     return b.emit("update", x_dot, v_dot, *args[2:], **attrs)
 
@@ -225,7 +233,7 @@ def _pushforward(
 def _pushforward_add(
     b: Builder, dots: Any, out: Any, args: Sequence[Sym], attrs: dict[str, Any]
 ) -> Sym:
-    x_dot = b.emit("zeros_like", out, dtype=args[0].dtype) if dots[0] is None else dots[0]
+    x_dot = _zeros(b, args[0]) if dots[0] is None else dots[0]
     return x_dot if dots[1] is None else b.emit("update_add", x_dot, dots[1], *args[2:], **attrs)
 
 
