@@ -410,7 +410,7 @@ def _check_leaf(
     numeric = {}
     sharp = not np.iscomplexobj(leaf)
     for index in indices:
-        h = step * max(1.0, abs(leaf[index]))
+        h = step * max(1.0, float(abs(leaf[index])))
         difference = _five_points(lambda d, index=index: at(index, d), h)
         exact = _complex_step(lambda d, index=index: at(index, d)) if sharp else None
         noise = 1e-13 * abs(here) / h
@@ -428,7 +428,7 @@ def _check_leaf(
             excess = 0.0 if np.isnan(reverse) and np.isnan(value) else np.inf
         where = path_text(path) + (f"[{', '.join(map(str, index))}]" if index else "")
         where += ".imag" if unit == 1j else ""
-        h = step * max(1.0, abs(leaf[index]))
+        h = step * max(1.0, float(abs(leaf[index])))
         if excess > 1.0 and _is_kink(lambda d, index=index: at(index, d), h, here):
             report.skipped.append(where)
             continue

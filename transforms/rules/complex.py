@@ -154,7 +154,7 @@ def build_angle(b: Builder, z: Any, deg: Any = False) -> Sym:
     x = as_operand(b, z)
     if not is_complex(x.type):
         x = x.astype("complex64" if x.dtype == "float32" else "complex128")
-    angle = np.arctan2(b.emit("imag", x), b.emit("real", x))
+    angle = b.emit("arctan2", b.emit("imag", x), b.emit("real", x))
     return numpy_number(np.degrees(angle) if deg else angle)
 
 

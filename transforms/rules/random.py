@@ -135,13 +135,13 @@ def _both(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return declare
 
 
-for _name, _standard in (
+for _name, _draw in (
     ("normal", "standard_normal"),
     ("laplace", "laplace"),
     ("gumbel", "gumbel"),
     ("logistic", "logistic"),
 ):
-    _location_scale(_name, _standard)
+    _location_scale(_name, _draw)
 _scale("exponential", "standard_exponential")
 _scale("rayleigh", "rayleigh")
 

@@ -1,5 +1,7 @@
 """Complex numbers: the convention, every operation in reverse, forward and second order."""
 
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from typing import Any

@@ -73,7 +73,7 @@ def test_a_generator_of_an_object() -> None:
 
 
 def drawn_in_vain(x, rng):
-    x[0] * rng.normal(size=4)
+    rng.normal(x[0], size=4)
     for _ in range(3):
         rng.random()
     return np.sum(x * rng.random(2))

@@ -82,7 +82,7 @@ def test_call(programs: Any, k: int, backend: str) -> None:
         rng = np.random.default_rng(k)
         np.random.seed(k)
         results.append(run(np.array([0.3, 0.5, 0.9]), 3, rng))
-        states.append((rng.bit_generator.state, np.random.get_state()[2:]))
+        states.append((rng.bit_generator.state, np.random.get_state()[2:]))  # type: ignore[index]
     want, got = results
     np.testing.assert_allclose(got, want, rtol=1e-14)
     assert np.asarray(got).dtype == np.asarray(want).dtype
