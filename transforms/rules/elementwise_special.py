@@ -194,7 +194,10 @@ def _of_order(name: str, what: str, *paths: str) -> None:
             order = int(order)
         if isinstance(order, float) or (isinstance(order, Sym) and is_float(order.type)):
             raise refuse(b, f"{paths[0]} whose {what} is no integer", f"give it an int as {what}")
-        return numpy_number(b.emit(name, order, as_operand(b, x)))
+        value = as_operand(b, x)
+        if name == "polygamma":  # which SciPy computes in float64
+            value = value.astype("float64")
+        return numpy_number(b.emit(name, order, value))
 
 
 def _of_fixed_order(path: str, name: str, order: int) -> None:

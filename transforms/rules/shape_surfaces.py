@@ -10,7 +10,7 @@ import numpy as np
 from ..build import Builder, Sym
 from ..dims import Dim
 from ..ir import Scalar
-from .declare import as_operand
+from .declare import as_operand, python_number
 from .index import value_of
 from .registry import surface
 from .sizes import (
@@ -338,7 +338,7 @@ def _beside(b: Builder, part: Any, x: Sym, axis: int) -> Sym:
 def item(b: Builder, self: Any, *index: Any) -> Sym:
     x = b.sym(self)
     if isinstance(x.type, Scalar):
-        return x
+        return python_number(x)
     if len(index) == 1 and isinstance(index[0], (tuple, list)):
         index = tuple(index[0])
     if not index:
@@ -351,4 +351,4 @@ def item(b: Builder, self: Any, *index: Any) -> Sym:
     items = tuple(("int", k + 1) for k in range(len(index)))
     if len(items) != x.ndim:
         raise invalid(b, "incorrect number of indices for array")
-    return b.emit("index", x, *index, items=items)
+    return python_number(b.emit("index", x, *index, items=items))

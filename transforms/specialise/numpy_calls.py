@@ -18,6 +18,7 @@ from ..errors import S2SError
 from ..rules import library
 from ..rules.complex_lists import refuse_complex
 from ..rules.library import LIBRARY, scans
+from ..rules.promote import join_dtypes
 from .values import (
     Bound,
     Mixin,
@@ -264,9 +265,21 @@ class NumpyCalls(Mixin):
     def joined_by_index(self, owner: Any, index: Value, node: ast.AST) -> Value:
         parts = index.values if isinstance(index, TupleVal) else (index,)
         arrays = [self._range_array(p, node) if isinstance(p, SliceVal) else p for p in parts]
+        arrays = self._of_one_dtype(arrays)
         flat = [self.call_surface("numpy.atleast_1d", (a,), {}, node) for a in arrays]
         path = "numpy.column_stack" if owner is np.c_ else "numpy.concatenate"
         return self.call_surface(path, (TupleVal(tuple(flat)),), {}, node)
+
+    def _of_one_dtype(self, values: list[Any]) -> list[Any]:
+        """Python's numbers in the dtype of the arrays they are joined with."""
+        if not all(isinstance(v, (Num, Ref)) for v in values):
+            return values
+        operands = [self.sym(v) for v in values]
+        dtype = join_dtypes([x.type for x in operands])
+        return [
+            self.wrap(x.astype(dtype)) if isinstance(v, Num) else v
+            for v, x in zip(values, operands)
+        ]
 
     def _range_array(self, part: SliceVal, node: ast.AST) -> Value:
         zero, one = self.constant(0), self.constant(1)

@@ -91,9 +91,9 @@ def _end(p: Any, q: Any, x: Any, y: Any, z: Any) -> Any:
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     out = np.diff(np.ravel(ary))
     if to_begin is not None:
-        out = np.concatenate((np.ravel(np.asarray(to_begin)), out))
+        out = np.concatenate((np.ravel(np.asarray(to_begin)).astype(out.dtype), out))
     if to_end is not None:
-        out = np.concatenate((out, np.ravel(np.asarray(to_end))))
+        out = np.concatenate((out, np.ravel(np.asarray(to_end)).astype(out.dtype)))
     return out
 
 
@@ -127,7 +127,7 @@ def interp(
         values = np.concatenate((values[-1:], values, values[:1]))
         at = x % period
     if np.ndim(at) == 0:
-        return _interpolated(at, knots, values, left, right)
+        return np.float64(_interpolated(at, knots, values, left, right))
     flat = np.ravel(at)
     out = np.zeros(flat.shape)
     for i in range(flat.shape[0]):

@@ -107,7 +107,7 @@ def nanquantile(
 ) -> Any:
     x = sort(front(a, axis), 0)
     if isinstance(q, (list, tuple)) or np.ndim(q) == 1:
-        each = [_of_numbers(x, p, method) for p in q]
+        each = [_of_numbers(x, np.float64(p), method) for p in q]
         return np.stack([kept(v, np.ndim(a), axis, keepdims) for v in each])
     return kept(_of_numbers(x, q, method), np.ndim(a), axis, keepdims)
 

@@ -120,7 +120,8 @@ def quantile(
 ) -> Any:
     x = sort(front(a, axis), 0)
     if isinstance(q, (list, tuple)) or np.ndim(q) == 1:
-        return np.stack([kept(at_quantile(x, p, method), np.ndim(a), axis, keepdims) for p in q])
+        each = [at_quantile(x, np.float64(p), method) for p in q]
+        return np.stack([kept(v, np.ndim(a), axis, keepdims) for v in each])
     return kept(at_quantile(x, q, method), np.ndim(a), axis, keepdims)
 
 

@@ -14,7 +14,7 @@ from .declare import unsupported, written
 
 @written("numpy.polyval")
 def polyval(p: Any, x: Any) -> Any:
-    at = np.asarray(x) if isinstance(x, (list, tuple)) else x
+    at = np.asarray(x)
     out = 0 * at
     for c in np.asarray(p):
         out = out * at + c
@@ -25,7 +25,12 @@ def polyval(p: Any, x: Any) -> Any:
 def polynomial_polyval(x: Any, c: Any, tensor: bool = True) -> Any:
     if np.ndim(c) != 1:
         unsupported("polyval with several columns of coefficients is not supported")
-    return polyval(np.asarray(c)[::-1], x)
+    at = np.asarray(x) if isinstance(x, (list, tuple)) else x
+    coefficients = np.asarray(c)
+    out = coefficients[-1] + 0 * at
+    for k in range(coefficients.shape[0] - 2, -1, -1):
+        out = coefficients[k] + out * at
+    return out
 
 
 @written("numpy.polynomial.chebyshev.chebval")

@@ -116,7 +116,9 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
     high = np.max(a) if range is None else range[1]
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return np.linspace(low, high, bins + 1)
+    edges = np.linspace(low, high, bins + 1)
+    kind = np.asarray(a).dtype
+    return edges.astype(kind) if kind.kind == "f" else edges
 
 
 @written("numpy.histogram")

@@ -57,19 +57,19 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 
 @written("scipy.special.ndtr")
 def ndtr(x: Any) -> Any:
-    return 0.5 * functions.erfc(-np.sqrt(0.5) * x)
+    return 0.5 * functions.erfc(-math.sqrt(0.5) * x)
 
 
 @written("scipy.special.log_ndtr")
 def log_ndtr(x: Any) -> Any:
     below = np.where(x < 0, x, -1.0)
-    far = np.log(0.5 * functions.erfcx(-np.sqrt(0.5) * below)) - 0.5 * below * below
-    return np.where(x < 0, far, np.log1p(-0.5 * functions.erfc(np.sqrt(0.5) * x)))
+    far = np.log(0.5 * functions.erfcx(-math.sqrt(0.5) * below)) - 0.5 * below * below
+    return np.where(x < 0, far, np.log1p(-0.5 * functions.erfc(math.sqrt(0.5) * x)))
 
 
 @written("scipy.special.erfcinv")
 def erfcinv(y: Any) -> Any:
-    return -np.sqrt(0.5) * functions.ndtri(0.5 * y)
+    return -math.sqrt(0.5) * functions.ndtri(0.5 * y)
 
 
 @written("scipy.special.logit")
@@ -106,7 +106,8 @@ def entr(x: Any) -> Any:
 def rel_entr(x: Any, y: Any) -> Any:
     inside = (x > 0) & (y > 0)
     p, q = np.where(inside, x, 1.0), np.where(inside, y, 1.0)
-    outside = np.where((x == 0) & (y >= 0), 0.0, np.inf)
+    zero = np.log(p) - np.log(p)  # in the dtype of the result
+    outside = np.where((x == 0) & (y >= 0), zero, np.inf)
     return np.where(inside, x * (np.log(p) - np.log(q)), outside)
 
 

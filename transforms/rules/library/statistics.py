@@ -58,7 +58,7 @@ def cov(
 
 
 def _variables(m: Any, rowvar: bool) -> Any:
-    x = np.asarray(m)
+    x = np.asarray(m).astype(np.float64)
     if x.ndim == 1:
         return x[None, :]
     return x if rowvar else x.T
