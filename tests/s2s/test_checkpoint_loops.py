@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -297,6 +298,27 @@ def test_what_is_stored() -> None:
     rooms = re.findall(r"(\w+) = np\.(?:empty|zeros)\((.*)\)", gradient.source)
     assert [(name, size) for name, size in rooms if "snapshots" in size] == rooms
     assert {name for name, _ in rooms} == {"places", "y_kept", "t_kept"}
+
+
+def repeated(x: Any, w: Any, over: Any, k: int) -> Any:
+    if k == 0:
+        return x
+    for _ in over(range(3)):
+        x = np.sin(w @ x)
+    return repeated(x, w, over, k - 1) * 2.0
+
+
+def test_where_no_sizes_are_known_shapes_are_checked() -> None:
+    """A function that calls itself, and one called by compiled code, take arrays of any size."""
+
+    def f(x: Any, w: Any, over: Any, k: int) -> Any:
+        return repeated(x, w, over, k).sum()
+
+    gradient = s2s.grad(f, wrt=("x", "w"), backend="loops")
+    close(gradient(X, W, kept, 2), gradient(X, W, plain, 2))
+    doubled = s2s.function(shape_changes)
+    with pytest.raises(ValueError, match="x changes its shape in a checkpointed loop"):
+        numba.njit(lambda x: doubled(x))(X)
 
 
 def test_prints_once(capsys: Any) -> None:
