@@ -97,7 +97,7 @@ def svd_vectors(a: Any, out: Any) -> int:
 def svd_values(a: Any, vectors: Any, out: Any) -> None:
     """The singular values that belong to the columns of u, above, and of v, below."""
     m = a.shape[0]
-    out[...] = np.sum(vectors[:m] * (a @ vectors[m:]), axis=0)
+    out[...] = np.abs(np.sum(vectors[:m] * (a @ vectors[m:]), axis=0))
 
 
 def pinv(a: Any, rcond: Any, out: Any) -> int:

@@ -491,6 +491,8 @@ def _svd_values(a, vectors, out):  # type: ignore[no-untyped-def]
             x = a[i, p]
             for j in range(k):
                 out[j] += vectors[i, j] * x * vectors[m + p, j]
+    for j in range(k):
+        out[j] = abs(out[j])
 
 
 @overload(kernels_linalg.svd_values)

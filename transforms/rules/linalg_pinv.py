@@ -115,7 +115,7 @@ def lstsq(builder: Builder, a: Any, b: Any, rcond: Any = None) -> tuple[Sym, ...
     limit = _precision(builder, x) if rcond is None else _one_number(builder, rcond, "rcond")
     s = singular_values(builder, x)
     solution = builder.emit("pinv", x, limit) @ y
-    rank = _rank(builder, s, limit)
+    rank = _rank(builder, s, limit).astype("int32")
     rest = y - x @ solution
     rest = column(rest) if y.ndim == 1 else rest
     squares = builder.emit("sum", rest * rest, axis=(0,), keepdims=False)
