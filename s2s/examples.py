@@ -69,8 +69,10 @@ def of_numba(function: str, type_: Any) -> Any:
         return _array(as_dtype(type_.dtype), type_.ndim, type_.layout, type_.mutable)
     if isinstance(type_, types.Boolean):
         return True
-    if isinstance(type_, (types.Integer, types.Float)):
+    if isinstance(type_, (types.Integer, types.Float, types.Complex)):
         return _scalar(str(type_), as_dtype(type_))
+    if isinstance(type_, types.NumPyRandomGeneratorType):
+        return np.random.default_rng(0)
     if isinstance(type_, types.BaseTuple):
         parts = [of_numba(function, t) for t in type_.types]  # type: ignore[attr-defined]
         if isinstance(type_, types.BaseNamedTuple):

@@ -29,3 +29,20 @@ def test_a_compiled_gradient_advances_the_generator() -> None:
     assert np.isclose(value, expected, rtol=1e-13)
     assert np.isclose(gradient @ x, expected, rtol=1e-13)
     assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+def noisy(x, rng):
+    return np.sum(x * rng.normal(size=2))
+
+
+def test_a_generator_passes_through_njit() -> None:
+    import numba
+
+    gradient = s2s.grad(noisy)
+
+    @numba.njit
+    def inside(x, rng):
+        return gradient(x, rng)
+
+    expected = np.random.default_rng(1).normal(size=2)
+    np.testing.assert_array_equal(inside(np.ones(2), np.random.default_rng(1)), expected)
