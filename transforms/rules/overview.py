@@ -43,7 +43,7 @@ _GROUPS = {
 _NUMBERS = set(
     """a x y b m v c p q r f z w A ab x1 x2 a1 a2 arr ary ar array arrays arrs arys tup data xi
     iter iterable iterables seq value values val vals fill_value weights aweights xp fp left right
-    loc scale sigma low high mean initial start stop step base exp a_min a_max min max choices
+    loc scale mu df sigma low high mean initial start stop step base exp a_min a_max min max choices
     choicelist default object coordinates number delta beta dx nan posinf neginf prepend append
     to_end to_begin varargs operands self lu_and_piv c_and_lower real imag keywords args lam
     """.split()
@@ -82,6 +82,7 @@ _BY: dict[str, tuple[str, ...]] = {
     "math.ldexp": ("x1",),
     "math.prod": ("iterable", "start"),
     "scipy.special.polygamma": ("x",),
+    "scipy.stats.lognorm.logpdf": ("x", "s", "loc", "scale"),
 }
 # Draws that are standard draws, shifted and scaled.
 _DRAWS = {
@@ -110,7 +111,7 @@ def _group(path: str) -> str:
     if module.startswith("numpy.") and module.count(".") == 1 and module not in _GROUPS:
         # Methods of ufuncs stand with the functions.
         return "NumPy" if f"{module}" in SURFACES else module
-    return _GROUPS.get(module, module)
+    return "scipy.stats" if module.startswith("scipy.stats.") else _GROUPS.get(module, module)
 
 
 def _rank(title: str) -> tuple[int, str]:

@@ -42,9 +42,14 @@ FACTS = (np.finfo, np.iinfo, np.dtype)  # made of static arguments, and static t
 
 
 def _path_of(value: Any) -> str:
-    """`numpy.maximum.accumulate` for a method of a ufunc, "" for other objects."""
-    ufunc = getattr(value, "__self__", None)
-    return f"numpy.{ufunc.__name__}.{value.__name__}" if isinstance(ufunc, np.ufunc) else ""
+    """`numpy.maximum.accumulate` for a method of a ufunc, `scipy.stats.norm.pdf` for one of a
+    distribution, "" for other objects."""
+    owner = getattr(value, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return f"numpy.{owner.__name__}.{value.__name__}"
+    if type(owner).__module__.startswith("scipy.stats"):
+        return f"scipy.stats.{getattr(owner, 'name', '')}.{value.__name__}"
+    return ""
 
 
 @functools.lru_cache(maxsize=1)
@@ -87,7 +92,7 @@ _PUBLIC = (
 def path_of(value: Any) -> str:
     """`numpy.ptp`, as users know it, for a function of a library; "" for others."""
     name = getattr(value, "__name__", "")
-    if isinstance(getattr(value, "__self__", None), np.ufunc):
+    if _path_of(value):
         return _path_of(value)
     for module in (*_PUBLIC, *_modules()):
         if name and getattr(sys.modules.get(module), name, None) is value:

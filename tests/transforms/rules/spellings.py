@@ -15,6 +15,7 @@ import statistics
 
 import numpy as np
 import scipy.integrate
+import scipy.stats
 from scipy import special
 
 """
@@ -741,6 +742,14 @@ _TEXTS = {
         len([s, t])
     """,
     "scipy": """
+        scipy.stats.norm.logpdf(x, s, t), scipy.stats.norm.pdf(x, loc=s, scale=t)
+        scipy.stats.norm.cdf(m), scipy.stats.norm.logcdf(5 * m), scipy.stats.norm.sf(m)
+        scipy.stats.norm.logsf(m), scipy.stats.norm.ppf(x)
+        scipy.stats.laplace.logpdf(x, s, t), scipy.stats.cauchy.logpdf(x, s, t)
+        scipy.stats.t.logpdf(x, y, s, t), scipy.stats.expon.logpdf(m, 0.1, t)
+        scipy.stats.gamma.logpdf(m, 2.5, 0.1, t), scipy.stats.gamma.logpdf(x, y)
+        scipy.stats.beta.logpdf(x, y, t), scipy.stats.lognorm.logpdf(m, s, 0.1, t)
+        scipy.stats.poisson.logpmf(k, t)
         scipy.integrate.trapezoid(x)
         scipy.integrate.cumulative_trapezoid(x)
     """,

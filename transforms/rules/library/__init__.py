@@ -6,6 +6,7 @@ operation is lost by writing them out; what deserves an operation has a rule ins
 
 from . import (  # noqa: F401
     calculus,
+    distributions,
     fill,
     nans,
     order,
