@@ -72,6 +72,10 @@ class Kernel(Body):
             for name in last.get(position, ()):
                 self._release(name)
         self._write_failures()
+        if self.result is None:
+            # The program always fails; what follows is never run.
+            self.builder.position_at_end(self.builder.append_basic_block("never"))
+            return ir.Constant(self.context.get_value_type(sig.return_type), ir.Undefined)
         return self.context.make_tuple(self.builder, sig.return_type, self.result)
 
     def _release(self, name: str) -> None:

@@ -77,3 +77,13 @@ def recursion_over_halves(x):
 def comprehension_over_the_name_it_binds(x, s):
     total = sum(x * q for x, q in zip(x, [s, s * s]))
     return total + sum([x * x for x in x]) * x[0]
+
+
+@case(arr(3), num(), N, wrt=(0, 1), tags="found shapes")
+def repeated_and_tiled_arrays_are_written(x, s, n):
+    a = np.repeat(x[None], n + 1, axis=0)
+    b = np.tile(x, 2)
+    a[0] *= s
+    b[-1] = s * s
+    b[1:] += b[:-1]
+    return np.sum(np.sin(a)) + np.sum(np.sin(b)) + x[0]

@@ -19,8 +19,8 @@ SIZES = (1, 1, 2, 2, 2, 3, 3, 4, 6)
 
 
 class Generator(Statements):
-    def __init__(self, rng: random.Random) -> None:
-        super().__init__(rng, pure=rng.random() < 0.12)
+    def __init__(self, rng: random.Random, pure: bool) -> None:
+        super().__init__(rng, pure=pure or rng.random() < 0.1)
         self.in_loop = 0
         self.left = 9  # statements, before there are no more blocks
         # Where an array is rebound while another name shares its memory, the compiler may
@@ -216,9 +216,10 @@ class Generator(Statements):
         return [f"if {self.condition(scope)}:", f"    {self.rng.choice(words)}"]
 
 
-def generate(seed: int, number: int) -> str:
-    """The `number`-th program of a seed; the same on every machine."""
-    return Generator(random.Random(f"{seed}:{number}")).program()
+def generate(seed: int, number: int, pure: bool = False) -> str:
+    """The `number`-th program of a seed; the same on every machine.  A `pure` one writes
+    nothing in place."""
+    return Generator(random.Random(f"{seed}:{number}"), pure).program()
 
 
 def is_pure(source: str) -> bool:

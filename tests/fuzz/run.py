@@ -83,8 +83,9 @@ def run(
     with tempfile.TemporaryDirectory() as name, _seldom_collecting():
         folder = Path(name)
         for number in range(first, first + count):
-            source = generate(seed, number)
-            verdict = judge(source, folder, judges_of(number, thorough, backend))
+            judges = judges_of(number, thorough, backend)
+            source = generate(seed, number, pure="jax" in judges and not thorough)
+            verdict = judge(source, folder, judges)
             report.counts[verdict.kind] += 1
             report.judged += verdict.judged
             if verdict.kind == "refused":

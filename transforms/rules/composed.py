@@ -118,7 +118,7 @@ def build_roll(b: Builder, a: Any, shift: Any, axis: Any = None) -> Sym:
     return b.emit("index", x, (_counting(b, n) - shift) % n, items=tuple(items))
 
 
-@surface("numpy.tile")
+@surface("numpy.tile", fresh=True)
 def build_tile(b: Builder, A: Any, reps: Any) -> Sym:
     x = as_operand(b, A)
     counts = [known(r) for r in (reps if isinstance(reps, (tuple, list)) else (reps,))]
@@ -132,7 +132,7 @@ def build_tile(b: Builder, A: Any, reps: Any) -> Sym:
     return b.emit("reshape", wide, *(product(pair) for pair in zip(counts, sizes)))
 
 
-@surface("numpy.repeat", "numpy.ndarray.repeat")
+@surface("numpy.repeat", "numpy.ndarray.repeat", fresh=True)
 def build_repeat(b: Builder, a: Any, repeats: Any, axis: Any = None) -> Sym:
     x, count = as_operand(b, a), known(repeats)
     if axis is None and x.ndim != 1:

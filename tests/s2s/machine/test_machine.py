@@ -226,6 +226,19 @@ def test_errors_carry_values_and_leave_no_memory_behind():
     assert after.mi_alloc - before.mi_alloc - (after.mi_free - before.mi_free) <= failed
 
 
+def test_a_kernel_that_always_fails():
+    text = """
+        def f(x):
+            a = np.empty((2,), np.float64)
+            raise ValueError("never")
+            a[0] = x[0]
+            return (a, x[0])
+        """
+    fast, _ = kernel(text, np.ones(2))
+    with pytest.raises(ValueError, match="never"):
+        fast(np.ones(2))
+
+
 # ---------------------------------------------------------------- large kernels
 
 

@@ -85,6 +85,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 @written("numpy.bincount")
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     size = minlength
+    x = np.asarray(x)
     for i in range(x.shape[0]):
         size = max(size, int(x[i]) + 1)
     if weights is None:
