@@ -82,9 +82,7 @@ def register(rule: Rule) -> Rule:
     return rule
 
 
-def surface(
-    *paths: str, fresh: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def surface(*paths: str, fresh: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares how `numpy.sum(x, axis)` and its kind become operations.  The function takes
     the builder, then exactly the parameters of the NumPy function.  `fresh` says that NumPy
     returns a new array where the operations are views."""

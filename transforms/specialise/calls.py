@@ -18,10 +18,9 @@ from ..errors import S2SError, TypeError_, UnsupportedError
 from ..read import read
 from ..replacements import replacement
 from ..rules import SURFACES
-from ..rules.registry import FRESH
 from ..rules.complex_lists import refuse_complex
 from ..rules.library.fill import copy_where
-from ..rules.registry import NeedStatic
+from ..rules.registry import FRESH, NeedStatic
 from ..structure import refuse_foreign
 from .derived import DerivedVal
 from .indexing import plain_items
