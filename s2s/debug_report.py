@@ -94,12 +94,12 @@ def _error(rerun: _Rerun, birth: Birth, symptom: str) -> NonFiniteError:
     if root.op is None:
         return _given(rerun, root, symptom)
     told = rerun.explained(root)
-    origin = told.origin
+    origin = own = told.origin
     details = []
-    if origin is not None and of_library(origin):
-        origin = in_user_code(origin)
-        name = told.origin.frame[len(origin.frame)].partition(" ")[2]
-        details.append(f"{name} computes {span_text(told.origin.span)}")
+    if own is not None and of_library(own):
+        origin = in_user_code(own)
+        name = own.frame[len(origin.frame)].partition(" ")[2]
+        details.append(f"{name} computes {span_text(own.span)}")
     details += dict.fromkeys(_operand(seen, told) for seen in told.operands if seen.text)
     details += [_iteration(i) for i in told.loops]
     if origin is not None:

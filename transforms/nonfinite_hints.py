@@ -8,6 +8,10 @@ import numpy as np
 
 _SAFE = "s2s keeps the branch not taken out of the gradient"
 _OVERFLOW = "the exact result is too large for {dtype}; scale the numbers down, or take logarithms"
+_EXPLOSION = (
+    "the derivative grew too large for {dtype}; scale the numbers down, or clip an adjoint on its "
+    "way: with s2s.adjoint(h) as h_bar: …"
+)
 _GROWING = {"add", "subtract", "multiply", "square", "power", "sum", "prod", "dot", "matmul",
             "einsum", "outer", "cumsum", "update_add", "divide", "cast"}  # fmt: skip
 
@@ -24,8 +28,9 @@ def hint(
         if text:
             return text
     finite = all(v is None or np.isfinite(v) for v in values)
-    grown = finite and kind != "NaN" and not derivative and op in _GROWING
-    return _OVERFLOW.format(dtype=dtype) if grown else ""
+    if not finite or kind == "NaN" or op not in _GROWING:
+        return ""
+    return (_EXPLOSION if derivative else _OVERFLOW).format(dtype=dtype)
 
 
 # ---------------------------------------------------------------- values
