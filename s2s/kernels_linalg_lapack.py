@@ -1,0 +1,70 @@
+"""What compiled matrix functions are made with: LAPACK, which Numba takes from SciPy, and how a
+routine of `s2s.kernels_linalg` gets its compiled form.
+
+LAPACK counts columns first: a matrix in C order is to it the transposed one.  Each routine is
+compiled once for a dtype and kept in Numba's cache; what calls it only links it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+from numba.np.linalg import ensure_lapack
+
+from . import kernels_linalg, kernels_numba
+
+ensure_lapack()
+
+_data: Any = kernels_numba._data
+_compiled: Any = njit(nogil=True, error_model="numpy", cache=True)
+
+
+def _routine(function: Any) -> Any:
+    """Compiles a function; the routine of its name is then a call of it."""
+    compiled = _compiled(function)
+
+    @overload(getattr(kernels_linalg, function.__name__.removeprefix("_")))
+    def typed(*args):  # type: ignore[no-untyped-def]
+        def run(*args):  # type: ignore[no-untyped-def]
+            return compiled(*args)
+
+        return run
+
+    return compiled
+
+
+def _external(name: str, *arguments: Any) -> Any:
+    return types.ExternalFunction(name, types.intc(types.char, *arguments))
+
+
+_size, _array, _letter = types.intp, types.voidptr, types.char
+_gesv = _external("numba_xgesv", _size, _size, _array, _size, _array, _array, _size)
+_getrf = _external("numba_xxgetrf", _size, _size, _array, _size, _array)
+_getri = _external("numba_ez_xxgetri", _size, _array, _size, _array)
+_potrf = _external("numba_xxpotrf", _letter, _size, _array, _size)
+_geqrf = _external("numba_ez_geqrf", _size, _size, _array, _size, _array)
+_orgqr = _external("numba_ez_xxgqr", _size, _size, _size, _array, _size, _array)
+_syevd = _external("numba_ez_xxxevd", _letter, _letter, _size, _array, _size, _array)
+_gesdd = _external(
+    "numba_ez_gesdd",
+    _letter, _size, _size, _array, _size, _array, _array, _size, _array, _size,
+)  # fmt: skip
+
+
+@_compiled
+def _kind(a):  # type: ignore[no-untyped-def]
+    """The letter by which LAPACK knows a dtype."""
+    return np.int8(115) if a.itemsize == 4 else np.int8(100)  # "s", "d"
+
+
+@_compiled
+def _transposed(a):  # type: ignore[no-untyped-def]
+    m, n = a.shape
+    out = np.empty((n, m), a.dtype)
+    for i in range(m):
+        for j in range(n):
+            out[j, i] = a[i, j]
+    return out
