@@ -140,6 +140,14 @@ def test_float32_stays_float32() -> None:
         np.testing.assert_allclose(got, np.diag(2.0 * np.cos(x)), rtol=1e-6)
 
 
+def test_no_dimensions() -> None:
+    for mode in MODES:
+        f = s2s.jacobian(lambda x: np.array(x * x), mode=mode, backend="loops")
+        np.testing.assert_allclose(f(np.array(3.0)), 6.0)
+        g = s2s.jacobian(lambda x: X * x, mode=mode, backend="loops")
+        np.testing.assert_allclose(g(np.array(3.0)), X)
+
+
 def test_no_entries() -> None:
     for mode in MODES:
         f = s2s.jacobian(lambda x: np.sin(x), mode=mode, backend="loops")

@@ -275,7 +275,6 @@ class _Batcher:
     def _operation(self, stmt: Assign) -> None:
         op, target, b = stmt.op, stmt.target, self.b
         rule = batching_of(RULES[op.name])
-        b.hint = target.name
         mark = len(b.block)
         out = rule and rule(
             Mapped(

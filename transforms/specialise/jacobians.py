@@ -18,6 +18,7 @@ from ..dims import Dim
 from ..errors import TypeError_
 from ..forward import Pusher, Pushes
 from ..ir import (
+    Array,
     Block,
     Const,
     Function,
@@ -41,9 +42,11 @@ from .vmaps import extent_of, reading
 
 @dataclass
 class Basis:
-    """The directions along every entry of some values: one identity, of which value `i` has
-    the columns from `starts[i]` on, `counts[i]` of them.  `total` is an operand or an int."""
+    """The directions along every entry of some values: one identity, of which value `i`, whose
+    shape is `sizes[i]`, has the columns from `starts[i]` on, `counts[i]` of them.  All are
+    ints or Syms."""
 
+    sizes: list[list[Any]]
     counts: list[Any]
     starts: list[Any]
     total: Any
@@ -61,6 +64,7 @@ class Jacobians(Mixin):
         traced = self.trace(derived, args, kwargs, node)
         with self.b.into(traced.block):
             pattern, outs = self._leaves(traced.result, node)
+            outs = [self._number_in(o) for o in outs]
         if not outs or not all(is_float(o.type) for o in outs):
             raise self.refusal(
                 node, f"a Jacobian needs floats, and this function returns "
@@ -110,6 +114,12 @@ class Jacobians(Mixin):
         outer = replace(derived, kind="jacobian", function=gradient, options=(("mode", "forward"),))
         return self.derive_jacobian(outer, args, kwargs, node)
 
+    def _number_in(self, x: Operand) -> Operand:
+        """The number in an array of no dimensions."""
+        if isinstance(x.type, Array) and x.type.ndim == 0:
+            return self.b.emit("index", x, items=()).operand
+        return x
+
     def _cheaper(self, outs: Sequence[Operand], params: Sequence[Var]) -> str:
         """The mode with fewer directions, by the sizes at hand; either is right for all."""
         rows, columns = (_entries(xs) for xs in (outs, params))
@@ -120,13 +130,28 @@ class Jacobians(Mixin):
         ranks = [max(x.type.ndim for x in xs) for xs in (params, outs)]
         return "forward" if ranks[0] <= ranks[1] else "reverse"
 
-    def _basis_of(self, xs: Sequence[Operand]) -> Basis:
+    def _basis_of(self, xs: Sequence[Operand], params: Sequence[Var]) -> Basis:
         b = self.b
-        counts = [known(product(b.sym(x).shape)) for x in xs]
+        sizes = [self._sizes_of(x, params) for x in xs]
+        counts = [known(product(s)) for s in sizes]
         starts: list[Any] = [0]
         for count in counts:
             starts.append(_plus(b, starts[-1], count))
-        return Basis(counts, starts[:-1], starts[-1])
+        return Basis(sizes, counts, starts[:-1], starts[-1])
+
+    def _sizes_of(self, x: Operand, params: Sequence[Var]) -> list[Any]:
+        """The shape of a value, read off a parameter where it has the same sizes: for its shape
+        alone a result need not be computed."""
+        sizes: list[Any] = []
+        for axis, dim in enumerate(x.type.shape):  # type: ignore[union-attr]
+            twins = (
+                (p, k)
+                for p in params
+                for k, d in enumerate(p.type.shape)  # type: ignore[union-attr]
+                if self.b.facts.known_equal(d, dim)
+            )
+            sizes.append(known(self.b.dim_value(dim, next(twins, (x, axis)))))
+        return sizes
 
     def _directions(self, basis: Basis, xs: Sequence[Operand]) -> list[Operand]:
         """The directions along each entry of all of `xs`, for each of them."""
@@ -141,7 +166,9 @@ class Jacobians(Mixin):
                 stop = _plus(b, basis.starts[i], basis.counts[i])
                 items = (("all",), ("slice", 1, 2, None))
                 eye = b.emit("index", eye, basis.starts[i], stop, items=items)
-            out.append(b.emit("reshape", eye, basis.total, *b.sym(x).shape).operand)
+            if x.type.ndim > 1:
+                eye = b.emit("reshape", eye, basis.total, *basis.sizes[i])
+            out.append(eye.operand)
         return out
 
     def _rows_of(self, basis: Basis, i: int, table: Sym) -> Sym:
@@ -152,9 +179,7 @@ class Jacobians(Mixin):
         items = (("slice", 1, 2, None), *((("all",),) * (table.ndim - 1)))
         return self.b.emit("index", table, basis.starts[i], stop, items=items)
 
-    def _with_axes_of(self, x: Sym, *like: Operand) -> Operand:
-        """An array with the axes of several values, one after another."""
-        sizes = [s for v in like for s in self.b.sym(v).shape]
+    def _shaped_as(self, x: Sym, sizes: Sequence[Any]) -> Operand:
         if sizes:
             return x.operand if x.ndim == len(sizes) else self.b.emit("reshape", x, *sizes).operand
         items = tuple(("int", 1) for _ in range(x.ndim))
@@ -177,7 +202,7 @@ class Jacobians(Mixin):
         # How many seeds there are is known when the function has run.
         head: Block = []
         with self.b.into(head):
-            basis = self._basis_of(outs)
+            basis = self._basis_of(outs, traced.params)
             given = self._directions(basis, outs)
         many = self._over_seeds(made, seeds, basis.total)
         with self.b.into(head):
@@ -185,13 +210,13 @@ class Jacobians(Mixin):
         many = replace(many, body=_insert(many.body, head, seeds, basis.total))
         self.name_arguments(traced)
         bars = self._splice(traced, many, many.results)
-        basis = self._basis_of(outs)
+        basis, columns = (self._basis_of(xs, traced.params) for xs in (outs, traced.params))
         return [
             [
-                self._with_axes_of(self._rows_of(basis, i, self.b.sym(bar)), o, p)
-                for p, bar in zip(traced.params, bars)
+                self._shaped_as(self._rows_of(basis, i, self.b.sym(bar)), [*rows, *sizes])
+                for sizes, bar in zip(columns.sizes, bars)
             ]
-            for i, o in enumerate(outs)
+            for i, rows in enumerate(basis.sizes)
         ]
 
     # ---- forward mode
@@ -212,25 +237,26 @@ class Jacobians(Mixin):
         self.shared.derived.update(pushes.functions)
         made = replace(function, params=[*function.params, *seeds], body=body, results=tangents)
         self.name_arguments(traced)
-        if len(params) == 1 and params[0].type.ndim == 0:
+        if len(params) == 1 and isinstance(params[0].type, Scalar):
             self._name_again(zip(seeds, [Const(1.0, Scalar(params[0].type.dtype))]))
             return [[t] for t in self._splice(traced, made, tangents)]
-        basis = self._basis_of(params)
+        basis = self._basis_of(params, params)
         given = self._directions(basis, params)
         many = self._over_seeds(made, seeds, basis.total)
         self._name_again(zip(many.params[len(function.params) :], given))
         dots = self._splice(traced, many, many.results)
+        rows = self._basis_of(outs, params)
         return [
-            [self._columns_of(basis, i, dot, o, p) for i, p in enumerate(params)]
-            for o, dot in zip(outs, dots)
+            [self._columns_of(basis, i, dot, sizes) for i in range(len(params))]
+            for sizes, dot in zip(rows.sizes, dots)
         ]
 
-    def _columns_of(self, basis: Basis, i: int, dot: Operand, out: Operand, p: Var) -> Operand:
+    def _columns_of(self, basis: Basis, i: int, dot: Operand, sizes: list[Any]) -> Operand:
         """The tangents along the entries of one parameter, which becomes the last axes."""
         dots = self._rows_of(basis, i, self.b.sym(dot))
         if dots.ndim > 1:
             dots = self.b.emit("transpose", dots, axes=(*range(1, dots.ndim), 0))
-        return self._with_axes_of(dots, out, p)
+        return self._shaped_as(dots, [*sizes, *basis.sizes[i]])
 
     def _over_seeds(self, made: Function, seeds: Sequence[Var], total: Any) -> Function:
         count = self.b.sym(total).operand
