@@ -120,7 +120,7 @@ CASES = [
     (power, (np.zeros(1),), "x**0.5", "adjoint became inf", "x**0.5 has an infinite slope"),
     (outside, (np.array([[0.0, 1.0], [2.0, 0.0]]),), "np.arccos", "NaN at [1, 0]", "[-1, 1]"),
     (large, (np.ones(2),), "y * y", "became inf at [0]", "too large for float64"),
-    (steep, (1e-300,), "s * 1e200", "adjoint became inf", "the derivative grew too large"),
+    (steep, (1e-300,), "s * 1e200", "adjoint became -inf", "the derivative grew too large"),
 ]
 
 
