@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,10 @@ import pytest
 
 import s2s
 from s2s.explain_text import amount
+from s2s.trees import map_leaves
+from tests.corpus import load
+from tests.corpus.known import KNOWN
+from tests.judge import transform
 
 SCALE = 2.0
 
@@ -458,3 +463,39 @@ def test_after_a_warm_start():
         texts.append(str(g.explain()))
     assert g._specialiser("vjp").latest.compiled.passes is None
     assert texts[0] == texts[1] and "8 * x.shape[0] bytes = 24 B" in texts[0]
+
+
+# ---------------------------------------------------------------- a sample of the corpus
+
+SAMPLE = [case for case in load().values() if case.gradient and case.name not in KNOWN][::60]
+
+
+@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case.name)
+def test_what_is_said_to_be_zero_is_zero(case):
+    f = transform(case, "python")
+    args, kwargs = case.arguments(case.trips[-1], np.float64)
+    report = f.explain(*args, **kwargs)
+    assert max(map(len, str(report).splitlines())) <= 88
+    zero = {x.name for x in report.inactive if x.gradient == "0"}
+    _, gradients = f(*args, **kwargs)
+    for name, gradient in zip(case.wrt, (gradients,) if case.single else gradients):
+        assert name not in zero or not np.any(gradient)
+
+
+@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case.name)
+def test_bad_arguments_are_found(case):
+    args, kwargs = case.arguments(case.trips[-1], np.float64)
+    spoil = functools.partial(map_leaves, change=_nan)
+    with s2s.debug_nans(), np.errstate(all="ignore"):
+        try:
+            transform(case, "python")(*spoil(args), **kwargs)
+        except FloatingPointError as error:
+            assert "NaN" in str(error) and "not found" not in str(error)
+        except (ValueError, IndexError, AssertionError):
+            pass  # the program itself refuses
+
+
+def _nan(leaf):
+    if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f":
+        return np.full_like(leaf, np.nan)
+    return float("nan") if type(leaf) is float else leaf
