@@ -7,6 +7,7 @@ whether it stays virtual or is computed into the target's variable.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -69,6 +70,7 @@ class Context:
         self.param_names = {p.name for p in function.params}
         self.names: dict[tuple[str, object], str] = {}
         self.spelt: set[str] = set()
+        self.bindings = _bindings(function)
         # IR names keep their spelling; whatever the lowering invents goes around them.
         self.em = Emitter(_names(function))
         # Indices known to be in range here: (index, size) -> what to index with.
@@ -92,6 +94,8 @@ class Context:
             self.spelt.add(var.name)
             name = var.name.replace(".", "_")
             self.names[key] = self.em.fresh(name) if clash or name != var.name else name
+            if self.bindings[var.name] <= 1:
+                self.em.fixed.add(self.names[key])
         return self.names[key]
 
     def where(self, quoted: bool = True) -> str:
@@ -153,7 +157,7 @@ class Context:
     def sizes(self, v: Value) -> tuple[L.Expr, ...]:
         """The sizes of a buffer, each by the name that all arrays of that size share."""
         return tuple(
-            self.known_sizes.get(self.facts.canonical(dim), size)
+            self.known_sizes.get(self.facts.canonical(dim)) or self.em.known(size) or size
             for dim, size in zip(v.dims, v.sizes, strict=True)
         )
 
@@ -220,6 +224,7 @@ class Context:
     ) -> Value:
         sizes = tuple(self.em.let(s, "n") for s in sizes)
         self.em.alloc(name, dtype, sizes)
+        self.em.same_sizes(name, sizes)
         out = buffer_value(name, dtype, dims)
         # The sizes at hand are simpler than those read back from the buffer.
         return replace(out, sizes=sizes)
@@ -307,6 +312,7 @@ class Context:
 
     def forget(self, python: str) -> None:
         """A Python variable changes: what was tested with it is open again."""
+        self.em.forget_sizes(python)
         for i, n in list(self.tested):
             if any(_mentions(e, python) for e in (i, n, self.tested[i, n])):
                 del self.tested[i, n]
@@ -388,6 +394,14 @@ def _strided(function: ir.Function) -> set[str]:
         if more <= names:
             return names
         names |= more
+
+
+def _bindings(function: ir.Function) -> Counter[str]:
+    """How often each variable is bound, as a parameter or by a statement."""
+    found = Counter(p.name for p in function.params)
+    for stmt in ir.walk(function.body):
+        found.update(t.name for t in (*ir.targets_of(stmt), *ir.inner_targets_of(stmt)))
+    return found
 
 
 _AWKWARD = {"np", "rt", "range", "abs", "print", "ValueError", "IndexError"}

@@ -96,6 +96,10 @@ class Emitter:
         self.out: list[L.Stmt] = []
         self.loops: list[str] = []
         self.loop_names: list[str] = []
+        # Names that are bound once, and what integers made of them are called in open blocks.
+        self.fixed: set[str] = set()
+        self.called: list[dict[L.Expr, L.Expr]] = [{}]
+        self.sized: dict[str, set[int]] = {}
         # The root of every alias: buffers that share memory share a root.
         self.roots: dict[str, str] = {}
 
@@ -126,18 +130,52 @@ class Emitter:
     @contextmanager
     def into(self, block: list[L.Stmt]) -> Iterator[list[L.Stmt]]:
         saved, self.out = self.out, block
+        self.called.append({})
         try:
             yield block
         finally:
             self.out = saved
+            self.called.pop()
 
     def let(self, expr: L.Expr, hint: str = "t") -> L.Expr:
         """A name for the expression, unless writing it twice costs nothing."""
         if L.is_simple(expr):
             return expr
+        fixed = expr.dtype == "int64" and self._is_fixed(expr)
+        known = self.known(expr) if fixed else None
+        if known is not None:
+            return known
         name = self.fresh(hint)
         self.add(L.Let(name, expr))
+        self.fixed.add(name)
+        if fixed:
+            self.called[-1][expr] = L.Name(name)
         return L.Name(name, expr.dtype)
+
+    def known(self, expr: L.Expr) -> L.Expr | None:
+        """What an integer is called already."""
+        return next((block[expr] for block in reversed(self.called) if expr in block), None)
+
+    def same_sizes(self, buffer: str, sizes: tuple[L.Expr, ...]) -> None:
+        """A buffer's sizes are called as those it is made with, until it is bound again."""
+        self.forget_sizes(buffer)
+        for axis, size in enumerate(sizes):
+            if self._is_fixed(size):
+                self.called[-1][L.Size(buffer, axis)] = size
+                self.sized.setdefault(buffer, set()).add(axis)
+
+    def forget_sizes(self, buffer: str) -> None:
+        for axis in self.sized.pop(buffer, ()):
+            for block in self.called:
+                block.pop(L.Size(buffer, axis), None)
+
+    def _is_fixed(self, expr: L.Expr) -> bool:
+        """Whether it is the same wherever it is computed."""
+        for part in L.walk_expr(expr):
+            name = part.name if isinstance(part, L.Name) else getattr(part, "buffer", None)
+            if isinstance(part, (L.Load, L.Field)) or not (name is None or name in self.fixed):
+                return False
+        return True
 
     def variable(self, expr: L.Expr, hint: str) -> L.Name:
         """A new scalar variable that starts as `expr`."""

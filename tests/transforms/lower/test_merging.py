@@ -7,6 +7,7 @@ import numpy as np
 from s2s.transforms.lower import loop_ir as L
 from s2s.transforms.lower.scalarise import scalarise
 from s2s.transforms.lower.siblings import Merger
+from s2s.transforms.lower.values import Emitter
 from s2s.transforms.lower.write import write
 
 from .harness import check, lowered
@@ -145,3 +146,20 @@ def test_softmax_is_one_loop_over_rows():
     check(f, reference, x, tol=1e-12)
     text = lowered(f, x).text
     assert text.count("\n    for ") == 1 and text.count("np.empty") == 2
+
+
+def test_equal_integers_have_one_name_where_it_is_known():
+    em = Emitter(["x", "k"])
+    em.fixed.add("x")
+    n, m = (L.sub(L.Size("x", axis), L.ONE) for axis in (0, 1))
+    assert em.let(n) == em.let(n)
+    with em.branch(L.Name("flag", "bool")):
+        inside = em.let(m)
+        assert em.let(m) == inside and em.let(n) != inside
+    assert em.let(m) != inside  # the branch may not have run
+    changing = L.add(L.Name("k"), L.ONE)
+    assert em.let(changing) != em.let(changing)
+    em.same_sizes("t", (em.let(n),))
+    assert em.known(L.Size("t", 0)) == em.let(n)
+    em.forget_sizes("t")
+    assert em.known(L.Size("t", 0)) is None
