@@ -61,7 +61,7 @@ class Conv2D(Layer):
                     :, i : i + down * (height - 1) + 1 : down,
                     j : j + across * (width - 1) + 1 : across, :,
                 ]  # fmt: skip
-                outputs = outputs + part @ self.kernel[i, j]
+                outputs += part @ self.kernel[i, j]
         if self.use_bias:
             outputs = outputs + self.bias
         return self.activation(outputs)
@@ -83,15 +83,16 @@ class MaxPool2D(Layer):
             inputs = padded(inputs, self.pool_size, self.strides, -np.inf)
         height = (inputs.shape[1] - rows) // down + 1
         width = (inputs.shape[2] - columns) // across + 1
-        outputs = inputs[:, : down * (height - 1) + 1 : down, : across * (width - 1) + 1 : across]
-        for k in range(1, rows * columns):
+        shape = (inputs.shape[0], height, width, inputs.shape[3])
+        outputs = np.full(shape, -np.inf, inputs.dtype)
+        for k in range(rows * columns):
             i, j = k // columns, k % columns
             part = inputs[
                 :, i : i + down * (height - 1) + 1 : down,
                 j : j + across * (width - 1) + 1 : across, :,
             ]  # fmt: skip
             # The first of equal entries counts, as in TensorFlow.
-            outputs = np.where(part > outputs, part, outputs)
+            outputs[...] = np.where(part > outputs, part, outputs)
         return outputs
 
 
