@@ -38,14 +38,13 @@ def _compare(ours, theirs, source, shape, dtype, *options):  # type: ignore[no-u
 
 
 def filtered(x, h):
-    y = np.fft.irfft(np.fft.rfft(x, 9) * np.fft.rfft(h, 9), 9)
-    z = np.fft.fft(y * np.exp(1j * y))
-    return np.sum(np.abs(z) ** 2 * np.fft.fftfreq(9))
+    z = np.fft.fft(x * np.exp(1j * h))
+    return np.sum(np.abs(z) ** 2 * np.fft.fftfreq(6))
 
 
 def test_a_compiled_gradient_through_transforms() -> None:
     rng = np.random.default_rng(1)
-    x, h = rng.normal(size=6), rng.normal(size=3)
+    x, h = rng.normal(size=6), rng.normal(size=6)
     value, gradients = s2s.value_and_grad(filtered, wrt=(0, 1))(x, h)
     other, expected = s2s.value_and_grad(filtered, wrt=(0, 1), backend="loops")(x, h)
     assert np.isclose(value, other) and np.isclose(value, filtered(x, h))
