@@ -68,7 +68,7 @@ def _along(b: Builder, x: Sym, axis: int, pair: Any, mode: str, fill: Any) -> Sy
     """x with more elements before and after it along one axis."""
     n = size_of(b, x, axis)
     if mode in _PICKED:
-        return build_take(b, x, _sources(b, n, *pair, mode), axis)
+        return build_take(b, x, _sources(b, n, pair[0], pair[1], mode), axis)
     parts = [x]
     for side, count in enumerate(pair):
         if known(count) == 0:

@@ -152,7 +152,8 @@ class Judge:
         for name, bar in zip(self.active, main.results[1:]):
             given = dict(zip([p.name for p in self.params], self.sample.args))[name]
             u = Var(b.names.fresh("u"), type_of("u", np.asarray(given)[()]))
-            u = replace(u, type=replace(u.type, shape=bar.type.shape)) if u.type.ndim else u
+            if isinstance(u.type, Array) and isinstance(bar.type, Array):
+                u = replace(u, type=replace(u.type, shape=bar.type.shape))
             weights.append(u)
             part = b.sym(bar) * b.sym(u)
             part = b.emit("sum", part, axis=None, keepdims=False) if part.ndim else part

@@ -68,8 +68,8 @@ DOMAINS = {
 }  # fmt: skip
 
 
-def numpys(op: str) -> Callable[..., Any] | None:
-    return getattr(np, op, None) or RULES[op].evaluate
+def numpys(op: str) -> Callable[..., Any]:
+    return getattr(np, op, None) or RULES[op].evaluate  # type: ignore[return-value]
 
 
 for _op, _domain in DOMAINS.items():

@@ -79,7 +79,7 @@ for _p, _q in _SHAPES:
     add("matmul", uniform(-1, 1, *_p), uniform(-1, 1, *_q), expected=np.matmul)
 for _p, _q in (((2,), (3,)), ((0,), (3,))):
     add("outer", uniform(-1, 1, *_p), uniform(-1, 1, *_q), expected=np.outer)
-for _text, *_parts in (
+for _text, *_sizes in (
     ("ij,jk->ik", (2, 3), (3, 2)),
     ("ij->ji", (2, 3)),
     ("ij->", (2, 3)),
@@ -90,7 +90,7 @@ for _text, *_parts in (
 ):
     add(
         "einsum",
-        *(uniform(-1, 1, *s) for s in _parts),
+        *(uniform(-1, 1, *s) for s in _sizes),
         attrs={"subscripts": _text},
         expected=lambda *xs, t=_text: np.einsum(t, *xs),
     )
