@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -19,29 +20,40 @@ from tests.corpus import Case, load
 from .batches import case_of, check_batch, floats, outcome, specialised
 
 CASES = load()
-# Every program was judged once; a sample is judged each time.
-STEP = 8
+# Every program was judged once; a sample is judged each time, which does not shift when
+# programs are added.
+SAMPLE = 9
+
+
+def sample(turn: int) -> list[str]:
+    return [n for n in sorted(CASES) if zlib.crc32(n.encode()) % SAMPLE == turn]
+
+
 # The oracle cannot run the adjoint of an array that is not bound at first.
 UNBOUND = {"gauss_seidel_kernel"}
 
 
 def refused(check: Callable[[], Any]) -> None:
-    """Runs a check of a program that may write to what is not mapped."""
+    """Runs a check of a program that may write to what is not mapped, or whose writes cannot
+    be followed to begin with."""
     try:
         check()
     except UnsupportedError as error:
-        assert "is written to by every element" in str(error)
+        assert "written to by every element" in str(error) or "share memory" in str(error)
 
 
-@pytest.mark.parametrize("name", sorted(CASES)[::STEP])
+@pytest.mark.parametrize("name", sample(0))
 def test_corpus(name: str) -> None:
-    case = CASES[name]
-    for n in case.trips[-2:]:
-        spec, values = specialised(case, n)
-        names = floats(spec)
-        choices = [names, names[:1], names[1:]]
-        for mapped in filter(None, choices[: 1 if len(names) == 1 else 3]):
-            refused(lambda: check_batch(spec.module, values, mapped, spec.facts))  # noqa: B023
+    for n in CASES[name].trips[-2:]:
+        refused(lambda: check_choices(CASES[name], n))  # noqa: B023
+
+
+def check_choices(case: Case, n: int) -> None:
+    spec, values = specialised(case, n)
+    names = floats(spec)
+    choices = [names, names[:1], names[1:]]
+    for mapped in filter(None, choices[: 1 if len(names) == 1 else 3]):
+        refused(lambda: check_batch(spec.module, values, mapped, spec.facts))  # noqa: B023
 
 
 def adjoint(case: Case, n: int, dtype: Any = np.float64) -> tuple[Module, list[Any], Any]:
@@ -57,20 +69,27 @@ def differentiable(case: Case) -> bool:
     return case.gradient and not case.has_aux and case.name not in UNBOUND
 
 
-@pytest.mark.parametrize("name", [n for n in sorted(CASES)[4::STEP] if differentiable(CASES[n])])
+@pytest.mark.parametrize("name", [n for n in sample(1) if differentiable(CASES[n])])
 def test_adjoints_of_many_seeds(name: str) -> None:
     """Control flow comes from the primal alone, so the forward part stays as it is."""
-    vjp, values, facts = adjoint(CASES[name], CASES[name].trips[-1])
-    if is_float(vjp.main.results[0].type) and vjp.main.results[0].type.ndim == 0:
-        made = check_batch(vjp, values, [vjp.main.params[-1].name], facts)
-        assert 0 not in made.main.notes["batched"]
+
+    def check() -> None:
+        vjp, values, facts = adjoint(CASES[name], CASES[name].trips[-1])
+        if is_float(vjp.main.results[0].type) and vjp.main.results[0].type.ndim == 0:
+            made = check_batch(vjp, values, [vjp.main.params[-1].name], facts)
+            assert 0 not in made.main.notes["batched"]
+
+    refused(check)
 
 
-@pytest.mark.parametrize("name", [n for n in sorted(CASES)[2::STEP] if differentiable(CASES[n])])
+@pytest.mark.parametrize("name", [n for n in sample(2) if differentiable(CASES[n])])
 def test_adjoints_of_many_elements(name: str) -> None:
-    vjp, values, facts = adjoint(CASES[name], CASES[name].trips[-1])
-    mapped = [p.name for p in vjp.main.params if is_float(p.type)]
-    refused(lambda: check_batch(vjp, values, mapped, facts))
+    def check() -> None:
+        vjp, values, facts = adjoint(CASES[name], CASES[name].trips[-1])
+        mapped = [p.name for p in vjp.main.params if is_float(p.type)]
+        check_batch(vjp, values, mapped, facts)
+
+    refused(check)
 
 
 # ---------------------------------------------------------------- what elements may differ in

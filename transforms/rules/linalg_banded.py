@@ -94,6 +94,7 @@ declare(
     pullback=_pullback,
     pushforward=_pushforward,
     differentiable=(0, 1),
+    stacks=False,
     doc="the x with a @ x == b, of a matrix given by its diagonals",
 )
 

@@ -37,12 +37,14 @@ def declare(
     pushforward: Callable[..., Any] | None = None,
     differentiable: tuple[int, ...] = (0,),
     dtype: str = "",
+    stacks: bool = True,
     kinks: str = "",
     doc: str = "",
 ) -> None:
     """Registers a matrix operation.  `cores[i]` is the number of axes that operand i works on (2
     stands for 1 if it has no more, 0 for a number that is no matrix); `result(b, *core shapes)`
-    gives those of the result.  `dtype` is the result's where it is not that of the operands."""
+    gives those of the result.  `dtype` is the result's where it is not that of the operands.
+    `stacks` says that it takes many matrices at once."""
 
     def infer(b: Builder, types: Sequence[Any], attrs: dict[str, Any], operands: Any) -> Type:
         ranks = [min(t.ndim, core) for core, t in zip(cores, types, strict=True)]
@@ -60,7 +62,7 @@ def declare(
             text=text,
             pullback=pullback,
             pushforward=pushforward,
-            batching=_batching(cores),
+            batching=_batching(cores) if stacks else None,
             differentiable=differentiable,
             kinks=kinks,
             doc=doc,
