@@ -77,9 +77,13 @@ def run(
     given: dict[int, Any] | None = None,
 ) -> list[Any]:
     """Runs a kernel, and looks at its results."""
-    before = Before(entry, params)
+    if entry.looked_at is None:
+        random = any(word in entry.compiled.lowered for word in ("draws", "random"))
+        entry.looked_at = _looked_at(entry, specialiser), random
+    looked_at, random = entry.looked_at
+    before = Before(entry, params, random)
     results = entry.run(backend, params, given)
-    for position, what in _looked_at(entry, specialiser):
+    for position, what in looked_at:
         value = results[position]
         if not isinstance(value, _NUMBERS) or np.isfinite(value).all():
             continue
@@ -92,19 +96,21 @@ def run(
 class Before:
     """What a kernel was given, as it was before the call."""
 
-    def __init__(self, entry: Entry, params: tuple[Any, ...]) -> None:
-        self.values: dict[Path, Any] = {}
-        self.changing: set[Path] = set()
-        for i, (param, value) in enumerate(zip(entry.compiled.params, params)):
-            if isinstance(value, np.random.Generator) or i in entry.written:
-                self.changing.add(param.path)
-                value = copy.deepcopy(value)
-            self.values[param.path] = value
-        self.legacy = np.random.get_state()
+    def __init__(self, entry: Entry, params: tuple[Any, ...], random: bool) -> None:
+        self.paths = [p.path for p in entry.compiled.params]
+        self.params = list(params)
+        self.changing = set(entry.written)
+        self.changing |= {i for i, p in enumerate(params) if isinstance(p, np.random.Generator)}
+        for i in self.changing:
+            self.params[i] = copy.deepcopy(params[i])
+        self.state = np.random.get_state() if random else None
 
-    def value(self, path: Path) -> Any:
-        value = self.values[path]
-        return copy.deepcopy(value) if path in self.changing else value
+    def values(self) -> dict[Path, Any]:
+        """The parameters, for another run from the same random numbers."""
+        if self.state is not None:
+            np.random.set_state(self.state)
+        fresh = [copy.deepcopy(p) if i in self.changing else p for i, p in enumerate(self.params)]
+        return dict(zip(self.paths, fresh))
 
 
 def _looked_at(entry: Entry, specialiser: Specialiser) -> list[tuple[int, str]]:

@@ -16,7 +16,7 @@ from .transforms.explain import in_user_code, of_library, span_text, text_of
 from .transforms.ir import Origin
 from .transforms.nonfinite import Birth, Iteration, Seen
 from .transforms.nonfinite_hints import hint
-from .transforms.structure import Path, path_text
+from .transforms.structure import path_text
 
 if TYPE_CHECKING:
     from .dispatch import Specialiser
@@ -63,14 +63,12 @@ class _Rerun:
         self.bound, self.before, self.seed = bound, before, entry.seed
 
     def args(self) -> list[Any]:
-        np.random.set_state(self.before.legacy)
-        values = [self.value(p.path) for p in self.params]
+        known = self.before.values()
+        values = [
+            known[p.path] if p.path in known else self.reach.value(self.bound, p.path)
+            for p in self.params
+        ]
         return values if self.seed is None else [*values, self.seed]
-
-    def value(self, path: Path) -> Any:
-        if path in self.before.values:
-            return self.before.value(path)
-        return self.reach.value(self.bound, path)
 
     def birth(self, position: int) -> Birth | None:
         return nonfinite.birth_of(self.module, self.args(), position)

@@ -278,6 +278,19 @@ def test_random_numbers_are_the_same_again():
     assert rng.random() == expected.random()
 
 
+def test_numpy_s_own_random_numbers_are_the_same_again():
+    def f(x):
+        u = np.random.random()
+        return np.sqrt(x) + u
+
+    np.random.seed(0)
+    first, second = np.random.random(), np.random.random()
+    np.random.seed(0)
+    error = caught(f, 0.0)
+    assert error.line == line_of(f, "np.sqrt")
+    assert np.random.random() == second != first
+
+
 def test_prints_are_not_repeated(capsys):
     def f(x):
         print("once")
