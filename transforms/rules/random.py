@@ -18,6 +18,7 @@ from ..ir import Array, Draw, Rng, Scalar, Type, Var
 from .create import as_sizes, size_dim
 from .declare import as_operand, python_float, refuse_keywords
 from .dtypes import as_dtype
+from .random_checks import check, check_parameters
 from .registry import surface
 from .sizes import known, static
 
@@ -85,11 +86,7 @@ def _parameters(
 
 
 def _check_scale(b: Builder, scale: Sym, name: str = "scale") -> None:
-    value = known(scale)
-    if not isinstance(value, Sym):
-        b.check(not value < 0, "ValueError", f"{name} < 0")
-    elif scale.ndim == 0:
-        b.check(~(scale < 0.0), "ValueError", f"{name} < 0")
+    check(b, known(scale) < 0.0, f"{name} < 0")
 
 
 def _shifted(b: Builder, z: Sym, loc: Sym, scale: Sym) -> Sym:
@@ -166,6 +163,7 @@ def uniform(b: Builder, rng: Any, low: Any = 0.0, high: Any = 1.0, size: Any = N
 @_both("gamma")
 def gamma(b: Builder, rng: Any, shape: Any, scale: Any = 1.0, size: Any = None) -> Sym:
     (shape, spread), sizes = _parameters(b, size, shape, scale)
+    check_parameters(b, "standard_gamma", [shape])
     _check_scale(b, spread)
     shape = _full(b, [shape], sizes)[0] if spread.ndim or shape.ndim else shape
     return _shifted(
@@ -222,6 +220,7 @@ def standard_gamma(
 ) -> Sym:
     refuse_keywords("numpy.random.Generator.standard_gamma", {"out": out})
     params, sizes = _parameters(b, size, shape)
+    check_parameters(b, "standard_gamma", params)
     wanted = _float_dtype("standard_gamma", dtype)
     return _drawn(b, rng, "standard_gamma", _full(b, params, sizes), sizes, wanted)
 
@@ -229,6 +228,7 @@ def standard_gamma(
 @surface("numpy.random.standard_gamma")
 def legacy_standard_gamma(b: Builder, shape: Any, size: Any = None) -> Sym:
     params, sizes = _parameters(b, size, shape)
+    check_parameters(b, "standard_gamma", params)
     return draw(b, None, "standard_gamma", _full(b, params, sizes), sizes, "float64")
 
 
@@ -265,6 +265,7 @@ def _plain(name: str, names: tuple[str, ...], dtype: str) -> None:
         if set(bound) != set(names):
             raise TypeError(f"{name}() takes {', '.join((*names, 'size'))}")
         params, sizes = _parameters(b, size, *(bound[n] for n in names), convert=convert)
+        check_parameters(b, name, params)
         return draw(b, rng, name, _full(b, params, sizes), sizes, dtype)
 
 
@@ -312,6 +313,7 @@ def _integers(
     if endpoint:
         params[1] = params[1] + 1
     params, sizes = _parameters(b, size, *params, convert=lambda _, p: p.astype("int64"))
+    check(b, known(params[0]) >= known(params[1]), "low >= high")
     drawn = draw(b, rng, method, _full(b, params, sizes), sizes, "int64")
     if sizes is None and dtype is not int:
         return b.emit("cast", drawn, dtype="int64")

@@ -173,3 +173,27 @@ def negative_scale(x, rng):
 def test_a_negative_scale_is_numpys_error() -> None:
     with pytest.raises(ValueError, match="scale < 0"):
         s2s.grad(negative_scale, backend="loops")(-1.0, np.random.default_rng(0))
+
+
+WRONG = {
+    "poisson(x)": "lam < 0", "binomial(5, 1.0 - x)": "p < 0", "beta(x, 2.0, 3)": "a <= 0",
+    "standard_gamma(x)": "shape < 0", "gamma(np.array([1.0, x]))": "shape < 0",
+    "chisquare(x)": "df <= 0", "geometric(x)": "p <= 0", "zipf(x)": "a <= 1",
+    "triangular(0.0, x, 2.0)": "left > mode", "normal(0.0, np.array([1.0, x]))": "scale < 0",
+    "integers(5, 2)": "low >= high", "weibull(-2.0)": "a < 0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_parameters_out_of_range_are_numpys_errors(call: str, tmp_path: Any) -> None:
+    import importlib.util
+
+    file = tmp_path / "wrong_draw.py"
+    file.write_text(f"import numpy as np\n\n\ndef f(x, rng):\n    return rng.{call}\n")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for f in (module.f, s2s.function(module.f, backend="loops")):
+        with pytest.raises(ValueError, match=WRONG[call]):
+            f(-1.0, np.random.default_rng(0))
