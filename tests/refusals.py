@@ -222,6 +222,30 @@ def complex_as_float(z):
     return np.sum(z.astype(np.float64))  # @ z.astype(np.float64)
 
 
+@refused(np.ones((3, 3)), says="may share memory", advice=".copy()")
+def array_written_under_its_diagonal(m):
+    a = m * 1.0
+    d = np.diag(a)
+    a[0] *= 2.0  # @ a[0]
+    return np.sum(np.sin(d)) + np.sum(a)
+
+
+@refused(np.ones((3, 3)), says="may share memory", advice=".copy()")
+def diagonal_by_einsum_written(m):
+    a = m * 1.0
+    d = np.einsum("ii->i", a)
+    d[0] = 2.0  # @ d[0] = 2.0
+    return np.sum(np.sin(d)) + np.sum(a)
+
+
+@refused(V, says="may share memory", advice=".copy()")
+def array_written_under_its_windows(x):
+    a = x * 1.0
+    w = np.lib.stride_tricks.sliding_window_view(a, 2)
+    a[0] = 2.0  # @ a[0] = 2.0
+    return np.sum(np.sin(w))
+
+
 @refused(np.ones(3) * 1j, says="may share memory")
 def writing_through_a_real_part(z):
     r = z.real

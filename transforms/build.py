@@ -66,6 +66,8 @@ class Builder:
         self.origin: Origin | None = None
         self.hint = "t"  # names temporaries, usually for the variable being assigned
         self.definitions: dict[str, Op] = {}
+        # Results whose memory, in NumPy, is not what their operations would suggest.
+        self.memory: dict[str, str] = {}
         # Adjoint code turns this off: the primal has checked its shapes already.
         self.checks = True
 
@@ -81,6 +83,18 @@ class Builder:
         if isinstance(value, (Var, Const)):
             return Sym(self, value)
         return Sym(self, const(value))
+
+    def new(self, x: Sym) -> Sym:
+        """`x`, a new array in NumPy although the operations are views."""
+        assert isinstance(x.operand, Var)
+        self.memory[x.operand.name] = "new"
+        return x
+
+    def view(self, x: Sym, writeable: bool = False) -> Sym:
+        """`x`, which in NumPy shares memory with the arguments it was made from."""
+        assert isinstance(x.operand, Var)
+        self.memory[x.operand.name] = "writeable view" if writeable else "view"
+        return x
 
     def emit(self, name: str, /, *args: Any, hint: str = "", user: str = "", **attrs: Any) -> Sym:
         """Appends one operation and returns its result."""

@@ -87,3 +87,13 @@ def repeated_and_tiled_arrays_are_written(x, s, n):
     b[-1] = s * s
     b[1:] += b[:-1]
     return np.sum(np.sin(a)) + np.sum(np.sin(b)) + x[0]
+
+
+@case(arr(N + 2), num(), wrt=(0, 1), tags="found aliases")
+def conversion_without_a_copy(x, s):
+    a = x * s
+    z = a.astype(a.dtype, copy=False)
+    flat = np.ravel(a=a)
+    a[0] = a[0] * s
+    flat[-1] += s
+    return np.sum(np.sin(z))

@@ -19,6 +19,10 @@ def _counting(b: Builder, n: Any) -> Sym:
 
 
 @surface("numpy.diagonal", "numpy.ndarray.diagonal")
+def diagonal(b: Builder, a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Sym:
+    return b.view(build_diagonal(b, a, offset, axis1, axis2))
+
+
 def build_diagonal(b: Builder, a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Sym:
     x, k = as_operand(b, a), static(offset, "offset")
     if x.ndim < 2:
@@ -63,7 +67,7 @@ def build_trace(
 def build_diag(b: Builder, v: Any, k: Any = 0) -> Sym:
     x, k = as_operand(b, v), static(k, "k")
     if x.ndim == 2:
-        return build_diagonal(b, x, k)
+        return b.view(build_diagonal(b, x, k))
     if x.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
     n = size_of(b, x, 0)
@@ -118,7 +122,7 @@ def build_roll(b: Builder, a: Any, shift: Any, axis: Any = None) -> Sym:
     return b.emit("index", x, (_counting(b, n) - shift) % n, items=tuple(items))
 
 
-@surface("numpy.tile", fresh=True)
+@surface("numpy.tile")
 def build_tile(b: Builder, A: Any, reps: Any) -> Sym:
     x = as_operand(b, A)
     counts = [known(r) for r in (reps if isinstance(reps, (tuple, list)) else (reps,))]
@@ -126,13 +130,13 @@ def build_tile(b: Builder, A: Any, reps: Any) -> Sym:
     counts = [1] * (rank - len(counts)) + counts
     sizes = [1] * (rank - x.ndim) + [size_of(b, x, i) for i in range(x.ndim)]
     if not rank:
-        return x
+        return b.emit("copy", x)
     apart = b.emit("reshape", x, *(n for size in sizes for n in (1, size)))
     wide = b.emit("broadcast_to", apart, *(n for pair in zip(counts, sizes) for n in pair))
-    return b.emit("reshape", wide, *(product(pair) for pair in zip(counts, sizes)))
+    return b.new(b.emit("reshape", wide, *(product(pair) for pair in zip(counts, sizes))))
 
 
-@surface("numpy.repeat", "numpy.ndarray.repeat", fresh=True)
+@surface("numpy.repeat", "numpy.ndarray.repeat")
 def build_repeat(b: Builder, a: Any, repeats: Any, axis: Any = None) -> Sym:
     x, count = as_operand(b, a), known(repeats)
     if axis is None and x.ndim != 1:
@@ -145,7 +149,8 @@ def build_repeat(b: Builder, a: Any, repeats: Any, axis: Any = None) -> Sym:
     sizes: list[Any] = [size_of(b, x, i) for i in range(x.ndim)]
     apart = b.emit("expand_dims", x, axes=(at + 1,))
     wide = b.emit("broadcast_to", apart, *sizes[: at + 1], count, *sizes[at + 1 :])
-    return b.emit("reshape", wide, *sizes[:at], product((sizes[at], count)), *sizes[at + 1 :])
+    merged = product((sizes[at], count))
+    return b.new(b.emit("reshape", wide, *sizes[:at], merged, *sizes[at + 1 :]))
 
 
 def _as_often(b: Builder, counts: Sym) -> Sym:

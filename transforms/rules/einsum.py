@@ -217,7 +217,9 @@ def einsum(b: Builder, *operands: Any, optimize: Any = False) -> Sym:
     text = static(operands[0], "subscripts").replace(" ", "")
     xs = [as_operand(b, x) for x in operands[1:]]
     labels, out = _explicit(b, text, [x.ndim for x in xs])
-    return contract(b, xs, labels, out)
+    made = contract(b, xs, labels, out)
+    diagonal = len(xs) == 1 and set(labels[0]) == set(out) and len(out) < len(labels[0])
+    return b.view(made, writeable=True) if diagonal else made
 
 
 def _from_lists(b: Builder, operands: Sequence[Any]) -> tuple[Any, ...]:

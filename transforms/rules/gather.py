@@ -132,7 +132,7 @@ def build_broadcast_arrays(b: Builder, *args: Any) -> tuple[Sym, ...]:
     total = arrays[0]
     for x in arrays[1:]:  # the sum has the shape that all are broadcast to
         total = total + x
-    return tuple(b.emit("copy", b.emit("broadcast_like", x, total)) for x in arrays)
+    return tuple(b.view(b.emit("copy", b.emit("broadcast_like", x, total))) for x in arrays)
 
 
 @surface("numpy.block")

@@ -21,7 +21,7 @@ from .sizes import axis_of, invalid, product, refuse, require_equal, size_of
 
 @surface("numpy.linalg.diagonal")
 def linalg_diagonal(b: Builder, x: Any, /, *, offset: Any = 0) -> Sym:
-    return build_diagonal(b, x, offset, -2, -1)
+    return b.view(build_diagonal(b, x, offset, -2, -1))
 
 
 @surface("numpy.linalg.trace")

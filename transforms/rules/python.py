@@ -22,11 +22,12 @@ from .sizes import static
 
 @surface("numpy.ndarray.astype", "numpy.astype")
 def build_astype(b: Builder, a: Any, dtype: Any, *args: Any, **keywords: Any) -> Sym:
-    """The order, casting, subok and copy arguments make no difference to the values."""
+    """The order, casting and subok arguments make no difference to the values."""
     x = b.sym(a)
     dtype = as_dtype(dtype)
     if isinstance(x.type, Array) and x.dtype == dtype:
-        return b.emit("copy", x)
+        copy = args[3] if len(args) > 3 else keywords.get("copy", True)
+        return b.emit("copy", x) if static(copy, "copy") else x
     return b.emit("cast", x, dtype=dtype)
 
 

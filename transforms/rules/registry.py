@@ -73,7 +73,6 @@ class NeedStatic(Exception):
 
 RULES: dict[str, Rule] = {}
 SURFACES: dict[str, Callable[..., Any]] = {}
-FRESH: set[str] = set()  # surfaces whose results share no memory with their arguments
 
 
 def register(rule: Rule) -> Rule:
@@ -82,17 +81,14 @@ def register(rule: Rule) -> Rule:
     return rule
 
 
-def surface(*paths: str, fresh: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def surface(*paths: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares how `numpy.sum(x, axis)` and its kind become operations.  The function takes
-    the builder, then exactly the parameters of the NumPy function.  `fresh` says that NumPy
-    returns a new array where the operations are views."""
+    the builder, then exactly the parameters of the NumPy function."""
 
     def declare(f: Callable[..., Any]) -> Callable[..., Any]:
         for path in paths:
             assert path not in SURFACES, path
             SURFACES[path] = f
-            if fresh:
-                FRESH.add(path)
         return f
 
     return declare

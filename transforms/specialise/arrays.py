@@ -148,7 +148,16 @@ class Arrays(Mixin):
                 return Num(operand, self.fold(operand))
             return Num(operand, (operand.value,))
         assert isinstance(operand, Var)
-        return self._as_view(operand, refs) or self.new_array(operand)
+        memory = self.b.memory.get(operand.name)
+        found = None if memory else self._as_view(operand, refs)
+        if found is not None:
+            return found
+        array = self.new_array(operand)
+        if memory in ("view", "writeable view"):
+            array.cell.readonly = memory == "view"
+            for ref in refs:
+                self.state.entangle(array.cell, ref.cell)
+        return array
 
     def fold(self, operand: Var) -> tuple[Any] | None:
         """An integer that is the same for every call is known: `len(static) - 1`, a fixed axis."""

@@ -20,7 +20,7 @@ from ..replacements import replacement
 from ..rules import SURFACES
 from ..rules.complex_lists import refuse_complex
 from ..rules.library.fill import copy_where
-from ..rules.registry import FRESH, NeedStatic
+from ..rules.registry import NeedStatic
 from ..structure import refuse_foreign
 from .derived import DerivedVal
 from .indexing import plain_items
@@ -271,7 +271,7 @@ class Calls(Mixin):
     def call_surface(self, path: str, args: Any, kwargs: Any, node: Any) -> Value:
         if path in JOINS and args and self._is_growing(args[0]):
             return self._join_list(path, args, kwargs, node)
-        refs = () if path in FRESH else tuple(a for a in args if isinstance(a, Ref))
+        refs = tuple(a for a in (*args, *kwargs.values()) if isinstance(a, Ref))
         return self.wrap(self.surface_call(path, args, kwargs, node), refs)
 
     def _is_growing(self, value: Value) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .declare import written
+from .declare import view_of, written
 
 
 @written("numpy.split")
@@ -163,7 +163,7 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
         starts = np.arange(out.shape[place] - width + 1)
         windows = np.take(out, starts[:, None] + np.arange(width), axis=place)
         out = np.moveaxis(windows, place + 1, -1)
-    return out
+    return view_of(x, out)
 
 
 @written("numpy.apply_along_axis")
