@@ -226,7 +226,7 @@ def _check(build: Build, args: Sequence[Any], expected: Any, sizes: bool) -> Non
     if not active:
         return
     stmts = [s for s in t.b.block if isinstance(s, Assign)]
-    seed = np.asarray(rng.normal(size=np.shape(out)))[()].astype(out.dtype)
+    seed = np.asarray(rng.normal(size=np.shape(out)))[()].astype(np.asarray(out).dtype)
     directions = {
         k: np.asarray(rng.normal(size=np.shape(args[k]))).astype(args[k].dtype) for k in active
     }
