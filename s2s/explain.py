@@ -305,5 +305,6 @@ def _fill_memory(
     names = {p.name: path_text(p.path) for p in spec.params}
     sizes = memory.Sizes(module.main, spec.facts, names, numbers)
     report.saved = memory.saved(module.main, sizes) + memory.copies(module, sizes)
+    report.saved += memory.snapshots(examined.stages["specialise"].main, sizes)
     report.kept = memory.kept(module.main, sizes)
     report.recomputed = memory.recomputed(module, examined.stages["specialise"])

@@ -145,7 +145,7 @@ def _row(s: Saved, file: str) -> tuple[str, str]:
     readable = any(c.isalpha() for c in s.expression)
     name = textwrap.shorten(s.expression, 64, placeholder=" …") if readable else s.name
     where = "copy" if s.kind == "copy" else "" if s.place is None else _line(s.place, file)
-    return where, name
+    return where, f"{name}, in snapshots" if s.kind == "snapshots" else name
 
 
 def _bytes(size: Size | None) -> str:

@@ -31,9 +31,7 @@ class ExponentialDecay:
 class CosineDecay:
     """From the initial rate down to `alpha` of it, along half a cosine."""
 
-    def __init__(
-        self, initial_learning_rate: float, decay_steps: int, alpha: float = 0.0
-    ) -> None:
+    def __init__(self, initial_learning_rate: float, decay_steps: int, alpha: float = 0.0) -> None:
         self.initial_learning_rate = float(initial_learning_rate)
         self.decay_steps, self.alpha = float(decay_steps), float(alpha)
 
@@ -44,9 +42,7 @@ class CosineDecay:
 
 
 class InverseTimeDecay:
-    def __init__(
-        self, initial_learning_rate: float, decay_steps: int, decay_rate: float
-    ) -> None:
+    def __init__(self, initial_learning_rate: float, decay_steps: int, decay_rate: float) -> None:
         self.initial_learning_rate = float(initial_learning_rate)
         self.decay_steps, self.decay_rate = float(decay_steps), float(decay_rate)
 

@@ -285,6 +285,20 @@ def test_checkpoints_are_recomputed():
     assert r.expression == "layer(x)"
 
 
+def long(x, n):
+    for _ in s2s.checkpoint(range(n), snapshots=5):
+        x = np.sin(x) * x
+    return x.sum()
+
+
+def test_loops_under_a_checkpoint():
+    report = explain(long, np.ones(10), 1000)
+    (s,) = [s for s in report.saved if s.kind == "snapshots"]
+    assert (s.name, s.total.number) == ("x", 400)
+    (r,) = [r for r in report.recomputed if r.why == "checkpoint"]
+    assert r.place.line == long.__code__.co_firstlineno + 1
+
+
 def fall(x, depth):
     return x if depth <= 0 else np.sin(fall(x * 0.9, depth - 1))
 

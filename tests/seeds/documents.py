@@ -258,7 +258,7 @@ def train_step(x_batch, y_batch):
     with tf.GradientTape() as tape:
         predictions = model(x_batch, training=True)
         loss = loss_fn(y_batch, predictions)
-    
+
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     return loss
@@ -278,7 +278,7 @@ gradients = [10.0 * v for v in model.trainable_variables]
 """),
     Block("002", "accumulation", '''\
 import tensorflow as tf
-accumulated_gradients = [tf.Variable(tf.zeros_like(v)) 
+accumulated_gradients = [tf.Variable(tf.zeros_like(v))
                          for v in model.trainable_variables]
 
 for micro_batch in micro_batches:
@@ -334,7 +334,9 @@ x_train = _rng.normal(size=(12, 4)).astype(np.float32)
 y_train = _rng.normal(size=(12, 10)).astype(np.float32)
 """
 
-_MORE_003 = _DATA_003 + """
+_MORE_003 = (
+    _DATA_003
+    + """
 model = tf.keras.Sequential([tf.keras.layers.Dense(10)])
 optimizer = tf.keras.optimizers.Adam(learning_rate=0.01)
 loss_fn = tf.keras.losses.MeanSquaredError()
@@ -345,6 +347,7 @@ loss_fn1 = tf.keras.losses.MeanSquaredError()
 loss_fn2 = tf.keras.losses.MeanAbsoluteError()
 y_train1, y_train2 = y_train, 0.5 * y_train
 """
+)
 
 DOCUMENT_003 = [
     Block("003", "basic_loop", '''\

@@ -1,6 +1,6 @@
 """Writes TensorFlow's numbers for every block to oracle.json.
 
-    python -m tests.seeds.make_oracle        (with tensorflow installed)
+python -m tests.seeds.make_oracle        (with tensorflow installed)
 """
 
 from __future__ import annotations

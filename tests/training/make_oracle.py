@@ -1,6 +1,6 @@
 """Writes Keras's numbers for the layers and optimizers to oracle.json.
 
-    python -m tests.training.make_oracle        (with tensorflow installed)
+python -m tests.training.make_oracle        (with tensorflow installed)
 """
 
 from __future__ import annotations
