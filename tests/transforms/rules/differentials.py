@@ -241,7 +241,7 @@ def _check(build: Build, args: Sequence[Any], expected: Any, sizes: bool) -> Non
         assert np.shape(bar) == np.shape(args[k]) and np.asarray(bar).dtype == args[k].dtype
     slope = sum(np.vdot(bar, directions[k]) for bar, k in zip(found, active))
     if tangent is not None:
-        assert np.shape(moved) == np.shape(out) and np.asarray(moved).dtype == out.dtype
+        assert np.shape(moved) == np.shape(out) and np.asarray(moved).dtype == np.asarray(out).dtype
         np.testing.assert_allclose(np.vdot(seed, moved), slope, rtol=1e-9, atol=1e-9)
     eps = 1e-6
     ends = []
