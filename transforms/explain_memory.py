@@ -61,8 +61,8 @@ class Loop:
 @dataclass(frozen=True)
 class Saved:
     """A value stored for the adjoint sweep.  `kind` is "array" (indexed by iteration), "stack",
-    "copy" or "kept" (where it is, without a copy); `loops` are those around it, outermost
-    first; `expression` is the user's text if the value has no name there."""
+    "copy", "snapshots" or "kept" (where it is, without a copy); `loops` are those around it,
+    outermost first; `expression` is the user's text if the value has no name there."""
 
     name: str
     kind: str
@@ -310,6 +310,26 @@ def _is_view(stmt: Assign) -> bool:
     return kind == "view" or (kind == "index" and not {"array", "mask"} & {i[0] for i in items})
 
 
+def snapshots(before: Function, sizes: Sizes) -> list[Saved]:
+    """At most what loops under `s2s.checkpoint` keep of their state; of a function as
+    specialised."""
+    found = []
+    for loop in walk(before.body):
+        if not isinstance(loop, For) or loop.budget is None:
+            continue
+        amount, place = sizes.of(loop.budget.amount), place_of(loop.origin)
+        if loop.budget.in_bytes:
+            size = sizes.product([amount])
+            found.append(Saved("snapshots", "snapshots", place, "", (), size, None, size))
+            continue
+        for v in (c.phi for c in loop.carried):
+            each = sizes.bytes(v.type) if v.user and is_float(v.type) else None
+            if each is not None:
+                size = sizes.product([*each, amount])
+                found.append(Saved(v.user, "snapshots", place, "", (), size, None, size))
+    return found
+
+
 def recomputed(module: Module, before: Module) -> list[Recomputed]:
     """What the sweep computes again: in `module` after `save`, in `before` as specialised."""
     found: dict[Recomputed, None] = {}
@@ -331,6 +351,10 @@ def recomputed(module: Module, before: Module) -> list[Recomputed]:
     for function in before.functions.values():
         names = {v.name for v in bound(function)}
         for stmt in walk(function.body):
+            if isinstance(stmt, For) and stmt.budget is not None:
+                place = place_of(stmt.origin)
+                text = "" if place is None else place.text.rstrip(":")
+                found[Recomputed(text, place, text, "checkpoint")] = None
             if isinstance(stmt, Custom):
                 again = [v for s in walk(stmt.pullback.body) for v in targets_of(s)]
                 if any(v.name in names for v in again):
