@@ -143,9 +143,14 @@ def build_repeat(b: Builder, a: Any, repeats: Any, axis: Any = None) -> Sym:
         axis, x = 0, b.emit("reshape", x, product(x.shape))
     at = axis_of(b, 0 if axis is None else axis, x.ndim)
     if isinstance(count, (tuple, list)) or (isinstance(count, Sym) and count.ndim):
+        counts = as_operand(b, count)
+        n, given = size_of(b, x, at), size_of(b, counts, 0)
+        if not isinstance(given, Sym) and given == 1:
+            return build_repeat(b, x, b.emit("index", counts, 0, items=(("int", 1),)), at)
+        b.check(b.sym(n) == given, "ValueError", "operands could not be broadcast together")
         items: list[Any] = [("all",)] * x.ndim
         items[at] = ("array", 1)
-        return b.emit("index", x, _as_often(b, as_operand(b, count)), items=tuple(items))
+        return b.emit("index", x, _as_often(b, counts), items=tuple(items))
     sizes: list[Any] = [size_of(b, x, i) for i in range(x.ndim)]
     apart = b.emit("expand_dims", x, axes=(at + 1,))
     wide = b.emit("broadcast_to", apart, *sizes[: at + 1], count, *sizes[at + 1 :])

@@ -67,6 +67,9 @@ def _pairs(b: Builder, width: Any, rank: int) -> list[tuple[Any, Any]]:
 def _along(b: Builder, x: Sym, axis: int, pair: Any, mode: str, fill: Any) -> Sym:
     """x with more elements before and after it along one axis."""
     n = size_of(b, x, axis)
+    if mode != "constant":
+        told = f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+        b.check(n > 0 if isinstance(n, int) else b.sym(n) > 0, "ValueError", told)
     if mode in _PICKED:
         return build_take(b, x, _sources(b, n, pair[0], pair[1], mode), axis)
     parts = [x]

@@ -120,6 +120,8 @@ def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
     at, knots, values = x, np.asarray(xp), np.asarray(fp)
+    if knots.shape[0] == 0:
+        raise ValueError("array of sample points is empty")
     if period is not None:
         order = argsort(knots % period)
         knots, values = (knots % period)[order], values[order]

@@ -55,7 +55,8 @@ def nanvar(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -
     x = np.asarray(a)
     apart = _filled(x - nanmean(x, axis, keepdims=True), 0)
     total = np.sum(apart * apart, axis=axis, keepdims=keepdims)
-    return total / (_count(x, axis, keepdims) - ddof).astype(total.dtype)
+    free = (_count(x, axis, keepdims) - ddof).astype(total.dtype)
+    return total / np.where(free > 0, free, np.nan)
 
 
 @written("numpy.nanstd", kinks="0 where all are equal")

@@ -109,8 +109,11 @@ def kept(out: Any, rank: int, axis: Any, keepdims: bool) -> Any:
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = sort(front(a, axis), 0)
     n = x.shape[0]
-    middle = 0.5 * (x[(n - 1) // 2] + x[n // 2])
-    out = np.where(np.isnan(x[n - 1]), x[n - 1], middle)
+    if n == 0:
+        out = np.mean(x, axis=0)
+    else:
+        middle = 0.5 * (x[(n - 1) // 2] + x[n // 2])
+        out = np.where(np.isnan(x[n - 1]), x[n - 1], middle)
     return kept(out, np.ndim(a), axis, keepdims)
 
 

@@ -160,6 +160,8 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
     rank, out = np.ndim(x), x
     for at, width in zip(axes, widths):
         place = at + rank if at < 0 else at
+        if width > out.shape[place]:
+            raise ValueError("window shape cannot be larger than input array shape")
         starts = np.arange(out.shape[place] - width + 1)
         windows = np.take(out, starts[:, None] + np.arange(width), axis=place)
         out = np.moveaxis(windows, place + 1, -1)
@@ -170,6 +172,8 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
 def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     along: Any = np.moveaxis(np.asarray(arr), axis, -1)
     rows = along.reshape((-1, along.shape[-1]))
+    if rows.shape[0] == 0:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     made = np.array([func1d(rows[i], *args, **kwargs) for i in range(rows.shape[0])])
     out = made.reshape((*along.shape[:-1], *made.shape[1:]))
     return out if made.ndim == 1 else np.moveaxis(out, -1, axis)

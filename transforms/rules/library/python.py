@@ -35,6 +35,8 @@ def largest(values: Any, key: Any = None, default: Any = None) -> Any:
         return default
     if key is None:
         return max(values)
+    if len(values) == 0:
+        raise ValueError("max() arg is an empty sequence")
     best = values[0]
     for v in values[1:]:
         if key(v) > key(best):
@@ -48,6 +50,8 @@ def smallest(values: Any, key: Any = None, default: Any = None) -> Any:
         return default
     if key is None:
         return min(values)
+    if len(values) == 0:
+        raise ValueError("min() arg is an empty sequence")
     best = values[0]
     for v in values[1:]:
         if key(v) < key(best):

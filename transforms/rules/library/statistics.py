@@ -23,6 +23,8 @@ def average(
     if w.ndim != x.ndim:
         w = np.moveaxis(np.broadcast_to(w, np.moveaxis(x, axis, -1).shape), -1, axis)
     total = np.sum(w, axis=axis, keepdims=keepdims)
+    if np.any(total == 0):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     mean = np.sum(x * w, axis=axis, keepdims=keepdims) / total
     return (mean, total) if returned else mean
 
@@ -46,7 +48,7 @@ def cov(
     free = (0 if bias else 1) if ddof is None else ddof
     if fweights is None and aweights is None:
         d = x - np.mean(x, axis=1, keepdims=True)
-        c = d @ d.T / (x.shape[1] - free)
+        c = d @ d.T / float(max(x.shape[1] - free, 0))
     else:
         w = 1.0 if fweights is None else np.asarray(fweights)
         v = w if aweights is None else w * np.asarray(aweights)
