@@ -171,6 +171,17 @@ def test_hessian(backend: str) -> None:
     np.testing.assert_allclose(h(Y, 100.0) @ (X[0] * Y), product)
 
 
+def test_hessian_of_products_of_matrices() -> None:
+    """One factor of a product has the axis of directions, the other has not."""
+
+    def f(m, np=np):
+        return np.sum(m @ m @ m) + np.sum(m @ np.sin(m))
+
+    m = np.concatenate([W, X[None]])
+    got = s2s.hessian(lambda m: f(m), backend="loops")(m)
+    close(got, jax.hessian(lambda m: f(m, jnp))(m))
+
+
 def test_hessian_of_a_loop_is_symmetric() -> None:
     def f(x, n):
         return np.sum(iterated(x, n) ** 2)

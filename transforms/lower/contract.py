@@ -183,12 +183,14 @@ def _gemm_or_later(cx: Context, stmt: ir.Assign, x: Value, y: Value) -> Value:
     ):
         return gemm(cx, stmt.target, dtype, x, y)
 
+    batch, _ = _batch(cx, x, y)
+
     def at(em: Emitter, index: L.Index) -> L.Expr:
         raise AssertionError("a deferred product has no elements")
 
     return Value(
         dtype,
-        (*x.sizes[:-1], y.sizes[-1]),
+        (*batch, x.sizes[-2], y.sizes[-1]),
         shape_of(stmt.target),
         at,
         x.reads | y.reads,

@@ -52,6 +52,7 @@ declare(
     text=call("lu_compact"),
     pullback=_pullback,
     pushforward=_pushforward,
+    stacks=False,
     doc="the factors of a with its rows exchanged: l, whose diagonal is 1, below u",
 )
 declare(
@@ -62,6 +63,7 @@ declare(
     text=call("lu_pivots"),
     differentiable=(),
     dtype="int32",
+    stacks=False,
     doc="the row that each row is exchanged with, in order",
 )
 declare(
@@ -72,6 +74,7 @@ declare(
     text=call("pivot_order"),
     differentiable=(),
     dtype="int64",
+    stacks=False,
     doc="where each row comes from when all exchanges are done",
 )
 
