@@ -246,6 +246,14 @@ def array_written_under_its_windows(x):
     return np.sum(np.sin(w))
 
 
+@refused(np.ones((3, 3)), says="may share memory", advice=".copy()")
+def array_written_under_its_sorted_rows(m):
+    a = m * 1.0
+    first = sorted([a[0], a[1]], key=lambda row: row[0])[0]
+    a[0] *= 2.0  # @ a[0]
+    return np.sum(np.sin(first))
+
+
 @refused(np.ones(3) * 1j, says="may share memory")
 def writing_through_a_real_part(z):
     r = z.real

@@ -97,3 +97,12 @@ def conversion_without_a_copy(x, s):
     a[0] = a[0] * s
     flat[-1] += s
     return np.sum(np.sin(z))
+
+
+@case(arr(3, 3), num(), wrt=(0, 1), tags="found aliases")
+def name_bound_to_a_view_of_its_own_array(x, s):
+    m = x * 1.0
+    z, m = m[0], m[::-1]
+    m[0, 0] = m[0, 0] * s
+    m[1] += s
+    return np.sum(np.sin(z)) + np.sum(m * m)

@@ -151,6 +151,8 @@ class Statements(Mixin):
                 if view is not None:
                     self.state.views[key] = (base, self._rename(view, name))
                     self._note_alias(name, self.state.views[key][1])
+                if self.state.heap[value.cell].user == name:
+                    self._note_view_of_itself(name)
         elif isinstance(value, ListVal) and not value.cell.label:
             value.cell.label = name
             content = self.state.heap[value.cell]
@@ -162,6 +164,11 @@ class Statements(Mixin):
         """A second name for an array leaves no statement behind, so text that mentions it
         cannot be checked; at the end of a loop's body the next iteration names it anew."""
         if value.user and value.user != name and self.frame.depth == 0 and not self.closing:
+            self.aliases.add(name)
+
+    def _note_view_of_itself(self, name: str) -> None:
+        """In the user's text the name means the view from here on, in the IR the array."""
+        if self.frame.depth == 0 and not self.closing:
             self.aliases.add(name)
 
     def _rename(self, var: Var, name: str) -> Var:

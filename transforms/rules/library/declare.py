@@ -29,14 +29,14 @@ def written(*paths: str, kinks: str = "") -> Callable[[Callable[..., Any]], Call
     return declare
 
 
-def view_of(x: Any, value: Any) -> Any:
-    """In a program of the library: NumPy's result shares memory with x."""
+def view_of(x: Any, value: Any, writeable: bool = False) -> Any:
+    """In a program of the library: the result of the function shares memory with x."""
     return value
 
 
 @surface(f"{__name__}.view_of")
-def build_view_of(b: Builder, x: Any, value: Any) -> Any:
-    return value if value.operand == x.operand else b.view(value)
+def build_view_of(b: Builder, x: Any, value: Any, writeable: bool = False) -> Any:
+    return value if value.operand == x.operand else b.view(value, writeable)
 
 
 def unsupported(message: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .declare import written
+from .declare import view_of, written
 
 
 @written("builtins.sorted", kinks="equal values count in the order they stand in")
@@ -20,8 +20,16 @@ def sorted_(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
     if reverse:  # equal ones keep their order
         order = (len(values) - 1 - np.argsort(keys[::-1]))[::-1]
     if isinstance(iterable, (list, tuple)):
-        return [values[order[i]] for i in tuple(range(len(iterable)))]
+        return [_one_of(values[order[i]], iterable) for i in tuple(range(len(iterable)))]
     return list(values[order])
+
+
+def _one_of(value: Any, values: Any) -> Any:
+    """Which of them it is turns out at run time; an array is still one of these arrays."""
+    if np.ndim(value) > 0:
+        for v in values:
+            value = view_of(v, value, True)
+    return value
 
 
 @written("builtins.filter")
