@@ -14,7 +14,7 @@ from . import loop_ir as L
 from .broadcast import meet, project
 from .context import Context, handles
 from .elementwise import cast
-from .values import Value, put, scalar_value
+from .values import Emitter, Value, put, scalar_value
 
 Sizes = tuple[L.Expr, ...]
 
@@ -102,6 +102,19 @@ def matrix_function(cx: Context, stmt: ir.Assign) -> Value:
         args = (*parts(index), *flags, _whole(dest, index))
         _run(cx, op.name, args, routine.failure)
     return dest
+
+
+@handles("tril", "triu")
+def triangle(cx: Context, stmt: ir.Assign) -> Value:
+    x = cx.ready(stmt.op.args[0])
+    k, sign = L.lit(stmt.op.attrs["k"]), "<=" if stmt.op.name == "tril" else ">="
+
+    def at(em: Emitter, index: L.Index) -> L.Expr:
+        row, column = index[-2:]
+        inside = L.compare(sign, column, L.add(row, k))
+        return L.select(inside, x.at(em, index), L.lit(0, x.dtype))
+
+    return replace(x, at=at, cost=x.cost + 1, memory=None, add_into=None)
 
 
 def _flag_dtype(flag: object) -> str:

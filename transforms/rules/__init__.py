@@ -23,6 +23,7 @@ from . import (  # noqa: F401
     linalg_expm,
     linalg_factor,
     linalg_lu,
+    linalg_parts,
     linalg_pinv,
     linalg_scipy,
     linalg_solve,

@@ -83,6 +83,8 @@ def _triangle(b: Builder, m: Any, k: Any, lower: bool) -> Sym:
     x = as_operand(b, m)
     if not x.ndim:
         raise refuse(b, "a triangle of a number", "give it a matrix")
+    if x.ndim > 1 and isinstance(known(k), (int, np.integer)):
+        return b.emit("tril" if lower else "triu", x, k=int(known(k)))
     # Of a vector NumPy makes the matrix whose rows are all that vector.
     rows = b.emit("expand_dims", _counting(b, size_of(b, x, max(x.ndim - 2, 0))), axes=(1,))
     columns = _counting(b, size_of(b, x, x.ndim - 1))

@@ -140,6 +140,10 @@ for _lower in (True, False):
             "solve_triangular", regular(3, 3), uniform(-1, 1, 3, 2), note=f"{_lower},{_trans}",
             build=surface("scipy.linalg.solve_triangular", lower=_lower, trans=_trans),
         )  # fmt: skip
+for _op in ("tril", "triu"):
+    for _k in (0, 1, -1):
+        add(_op, uniform(-1, 1, 2, 3, 4), build=surface(f"numpy.{_op}", k=_k), note=f"k={_k}",
+            expected=lambda x, f=getattr(np, _op), k=_k: f(x, k))  # fmt: skip
 add("qr_q", regular(3, 3), build=surface("numpy.linalg.qr", part=0))
 add("qr_q", uniform(-1, 1, 4, 2), build=surface("numpy.linalg.qr", part=1), note="r")
 _SPREAD = np.diag([1.0, 2.0, 3.5]) + 0.1 * uniform(-1, 1, 3, 3)
