@@ -143,7 +143,7 @@ for _lower in (True, False):
 for _op in ("tril", "triu"):
     for _k in (0, 1, -1):
         add(_op, uniform(-1, 1, 2, 3, 4), build=surface(f"numpy.{_op}", k=_k), note=f"k={_k}",
-            expected=lambda x, f=getattr(np, _op), k=_k: f(x, k))  # fmt: skip
+            expected=lambda x, op=_op, k=_k: getattr(np, op)(x, k))  # fmt: skip
 add("qr_q", regular(3, 3), build=surface("numpy.linalg.qr", part=0))
 add("qr_q", uniform(-1, 1, 4, 2), build=surface("numpy.linalg.qr", part=1), note="r")
 _SPREAD = np.diag([1.0, 2.0, 3.5]) + 0.1 * uniform(-1, 1, 3, 3)
