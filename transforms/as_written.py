@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from .coalesce import primal_results
 from .ir import Assign, Block, Draw, For, Function, If, Push, Stmt, Store, Var, While, walk
@@ -41,10 +42,17 @@ class AsWritten(Temporaries):
             if first.op.name == "alias" and self.is_users(first.target):
                 return i
         j = i
+        seen: set[tuple[Any, ...]] = set()
         while j < len(block):
             other = block[j].origin
             if other is None or not other.as_written or other.stmt != origin.stmt:
                 break
+            # An unrolled loop runs its statements again; each time prints by itself.
+            stmt = block[j]
+            step = other.span, *_done(stmt)
+            if step in seen:
+                break
+            seen.add(step)
             j += 1
         return j
 
@@ -200,3 +208,14 @@ class AsWritten(Temporaries):
             return ""
         text = self.user.header(node)
         return text if self.indent + len(text) < WIDTH else ""
+
+
+def _done(stmt: Stmt) -> tuple[Any, ...]:
+    """What a statement does, as far as two steps of one statement of the user's differ in it."""
+    if isinstance(stmt, Assign):
+        return stmt.op.name, stmt.target.user
+    if isinstance(stmt, Store):
+        return stmt.array.name, stmt.path, stmt.operands
+    if isinstance(stmt, Push):
+        return (stmt.stack.name,)
+    return (id(stmt),)

@@ -106,3 +106,15 @@ def name_bound_to_a_view_of_its_own_array(x, s):
     m[0, 0] = m[0, 0] * s
     m[1] += s
     return np.sum(np.sin(z)) + np.sum(m * m)
+
+
+@case(arr(3), num(), wrt=(0, 1), tags="found unrolled")
+def loop_over_a_tuple_of_elements(x, s):
+    t = 0.0
+    a = x * 1.0
+    for v in (s, x[0], x[1]):
+        t += v * v
+        a[0] += v
+    for w in (x[2], x[0], x[1]):
+        u = w
+    return t * s + np.sum(a * a) * u
