@@ -21,9 +21,9 @@ from .errors import (
     UnsupportedError,
 )
 from .flat import flatten
+from .many import hessian, jacobian, vmap
 from .tape import GradientTape
 from .variable import Variable
-from .many import hessian, jacobian, vmap
 
 if TYPE_CHECKING:
     from . import data, layers, losses, metrics, models, optimizers, saving

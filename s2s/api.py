@@ -276,9 +276,7 @@ class Gradient(Function):
         value, gradients = self._run(args, kwargs, has_aux)
         return (gradients, value[1]) if has_aux else gradients
 
-    def _run(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], valued: bool
-    ) -> tuple[Any, Any]:
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], valued: bool) -> tuple[Any, Any]:
         """The value, if it is asked for, and the gradients."""
         out = None
         if kwargs and "out" in kwargs and "out" not in self._specialiser("vjp").binder.names:
@@ -467,7 +465,7 @@ def function(
     return make(Function, function, options_of(0, False, static_argnames, boundscheck, backend))
 
 
-def make(cls: type[Function], function: Any, options: Options) -> Any:
+def make(cls: Any, function: Any, options: Options) -> Any:
     if function is None:
         return functools.partial(make, cls, options=options)
     return cls(function, options)

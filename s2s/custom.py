@@ -84,7 +84,7 @@ def checkpoint(function: Any, /, *, snapshots: int | None = None, memory: int | 
         return make(Checkpoint, function, options_of(0, False, (), True, None))
     if len(amounts) != 1 or callable(function):
         raise TypeError_(
-            "checkpoint takes a function, or what a loop runs over and one of snapshots= and memory="
+            "checkpoint takes a function, or the range of a loop and one of snapshots= and memory="
         )
     if amounts[0] < 1:
         raise ValueError("snapshots and memory must be at least 1")

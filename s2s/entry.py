@@ -109,7 +109,8 @@ class Entry:
 
         def leaf(i: int) -> Any:
             # A Python float stays one, as it would in Python.
-            weak = isinstance(types[i], Scalar) and types[i].weak and types[i].dtype == "float64"
+            type_ = types[i]
+            weak = isinstance(type_, Scalar) and type_.weak and type_.dtype == "float64"
             return float(results[i]) if weak else results[i]
 
         new = [

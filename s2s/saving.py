@@ -116,7 +116,7 @@ def _read(path: str | Path) -> dict[str, Any]:
 
 def _safetensors() -> Any:
     try:
-        import safetensors.numpy
+        import safetensors.numpy  # type: ignore[import-not-found]
     except ImportError:
         raise ImportError("this file format needs `pip install safetensors`") from None
     return safetensors.numpy

@@ -115,9 +115,7 @@ def moved(value: Any, steps: Path, index: tuple[int, ...], by: Any) -> Any:
 def floats_of(value: Any) -> list[Any]:
     """The float leaves in order."""
     return [
-        follow(value, path)
-        for path, spec in spec_leaves(describe(value), ())
-        if is_inexact(spec)
+        follow(value, path) for path, spec in spec_leaves(describe(value), ()) if is_inexact(spec)
     ]
 
 

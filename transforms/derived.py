@@ -65,9 +65,9 @@ class Derived:
         names = {p.name for p in parameters}
         name = next(n for n in ("v", "v_", "direction", "direction_") if n not in names)
         at = self.skipped + 1
-        kind = parameters[at - 1].kind if len(parameters) >= at else None
+        kind = parameters[at - 1].kind if len(parameters) >= at else inspect.Parameter.KEYWORD_ONLY
         if kind not in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
-            raise TypeError(f"{self.__qualname__} has no positional parameter")
+            raise TypeError(f"{self.plain.__qualname__} has no positional parameter")
         # A default may not come before a parameter without one.
         before = [p.replace(default=p.empty) for p in parameters[:at]]
         direction = inspect.Parameter(name, kind)

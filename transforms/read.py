@@ -135,10 +135,9 @@ def _find(function: Any, nodes: tuple[ast.AST, ...]) -> ast.FunctionDef | ast.La
 def _around(nodes: list[ast.Lambda], code: types.CodeType) -> list[ast.Lambda]:
     """The lambda whose body a code object was compiled from: the smallest that spans all of
     its instructions.  Python before 3.11 does not tell where they are."""
-    if not hasattr(code, "co_positions"):
-        return []
+    positions = getattr(code, "co_positions", tuple)
     # Instructions that stand for the lambda as a whole have no columns.
-    places = [p for p in code.co_positions() if None not in p and p[3]]
+    places = [p for p in positions() if None not in p and p[3]]
     starts = [(line, column) for line, _, column, _ in places]
     ends = [(line, column) for _, line, _, column in places]
 

@@ -70,7 +70,7 @@ class Layer:
         """Makes the layer's weights."""
 
     @built_now
-    def complete(self, input_shape: tuple[int, ...]) -> None:
+    def complete(self, input_shape: tuple[Any, ...]) -> None:
         if not self.built:
             self.build(tuple(input_shape))
             self.built = True

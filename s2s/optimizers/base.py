@@ -32,7 +32,7 @@ class Optimizer:
         global_clipnorm: float | None = None,
         name: str | None = None,
     ) -> None:
-        self.schedule = learning_rate if callable(learning_rate) else None
+        self.schedule: Any = learning_rate if callable(learning_rate) else None
         self.learning_rate = 0.0 if callable(learning_rate) else float(learning_rate)
         self.weight_decay = weight_decay
         self.clipnorm, self.clipvalue = clipnorm, clipvalue

@@ -146,6 +146,7 @@ def test_other_orders_are_refused():
     with pytest.raises(s2s.UnsupportedError, match="order is 1 or 2"):
         s2s.check_grads(lambda x: x, 1.0, order=3)
 
+
 def complex_and_real(z, x):
     return np.sum(np.abs(z) ** 3 * x) + np.sum((z * z).imag)
 

@@ -13,6 +13,7 @@ from ..build import Builder, Sym
 from ..ir import is_complex
 from ..rules.declare import python_number
 from ..rules.library import LIBRARY
+from ..rules.promote import is_weak
 from ..rules.registry import SURFACES
 from .tape import TapeVal
 from .values import (
@@ -136,7 +137,7 @@ class Attributes(Mixin):
             return self.constant(1)
         if name in ("real", "imag"):
             part = self.call_surface(f"numpy.{name}", (value,), {}, node)
-            return self.wrap(python_number(self.sym(part))) if value.type.weak else part
+            return self.wrap(python_number(self.sym(part))) if is_weak(value.type) else part
         if name == "T":
             return value
         if name == "dtype":

@@ -26,6 +26,7 @@ from ..ir import (
     Module,
     Op,
     Operand,
+    Scalar,
     Var,
     calls_in,
     inner_targets_of,
@@ -232,7 +233,7 @@ class Derivatives(Mixin):
                 )  # fmt: skip
             value = value.values[0]
         out = self._number(value, traced.block, node)
-        seed = Const(1.0, replace(out.type, weak=False))
+        seed = Const(1.0, Scalar(out.type.dtype))
         bars = self.pulled(traced, [out], [seed])
         return traced.result, self.like_wrt(derived, traced, bars)
 
@@ -387,7 +388,8 @@ class Derivatives(Mixin):
         for (cell, content), (new, var) in zip(originals, fresh, strict=True):
             changed = self.state.heap[new] is not var
             own = cell.param is not None or cell in self.renamed_arrays
-            alone = own and cells.count(cell) == 1 and len(self.stack) == 1
+            whole = len(self.stack) == 1 and isinstance(self.stack[0].identity, Derived)
+            alone = own and whole and cells.count(cell) == 1
             if self.state.heap[cell] is not content or (changed and not alone):
                 self.refuse(
                     node,
@@ -541,8 +543,8 @@ class Derivatives(Mixin):
 
     def _name_again(self, pairs: Any) -> None:
         for var, operand in pairs:
-            self.b.block.append(Assign(var, Op("same", (operand,))))
-            self.b.definitions[var.name] = self.b.block[-1].op
+            op = self.b.definitions[var.name] = Op("same", (operand,))
+            self.b.block.append(Assign(var, op))
 
     def _splice(
         self,

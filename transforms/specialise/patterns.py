@@ -102,6 +102,7 @@ def open_type(type_: Type) -> Type:
     shape = (OPEN,) * type_.ndim
     if isinstance(type_, Array):
         return Array(type_.dtype, shape)
+    assert isinstance(type_, Record)
     return Record(type_.fields, shape)
 
 

@@ -13,7 +13,6 @@ from ..build import Builder, Sym
 from ..ir import Assign, Call, Draw, If, Phi, Raise, Var
 from .expressions import BINARY
 from .values import (
-    Cell,
     Closure,
     DictVal,
     Ended,
