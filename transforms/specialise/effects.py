@@ -33,8 +33,21 @@ from .values import (
 )
 
 
+class Counts(Exception):
+    """Integers that the program changes are read at each call: start again with these lifted."""
+
+    def __init__(self, paths: set[Path]) -> None:
+        self.paths = paths
+        super().__init__(paths)
+
+
 class Built(Exception):
     """Objects have been completed: start again."""
+
+
+def _is_baked_int(value: Value) -> bool:
+    known = value.known[0] if isinstance(value, Num) and value.known is not None else None
+    return isinstance(known, int) and not isinstance(known, bool)
 
 
 class Effects(Mixin):
@@ -167,6 +180,7 @@ class Effects(Mixin):
         if self.shared.replayed:
             return out
         objects = {cell for cell, _ in self.object_cells.values()}
+        counted: set[Path] = set()
         for cell, first in self.first_contents.items():
             last = self.state.heap[cell]
             if last == first:
@@ -177,4 +191,9 @@ class Effects(Mixin):
             for key, value in zip(keys, last.values):
                 if key not in before or before[key] != value:
                     out.append((cell.path, (".", key) if instance else ("[]", key), value))
+                    if _is_baked_int(before.get(key)):
+                        counted.add((*cell.path, out[-1][1]))
+        counted -= self.runtime_ints | self.baked
+        if counted:
+            raise Counts(counted)
         return out

@@ -24,7 +24,7 @@ from .calls import Calls
 from .checkpoints import Checkpoints
 from .custom import CustomRules
 from .derived import Derivatives
-from .effects import Built, Effects
+from .effects import Built, Counts, Effects
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
 from .jacobians import Jacobians
@@ -116,6 +116,8 @@ def specialise(
             recursive |= {need.identity}
         except Built:
             continue
+        except Counts as counts:
+            runtime_ints |= counts.paths
 
 
 class Specialiser(
