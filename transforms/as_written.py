@@ -6,10 +6,38 @@ import ast
 from typing import Any
 
 from .coalesce import primal_results
-from .ir import Assign, Block, Draw, For, Function, If, Push, Stmt, Store, Var, While, walk
+from .ir import (
+    Assign,
+    Block,
+    Draw,
+    For,
+    Function,
+    If,
+    Push,
+    Scalar,
+    Stmt,
+    Store,
+    Var,
+    While,
+    walk,
+)
 from .temporaries import Reads, Temporaries, place_of
 from .text import WIDTH
 from .verbatim import Names, Unit, UserText, names_in, says_the_same
+
+
+# Functions that give an array of rank 0 for numbers, where the IR has a number: `t *= 2.0` would
+# change it in place, and with it whatever was kept of it.
+_RANK_0 = ("where", "zeros_like", "ones_like", "full_like", "empty_like", "copy")
+
+
+def _leaves_rank_0(run: list[Stmt], node: ast.stmt) -> bool:
+    made = {
+        s.op.name for s in walk(run) if isinstance(s, Assign) and isinstance(s.target.type, Scalar)
+    }
+    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
+    called = {f.attr for f in calls if isinstance(f, ast.Attribute)}
+    return any(name in made and name in called for name in _RANK_0)
 
 
 class AsWritten(Temporaries):
@@ -76,6 +104,8 @@ class AsWritten(Temporaries):
                 return False
             if isinstance(node, ast.If) and self.is_elif(node):
                 return False
+        if _leaves_rank_0(run, node):
+            return False
         unit = Unit.of(run)
         if isinstance(node, ast.Return):
             return self.return_as_written(run, unit, node, block)

@@ -118,3 +118,13 @@ def loop_over_a_tuple_of_elements(x, s):
     for w in (x[2], x[0], x[1]):
         u = w
     return t * s + np.sum(a * a) * u
+
+
+@case(arr(3), num(), wrt=(0, 1), tags="found")
+def chosen_number_changed_in_place(x, s):
+    t = np.where(s > 0.0, 1, s)
+    t *= np.sum(x)
+    z = np.zeros_like(s)
+    z += t
+    z *= t + s
+    return t * z
