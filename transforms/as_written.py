@@ -25,7 +25,6 @@ from .temporaries import Reads, Temporaries, place_of
 from .text import WIDTH
 from .verbatim import Names, Unit, UserText, names_in, says_the_same
 
-
 # Functions that give an array of rank 0 for numbers, where the IR has a number: `t *= 2.0` would
 # change it in place, and with it whatever was kept of it.
 _RANK_0 = ("where", "zeros_like", "ones_like", "full_like", "empty_like", "copy")
