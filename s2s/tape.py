@@ -31,16 +31,21 @@ class GradientTape:
         self.kept: dict[int, Any] = {}
         self.block: tape_block.Block | None = None
         self.seen: dict[str, Any] = {}
+        # what the block bound, and the name of this tape there
+        self.made: dict[str, Any] | None = None
+        self.name = ""
 
     def __enter__(self) -> GradientTape:
         frame = sys._getframe(1)
         self.block = tape_block.find(frame)
         self.seen = self.block.snapshot(frame)
-        self.kept = {}
+        self.kept, self.made = {}, None
         variable_history.follow(self)
         return self
 
-    def __exit__(self, *error: Any) -> None: ...
+    def __exit__(self, *error: Any) -> None:
+        assert self.block is not None
+        self.made, self.name = self.block.outcome(self, sys._getframe(1))
 
     def watch(self, tensor: Any) -> None:
         """Nothing to do while the block runs: its source says what is watched."""
@@ -58,6 +63,12 @@ class GradientTape:
         structure; None for a source on which it does not depend."""
         if self.block is None:
             raise ValueError_("tape.gradient before the tape's `with` block")
-        frame = sys._getframe(1)
-        options = (output_gradients, unconnected_gradients)
-        return tape_block.gradient(self, frame, target, sources, *options)
+        if self.made is None:  # asked inside its own block
+            self.made, self.name = self.block.outcome(self, sys._getframe(1))
+            found = self._asked(target, sources, output_gradients, unconnected_gradients)
+            self.made = None
+            return found
+        return self._asked(target, sources, output_gradients, unconnected_gradients)
+
+    def _asked(self, *what: Any) -> Any:
+        return tape_block.gradient(self, *what)

@@ -20,7 +20,7 @@ from . import debug
 from .api import Function
 from .dispatch import Options
 from .entry import Entry
-from .errors import SourceError
+from .errors import SourceError, UnsupportedError
 from .tensor import tensor
 from .transforms.read import NOT_AVAILABLE, Source, comments_of, parse
 from .variable import Variable
@@ -72,43 +72,66 @@ class Block:
         """What the names stand for now.  Arrays and generators are copied; Variables keep
         their own history."""
         found: dict[str, Any] = {}
+        copies: dict[int, Any] = {}
         for name in self.reads:
             for space in (frame.f_locals, frame.f_globals):
                 if name in space:
-                    found[name] = _kept(space[name])
+                    value = space[name]
+                    # One array under two names stays one.
+                    found[name] = copies.setdefault(id(value), _kept(value))
                     break
         return found
 
+    def outcome(self, tape: Any, frame: types.FrameType) -> tuple[dict[str, Any], str]:
+        """What the names that the block binds stand for in the end, and the tape's own."""
+        place = {**frame.f_globals, **frame.f_locals}
+        names = [i.optional_vars for i in self.node.items]
+        own = [n.id for n in names if isinstance(n, ast.Name)]
+        mine = next((n for n in own if place.get(n) is tape), own[-1] if own else "")
+        bound = (*_names_assigned(self.node), *self.reads)
+        return {n: place[n] for n in bound if n in place}, mine
+
     # ---- the function
 
-    def function(self, names: tuple[str, ...], target: str, sources: str, seeds: bool) -> Function:
-        """A compiled function of `names`: the gradient of `target`."""
-        key = (names, target, sources, seeds)
+    def function(
+        self,
+        names: tuple[str, ...],
+        aliases: tuple[tuple[str, str], ...],
+        tape: str,
+        target: str,
+        sources: str,
+        seeds: bool,
+    ) -> Function:
+        """A compiled function of `names`: `target` and its gradient.  `aliases` are second
+        names for some of them."""
+        key = (names, aliases, tape, target, sources, seeds)
         if key not in self.compiled:
             self.compiled[key] = self._make(*key)
         return self.compiled[key]
 
-    def _make(self, names: tuple[str, ...], target: str, sources: str, seeds: bool) -> Function:
+    def _make(
+        self,
+        names: tuple[str, ...],
+        aliases: tuple[tuple[str, str], ...],
+        tape: str,
+        target: str,
+        sources: str,
+        seeds: bool,
+    ) -> Function:
         block = copy.deepcopy(self.node)
-        tape = block.items[-1].optional_vars
-        if not isinstance(tape, ast.Name):
+        if not tape:
             raise SourceError("the tape has no name: write `with GradientTape() as tape:`")
         extra = ("variables", "seeds", "unconnected") if seeds else ("variables", "unconnected")
         seed = ", output_gradients=seeds" if seeds else ""
-        call = f"{tape.id}.gradient({target}, {sources}{seed}, unconnected_gradients=unconnected)"
-        result = ast.parse(f"return {call}").body[0]
-        for n in ast.walk(result):
-            if hasattr(n, "lineno"):
-                n.lineno = n.end_lineno = block.lineno  # type: ignore[attr-defined]
-                n.col_offset, n.end_col_offset = block.col_offset, block.col_offset  # type: ignore[attr-defined]
+        call = f"{tape}.gradient({target}, {sources}{seed}, unconnected_gradients=unconnected)"
+        before = [_placed(f"{second} = {first}", block) for second, first in aliases]
+        result = _placed(f"return {target}, {call}", block)
         arguments = ast.arguments(
             posonlyargs=[], args=[_at(ast.arg(n), block) for n in (*names, *extra)],
             kwonlyargs=[], kw_defaults=[], defaults=[],
         )  # fmt: skip
-        node = _at(
-            ast.FunctionDef("tape_block", arguments, [block, result], [], lineno=block.lineno),
-            block,
-        )
+        body = [*before, block, result]
+        node = _at(ast.FunctionDef("tape_block", arguments, body, []), block)
         if hasattr(node, "type_params") or "type_params" in ast.FunctionDef._fields:
             node.type_params = []
         made: dict[str, Any] = {}
@@ -123,28 +146,54 @@ class Block:
         return Function(function, Options(static=("unconnected",)))
 
 
-def gradient(
-    tape: Any, frame: types.FrameType, target: Any, sources: Any, seeds: Any, unconnected: Any
-) -> Any:
+def gradient(tape: Any, target: Any, sources: Any, seeds: Any, unconnected: Any) -> Any:
     """What `tape.gradient` returns in plain Python."""
     block: Block = tape.block
-    assigned = _names_assigned(block.node)
-    place = {**frame.f_globals, **frame.f_locals}
-    by_name = [(n, place[n]) for n in assigned if n in place]
-    seen = [(n, place.get(n, v)) for n, v in tape.seen.items()]
-    found = _expression(target, by_name, None)
+    made = tape.made
+    found = _expression(target, list(made.items()), None)
     variables: list[Variable] = []
-    wanted = _expression(sources, [*by_name, *seen], variables)
+    seen = [(n, made.get(n, v)) for n, v in tape.seen.items()]
+    wanted = _expression(sources, [*made.items(), *seen], variables)
     if found is None:
         return _nothing(sources, unconnected)
-    names = tuple(n for n in tape.seen if not _is_program(tape.seen[n]))
-    programs = {n: v for n, v in tape.seen.items() if _is_program(v)}
+    names: list[str] = []
+    aliases: list[tuple[str, str]] = []
+    programs: dict[str, Any] = {}
+    for name, value in tape.seen.items():
+        first = next((n for n in names if tape.seen[n] is value), None)
+        if _is_program(value):
+            programs[name] = value
+        elif first is not None and isinstance(value, np.ndarray):
+            aliases.append((name, first))
+        else:
+            names.append(name)
     chosen = str(getattr(unconnected, "value", unconnected)).lower()
-    made = block.function(names, found, wanted or "None", seeds is not None)
-    made._shared.target.function.__globals__.update(programs)
+    function = block.function(
+        tuple(names), tuple(aliases), tape.name, found, wanted or "None", seeds is not None
+    )
+    function._shared.target.function.__globals__.update(programs)
     args: list[Any] = [tape.seen[n] for n in names]
     args += [variables, seeds, chosen] if seeds is not None else [variables, chosen]
-    return run(tape, made, tuple(args))
+    value, gradients = run(tape, function, tuple(args))
+    _check_replay(target, value)
+    return gradients
+
+
+def _check_replay(target: Any, again: Any) -> None:
+    """The block, computed again on what was kept of its inputs, must give what it gave."""
+    if isinstance(target, (list, tuple)):
+        for one, two in zip(target, again):
+            _check_replay(one, two)
+        return
+    target, again = np.asarray(target), np.asarray(again)
+    rtol = 1e-3 if target.dtype.itemsize < 8 else 1e-6
+    scale = float(np.max(np.abs(target), initial=0.0))
+    if not np.allclose(target, again, rtol=rtol, atol=rtol * scale, equal_nan=True):
+        raise UnsupportedError(
+            "the block of this tape gives another value when it is computed again: what it reads "
+            "through objects or containers has changed, or it draws random numbers",
+            advice="move such lines out of the block, or decorate the step with @s2s.function",
+        )
 
 
 def run(tape: Any, made: Function, args: tuple[Any, ...]) -> Any:
@@ -183,6 +232,12 @@ def _expression(value: Any, known: list[tuple[str, Any]], variables: Any) -> str
     for name, other in known:
         if other is value:
             return name
+    for name, other in known:
+        pairs = other.items() if isinstance(other, dict) else ()
+        pairs = enumerate(other) if isinstance(other, (list, tuple)) else pairs
+        for key, part in pairs:
+            if part is value and isinstance(value, (np.ndarray, np.generic, float)):
+                return f"{name}[{key!r}]"
     if isinstance(value, dict):
         parts = {k: _expression(v, known, variables) for k, v in value.items()}
         return "{" + ", ".join(f"{k!r}: {v}" for k, v in parts.items()) + "}"
@@ -250,6 +305,16 @@ def _is_program(value: Any) -> bool:
     return isinstance(
         value, (types.ModuleType, types.FunctionType, type, types.BuiltinFunctionType)
     )
+
+
+def _placed(text: str, like: ast.AST) -> Any:
+    """A statement of ours, at the place of one of the user's."""
+    node = ast.parse(text).body[0]
+    for n in ast.walk(node):
+        if hasattr(n, "lineno"):
+            n.lineno = n.end_lineno = like.lineno  # type: ignore[attr-defined]
+            n.col_offset = n.end_col_offset = like.col_offset  # type: ignore[attr-defined]
+    return node
 
 
 def _at(node: Any, like: ast.AST) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from .errors import UnsupportedError
 from .read import Source
@@ -58,14 +59,27 @@ def on_tape(node: ast.AST) -> bool:
     )
 
 
+def _jumps(body: list[ast.stmt], loop: bool = False) -> Iterator[ast.stmt]:
+    """What leaves a block: returns, and jumps of loops around it."""
+    for stmt in body:
+        if isinstance(stmt, ast.Return) or (
+            isinstance(stmt, (ast.Break, ast.Continue)) and not loop
+        ):
+            yield stmt
+        elif not isinstance(stmt, ast.FunctionDef):
+            inner = loop or isinstance(stmt, (ast.For, ast.While))
+            yield from _jumps(getattr(stmt, "body", []), inner)
+            yield from _jumps(getattr(stmt, "orelse", []), loop)
+
+
 def fence(source: Source) -> None:
     """Walks the whole function, nested functions included."""
     for node in ast.walk(source.node):
         refusal = REFUSED.get(type(node))
         if on_adjoint(node) or on_tape(node):
-            inner = (n for stmt in getattr(node, "body", ()) for n in ast.walk(stmt))
-            node = next((n for n in inner if isinstance(n, ast.Return)), None)
-            refusal = node and ("a return inside this block is not supported", "return after it")
+            node = next(_jumps(getattr(node, "body", [])), None)
+            kind = type(node).__name__.lower()
+            refusal = node and (f"a {kind} inside this block is not supported", f"{kind} after it")
         if refusal is None or node is None or quiet(node):
             continue
         message, advice = refusal

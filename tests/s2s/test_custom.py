@@ -311,3 +311,30 @@ def test_complex_adjoints_follow_the_convention() -> None:
         made = transform(total, backend="loops")
         for f in (by_hand, s2s.checkpoint(squared)):
             np.testing.assert_allclose(made(X, *args, f), made(X, *args, squared))
+
+
+def test_implicit_from_zeros_of_a_fixed_size() -> None:
+    @s2s.implicit(fixed_point=lambda x, b: np.tanh(0.5 * x) + b)
+    def settle(b: Any) -> Any:
+        x = np.zeros(2)
+        for _ in range(60):
+            x = np.tanh(0.5 * x) + b
+        return x
+
+    b = np.array([0.3, -0.2])
+    x = settle(b)
+    slope = 1.0 / (1.0 - 0.5 * (1.0 - np.tanh(0.5 * x) ** 2))
+    got = s2s.grad(lambda b: np.sum(settle(b)), backend="loops")(b)
+    np.testing.assert_allclose(got, slope, rtol=1e-6)
+
+
+def test_product_of_an_array_whose_size_depends_on_a_branch() -> None:
+    def f(b: Any, v: Any) -> Any:
+        x = np.zeros(2)
+        if b[0] > 0:
+            x = b * 1.0
+        return s2s.vjp(lambda y: np.sin(y))(x, v)[1]
+
+    b = np.array([0.3, -0.2])
+    np.testing.assert_allclose(s2s.function(f, backend="loops")(b, b), np.cos(b) * b)
+    np.testing.assert_allclose(s2s.function(f, backend="loops")(-b, b), b)

@@ -314,3 +314,16 @@ def test_variables_are_arrays() -> None:
     with pytest.raises(ValueError, match="weights has shape"):
         w.assign([1.0])
     assert "weights" in repr(w) and w.dtype == np.float32
+
+
+def test_zeros_for_what_is_not_trained() -> None:
+    w, c = s2s.Variable(np.ones(2)), s2s.Variable(np.ones(3), trainable=False)
+
+    def f() -> Any:
+        with s2s.GradientTape() as tape:
+            y = np.sum(w) * np.sum(c)
+        return tape.gradient(y, [w, c], unconnected_gradients="zero")
+
+    slope, zero = run(f)
+    np.testing.assert_array_equal(slope, [3.0, 3.0])
+    np.testing.assert_array_equal(zero, np.zeros(3))

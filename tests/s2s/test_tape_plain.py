@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.layers import Dense
+from s2s.layers import Dense, Dropout
 from s2s.losses import MeanSquaredError
 from s2s.models import Model
 from s2s.optimizers import SGD
@@ -179,3 +179,85 @@ def test_output_gradients_and_targets_of_any_shape() -> None:
 def test_wrong_use() -> None:
     with pytest.raises(ValueError, match=r"before the tape's `with` block"):
         s2s.GradientTape().gradient(1.0, 1.0)
+
+
+def test_what_cannot_be_kept_is_refused_and_not_computed_wrongly() -> None:
+    """The block is computed again for its gradient: if that gives another value, it says so."""
+    w = s2s.Variable(np.array([1.0, 2.0]))
+    holder = {"k": 2.0}
+    with s2s.GradientTape() as tape:
+        y = np.sum(w**2) * holder["k"]
+    holder["k"] = 100.0
+    with pytest.raises(s2s.UnsupportedError, match="gives another value"):
+        tape.gradient(y, w)
+
+    dropout = Dropout(0.5)
+    v = s2s.Variable(np.arange(1.0, 21.0))
+    with s2s.GradientTape() as tape:
+        y = np.sum(dropout(v, training=True))
+    with pytest.raises(s2s.UnsupportedError, match="draws random numbers") as error:
+        tape.gradient(y, v)
+    assert "@s2s.function" in error.value.advice
+
+    counts = [1.0]
+    with s2s.GradientTape() as tape:
+        counts[0] = counts[0] * 3.0
+        y = np.sum(w**2) * counts[0]
+    with pytest.raises(s2s.UnsupportedError, match="gives another value"):
+        tape.gradient(y, w)
+
+
+def test_targets_are_known_by_identity_wherever_they_are() -> None:
+    w = s2s.Variable(np.array([1.0, 2.0]))
+
+    def forward() -> Any:
+        with s2s.GradientTape() as tape:
+            a = np.sum(w**2)
+            b = np.sum(w**3)
+        return tape, a, b
+
+    tape, b, a = forward()
+    np.testing.assert_allclose(tape.gradient(b, w), [2.0, 4.0])
+    np.testing.assert_allclose(tape.gradient(a, w), [3.0, 12.0])
+    results: dict[str, Any] = {}
+    with s2s.GradientTape() as tape:
+        results["loss"] = np.sum(w**2)
+        values = [np.sum(w**k) for k in (2, 3)]
+    np.testing.assert_allclose(tape.gradient(results["loss"], w), [2.0, 4.0])
+    np.testing.assert_allclose(tape.gradient(values[1], w), [3.0, 12.0])
+
+
+def test_several_tapes_in_one_with_and_arrays_of_two_names() -> None:
+    w, x = s2s.Variable(np.array([1.0, 2.0])), np.array([1.0, 3.0])
+    with s2s.GradientTape() as one, s2s.GradientTape() as two:
+        one.watch(x)
+        y = np.sum(w * x * x)
+    np.testing.assert_allclose(one.gradient(y, x), [2.0, 12.0])
+    assert two.gradient(y, x) is None
+    z = x
+    with s2s.GradientTape() as tape:
+        tape.watch(x)
+        y = np.sum(x * z)
+    np.testing.assert_allclose(tape.gradient(y, x), 2 * x)
+
+
+def test_functions_inside_the_block() -> None:
+    w = s2s.Variable(np.array([1.0, 2.0]))
+    with s2s.GradientTape() as tape:
+
+        def square(v: Any) -> Any:
+            return v * v
+
+        y = np.sum(square(w * 1.0))
+    np.testing.assert_allclose(tape.gradient(y, w), [2.0, 4.0])
+
+
+def test_jumps_out_of_the_block_are_refused() -> None:
+    w = s2s.Variable(1.0)
+    for i in range(3):
+        with s2s.GradientTape() as tape:
+            y = w * 2.0
+            if i == 1:
+                break
+    with pytest.raises(s2s.UnsupportedError, match="a break inside this block"):
+        tape.gradient(y, w)

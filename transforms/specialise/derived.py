@@ -266,7 +266,8 @@ class Derivatives(Mixin):
         if pattern is None or not outs:
             self.refuse(node, f"the function returns {self.kind_of(traced.result)}",
                         "return numbers or arrays")  # fmt: skip
-        seeds = self.matched(seed, pattern, outs, node, "the cotangent")
+        with self.b.into(traced.block):
+            seeds = self.matched(seed, pattern, outs, node, "the cotangent")
         floats = [(o, s) for o, s in zip(outs, seeds) if is_float(o.type)]
         bars = self.pulled(traced, [o for o, _ in floats], [s for _, s in floats])
         return traced.result, self.like_wrt(derived, traced, bars)
@@ -295,8 +296,13 @@ class Derivatives(Mixin):
         made = reverse_function(function, wrt, positions, facts, products, names)
         make_products(products)
         self.shared.derived.update(products.functions)
-        self._name_again(zip(made.params[len(function.params) :], seeds))
-        return made
+        # The seeds may be made of what the forward part computes.
+        split, own = made.notes["forward"], len(function.params)
+        named: Block = []
+        with self.b.into(named):
+            self._name_again(zip(made.params[own:], seeds))
+        body = [*made.body[:split], *named, *made.body[split:]]
+        return replace(made, params=made.params[:own], body=body)
 
     # ---- forward mode
 

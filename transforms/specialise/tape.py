@@ -180,7 +180,7 @@ class Tapes(Mixin):
         region = tape.block[first:last]
         bound = {v.name for stmt in region for v in targets_of(stmt)}
         outs, seeds = self._targets(given, bound, node)
-        pattern, sources = self._sources(tape, given["sources"], bound, node)
+        pattern, sources, packed = self._sources(tape, given["sources"], bound, node)
         wanted = [v for versions in sources for v in versions]
         free = [v for v in wanted if v.name not in bound]
         inner = tuple(v.name for v in wanted if v.name in bound)
@@ -196,8 +196,9 @@ class Tapes(Mixin):
                 for part in parts[1:]:
                     total = total + part
                 values[leaf.index] = self.wrap_operand(total.operand)
-            elif zero and versions:
-                zeros = self.b.emit("zeros_like", versions[0], dtype=versions[0].type.dtype)
+            elif zero:
+                like = self.sym(packed[leaf.index])
+                zeros = self.b.emit("zeros_like", like, dtype=like.dtype)
                 values[leaf.index] = self.wrap_operand(zeros.operand)
             else:
                 values[leaf.index] = Obj(None)
@@ -231,8 +232,8 @@ class Tapes(Mixin):
 
     def _sources(
         self, tape: Tape, sources: Value, bound: set[str], node: Any
-    ) -> tuple[Any, list[list[Var]]]:
-        """The structure of the sources, and for each the values that count as it."""
+    ) -> tuple[Any, list[list[Var]], list[Any]]:
+        """The structure of the sources, for each the values that count as it, and itself."""
         packer = self.packer(node)
         pattern = packer.pack(sources)
         found: list[list[Var]] = []
@@ -245,7 +246,7 @@ class Tapes(Mixin):
             x = self.read(value) if isinstance(value, Ref) else value.operand
             counts = isinstance(x, Var) and (x.name in bound or x.name in tape.watched)
             found.append([x] if counts and is_float(x.type) else [])
-        return pattern, found
+        return pattern, found, packer.leaves
 
     def _versions(self, tape: Tape, cell: Cell) -> list[Var]:
         entry = tape.entry.get(cell) or cell.param
