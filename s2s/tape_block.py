@@ -11,6 +11,7 @@ import ast
 import copy
 import inspect
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,14 +37,28 @@ def find(frame: types.FrameType) -> Block:
     return _blocks[key]
 
 
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a tape: a function of `names`, with second names `aliases` for some of
+    them, that gives `target` and its gradient by `sources`, with `seeds` or without."""
+
+    names: tuple[str, ...]
+    aliases: tuple[tuple[str, str], ...]
+    tape: str
+    target: str
+    sources: str
+    seeds: bool
+
+
 @dataclass
 class Block:
-    """`reads` are the names whose values come from outside."""
+    """`reads` are the names whose values come from outside, `binds` those it binds itself."""
 
     node: ast.With
     source: Source
     reads: tuple[str, ...]
-    compiled: dict[Any, Function] = field(default_factory=dict)
+    binds: tuple[str, ...]
+    compiled: dict[Question, Function] = field(default_factory=dict)
 
     @staticmethod
     def read(frame: types.FrameType) -> Block:
@@ -64,70 +79,45 @@ class Block:
         last = node.end_lineno or node.lineno
         comments = comments_of(lines[node.lineno - 1 : last], node.lineno)
         source = Source(file, lines, node, node.lineno, last, comments)  # type: ignore[arg-type]
-        return Block(node, source, _names_read(node))
+        return Block(node, source, _names_read(node), tuple(_names_assigned(node)))
 
     # ---- values
 
     def snapshot(self, frame: types.FrameType) -> dict[str, Any]:
         """What the names stand for now.  Arrays and generators are copied; Variables keep
         their own history."""
-        found: dict[str, Any] = {}
-        copies: dict[int, Any] = {}
-        for name in self.reads:
-            for space in (frame.f_locals, frame.f_globals):
-                if name in space:
-                    value = space[name]
-                    # One array under two names stays one.
-                    found[name] = copies.setdefault(id(value), _kept(value))
-                    break
-        return found
+        copies: dict[int, Any] = {}  # one array under two names stays one
+        return {
+            name: copies.setdefault(id(value), _kept(value))
+            for name, value in _found(self.reads, frame).items()
+        }
 
     def outcome(self, tape: Any, frame: types.FrameType) -> tuple[dict[str, Any], str]:
         """What the names that the block binds stand for in the end, and the tape's own."""
-        place = {**frame.f_globals, **frame.f_locals}
+        place = _found((*self.binds, *self.reads), frame)
         names = [i.optional_vars for i in self.node.items]
         own = [n.id for n in names if isinstance(n, ast.Name)]
-        mine = next((n for n in own if place.get(n) is tape), own[-1] if own else "")
-        bound = (*_names_assigned(self.node), *self.reads)
-        return {n: place[n] for n in bound if n in place}, mine
+        return place, next((n for n in own if place.get(n) is tape), own[-1] if own else "")
 
     # ---- the function
 
-    def function(
-        self,
-        names: tuple[str, ...],
-        aliases: tuple[tuple[str, str], ...],
-        tape: str,
-        target: str,
-        sources: str,
-        seeds: bool,
-    ) -> Function:
-        """A compiled function of `names`: `target` and its gradient.  `aliases` are second
-        names for some of them."""
-        key = (names, aliases, tape, target, sources, seeds)
-        if key not in self.compiled:
-            self.compiled[key] = self._make(*key)
-        return self.compiled[key]
+    def function(self, asked: Question) -> Function:
+        if asked not in self.compiled:
+            self.compiled[asked] = self._make(asked)
+        return self.compiled[asked]
 
-    def _make(
-        self,
-        names: tuple[str, ...],
-        aliases: tuple[tuple[str, str], ...],
-        tape: str,
-        target: str,
-        sources: str,
-        seeds: bool,
-    ) -> Function:
+    def _make(self, asked: Question) -> Function:
         block = copy.deepcopy(self.node)
-        if not tape:
+        if not asked.tape:
             raise SourceError("the tape has no name: write `with GradientTape() as tape:`")
-        extra = ("variables", "seeds", "unconnected") if seeds else ("variables", "unconnected")
-        seed = ", output_gradients=seeds" if seeds else ""
-        call = f"{tape}.gradient({target}, {sources}{seed}, unconnected_gradients=unconnected)"
-        before = [_placed(f"{second} = {first}", block) for second, first in aliases]
-        result = _placed(f"return {target}, {call}", block)
+        given = (*asked.names, "variables", *(["seeds"] if asked.seeds else []), "unconnected")
+        what = [asked.target, asked.sources, "unconnected_gradients=unconnected"]
+        what += ["output_gradients=seeds"] if asked.seeds else []
+        before = [_placed(f"{second} = {first}", block) for second, first in asked.aliases]
+        call = f"{asked.tape}.gradient({', '.join(what)})"
+        result = _placed(f"return {asked.target}, {call}", block)
         arguments = ast.arguments(
-            posonlyargs=[], args=[_at(ast.arg(n), block) for n in (*names, *extra)],
+            posonlyargs=[], args=[_at(ast.arg(n), block) for n in given],
             kwonlyargs=[], kw_defaults=[], defaults=[],
         )  # fmt: skip
         body = [*before, block, result]
@@ -135,7 +125,7 @@ class Block:
         if hasattr(node, "type_params") or "type_params" in ast.FunctionDef._fields:
             node.type_params = []
         made: dict[str, Any] = {}
-        header = f"def tape_block({', '.join((*names, *extra))}): pass\n"
+        header = f"def tape_block({', '.join(given)}): pass\n"
         exec(compile(header, self.source.file, "exec"), made)
         function = made["tape_block"]
         function._s2s_source = Source(
@@ -169,7 +159,9 @@ def gradient(tape: Any, target: Any, sources: Any, seeds: Any, unconnected: Any)
             names.append(name)
     chosen = str(getattr(unconnected, "value", unconnected)).lower()
     function = block.function(
-        tuple(names), tuple(aliases), tape.name, found, wanted or "None", seeds is not None
+        Question(
+            tuple(names), tuple(aliases), tape.name, found, wanted or "None", seeds is not None
+        )
     )
     function._shared.target.function.__globals__.update(programs)
     args: list[Any] = [tape.seen[n] for n in names]
@@ -257,6 +249,12 @@ def _nothing(sources: Any, unconnected: Any) -> Any:
         return type(sources)(_nothing(v, unconnected) for v in sources)
     zero = str(getattr(unconnected, "value", unconnected)).lower() == "zero"
     return np.zeros_like(np.asarray(sources)) if zero else None
+
+
+def _found(names: Iterable[str], frame: types.FrameType) -> dict[str, Any]:
+    """What names stand for in a frame, as far as they are bound."""
+    spaces = (frame.f_locals, frame.f_globals)
+    return {n: next(s for s in spaces if n in s)[n] for n in names if any(n in s for s in spaces)}
 
 
 def _names_read(node: ast.With) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from .ir import (
 )
 from .rules.broadcast import unbroadcast
 from .rules.registry import Accumulate
-from .scopes import Scope, Scopes, Twins
+from .scopes import Scope, Scopes, Twins, dims_of
 
 
 @dataclass
@@ -210,6 +210,17 @@ def bar_type(t: Type) -> Type:
         assert isinstance(elem, (Scalar, Array))
         return ListOf(elem)
     return replace(t, layout="C")
+
+
+def of_carried(v: Var, c: Carried) -> Var:
+    """`v`, which goes round a loop beside a carried value: sizes of its own if those of the
+    value change."""
+    if isinstance(v.type, Array):
+        shapes = {dims_of(x) for x in (c.phi, c.init, c.next, c.result)}
+        if len(shapes) > 1:
+            own = tuple(Dim.of(f"{v.name}.{i}") for i in range(v.type.ndim))
+            return replace(v, type=replace(v.type, shape=own))
+    return v
 
 
 def is_zero(x: Operand) -> bool:

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .activity import Activity, activity
-from .adjoints import bar_type, is_zero
+from .adjoints import bar_type, is_zero, of_carried
 from .build import Builder, NameSupply, Sym
 from .custom import inline
-from .dims import Dim, Facts
+from .dims import Facts
 from .draws import refuse_active_draw
 from .errors import UnsupportedError
 from .ir import (
@@ -53,7 +53,7 @@ from .ir import (
     walk,
 )
 from .rules.registry import RULES
-from .scopes import dims_of, names_of
+from .scopes import names_of
 
 
 @dataclass
@@ -106,11 +106,12 @@ def forward_function(
     results: Iterable[Operand],
     facts: Facts | None,
     pushes: Pushes,
+    names: NameSupply | None = None,
 ) -> Function:
     """The function with the tangents of `results` as further results, given the tangents of
-    the parameters `wrt`, which are the last parameters."""
+    the parameters `wrt`, which are the last parameters.  New names are drawn from `names`."""
     results = [r for r in results if is_float(r.type)]
-    names = NameSupply(names_of(function))
+    names = NameSupply(names_of(function)) if names is None else names
     pusher = Pusher(function, wrt, results, names, facts or Facts(), pushes)
     params = {p.name: p for p in function.params}
     seeds = [pusher.dot_var(params[name]) for name in wrt]
@@ -348,10 +349,4 @@ class Pusher:
 
     def carried_dot(self, c: Carried, v: Var) -> Var:
         """A phi or result for the tangent of a carried value, whose shape may change."""
-        dot = self.dot_var(v, bar_type(c.phi.type))
-        if isinstance(dot.type, Array):
-            shapes = {dims_of(x) for x in (c.phi, c.init, c.next, c.result)}
-            if len(shapes) > 1:
-                own = tuple(Dim.of(f"{dot.name}.{i}") for i in range(dot.type.ndim))
-                dot = replace(dot, type=replace(dot.type, shape=own))
-        return dot
+        return of_carried(self.dot_var(v, bar_type(c.phi.type)), c)

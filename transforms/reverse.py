@@ -27,14 +27,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .activity import Activity, differentiable
-from .adjoints import Adjoints, Bars, LoopBars, bar_type
+from .adjoints import Adjoints, Bars, LoopBars, bar_type, of_carried
 from .build import Builder, NameSupply
 from .custom import inline
 from .dims import Dim, Facts
 from .draws import refuse_active_draw
 from .errors import TypeError_, UnsupportedError
 from .ir import (
-    Array,
     Assign,
     Block,
     Call,
@@ -69,7 +68,7 @@ from .loops import detach_tests, int_const, trip_count
 from .products import Products
 from .revolve import free_variables, sweep_back, without_the_rest
 from .rules.registry import RULES
-from .scopes import Scope, Scopes, dims_of, names_of
+from .scopes import Scope, Scopes, names_of
 from .simplify.dead import drop_dead
 
 
@@ -519,13 +518,7 @@ class _Reverser:
 
     def carried_bar(self, c: Carried, v: Var) -> Var:
         """A phi or result for the adjoint of a carried value, whose shape may change."""
-        bar = self.adjoints.bar_var(v, bar_type(c.phi.type))
-        if isinstance(bar.type, Array):
-            shapes = {dims_of(x) for x in (c.phi, c.init, c.next, c.result)}
-            if len(shapes) > 1:
-                own = tuple(Dim.of(f"{bar.name}.{i}") for i in range(bar.type.ndim))
-                bar = replace(bar, type=replace(bar.type, shape=own))
-        return bar
+        return of_carried(self.adjoints.bar_var(v, bar_type(c.phi.type)), c)
 
     def trips_of(self, stmt: For | While) -> Var:
         if stmt.trips is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import activations
+from .affine import Affine
 from .base import Layer
 
 
@@ -14,17 +14,14 @@ def pair(size: Any) -> tuple[int, int]:
     return (int(size), int(size)) if isinstance(size, int) else (int(size[0]), int(size[1]))
 
 
-class Conv2D(Layer):
+class Conv2D(Affine):
     def __init__(
         self,
         filters: int,
         kernel_size: Any,
         strides: Any = (1, 1),
         padding: str = "valid",
-        activation: Any = None,
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros",
+        *,
         input_shape: tuple[int, ...] | None = None,
         **kwargs: Any,
     ) -> None:
@@ -34,18 +31,11 @@ class Conv2D(Layer):
         self.filters = filters
         self.kernel_size, self.strides = pair(kernel_size), pair(strides)
         self.padding = padding
-        self.activation = activations.get(activation)
-        self.use_bias = use_bias
-        self.kernel_initializer = kernel_initializer
-        self.bias_initializer = bias_initializer
         if input_shape is not None:
             self.complete((None, *input_shape))
 
-    def build(self, input_shape: tuple[int, ...]) -> None:
-        shape = (*self.kernel_size, input_shape[-1], self.filters)
-        self.kernel = self.add_weight(shape, self.kernel_initializer, name="kernel")
-        if self.use_bias:
-            self.bias = self.add_weight((self.filters,), self.bias_initializer, name="bias")
+    def kernel_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (*self.kernel_size, input_shape[-1], self.filters)
 
     def call(self, inputs: Any) -> Any:
         rows, columns = self.kernel_size
@@ -62,9 +52,7 @@ class Conv2D(Layer):
                     j : j + across * (width - 1) + 1 : across, :,
                 ]  # fmt: skip
                 outputs += part @ self.kernel[i, j]
-        if self.use_bias:
-            outputs = outputs + self.bias
-        return self.activation(outputs)
+        return self.finished(outputs)
 
 
 class MaxPool2D(Layer):

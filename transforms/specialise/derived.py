@@ -16,7 +16,7 @@ from typing import Any
 from ..build import Builder
 from ..derived import DIRECTED, Derived
 from ..errors import TypeError_
-from ..forward import Pusher, Pushes
+from ..forward import Pushes, forward_function
 from ..ir import (
     Array,
     Assign,
@@ -289,13 +289,7 @@ class Derivatives(Mixin):
     def _product(self, traced: Traced, outs: list[Operand], seeds: list[Operand]) -> Function:
         """The vector-Jacobian product of the traced block for given seeds."""
         function = self._function(traced, outs)
-        products = Products(Module(self.callees(traced.block), ""))
-        wrt = tuple(p.name for p in traced.params)
-        positions = tuple(range(len(outs)))
-        facts, names = self.b.facts, self.b.names
-        made = reverse_function(function, wrt, positions, facts, products, names)
-        make_products(products)
-        self.shared.derived.update(products.functions)
+        made = self.reverse_of(function, tuple(p.name for p in traced.params))
         # The seeds may be made of what the forward part computes.
         split, own = made.notes["forward"], len(function.params)
         named: Block = []
@@ -304,7 +298,30 @@ class Derivatives(Mixin):
         body = [*made.body[:split], *named, *made.body[split:]]
         return replace(made, params=made.params[:own], body=body)
 
+    def reverse_of(
+        self, function: Function, wrt: tuple[str, ...], inner: tuple[str, ...] = ()
+    ) -> Function:
+        """The vector-Jacobian product of a function made of the program's own statements, and
+        those of the functions it calls."""
+        products = Products(Module(self.callees(function.body), ""))
+        seeded = tuple(range(len(function.results)))
+        made = reverse_function(function, wrt, seeded, self.b.facts, products, self.b.names, inner)
+        make_products(products)
+        self.shared.derived.update(products.functions)
+        return made
+
     # ---- forward mode
+
+    def forward_of(self, function: Function, wrt: tuple[str, ...]) -> tuple[Function, list[Var]]:
+        """The Jacobian-vector product of such a function, which yields tangents alone, and the
+        parameters for the tangents it is given."""
+        pushes = Pushes.of(self.callees(function.body))
+        facts, names = self.b.facts, self.b.names
+        made = forward_function(function, wrt, function.results, facts, pushes, names)
+        pushes.finish()
+        self.shared.derived.update(pushes.functions)
+        tangents = made.results[len(function.results) :]
+        return replace(made, results=tangents), made.params[len(function.params) :]
 
     def push(
         self, derived: DerivedVal, args: Any, kwargs: Any, directions: list[Value], node: Any
@@ -320,20 +337,10 @@ class Derivatives(Mixin):
             pattern, outs = self._leaves(traced.result, node)
         floats = [o for o in outs if is_float(o.type)]
         function = self._function(traced, floats)
-        pushes = Pushes.of(self.callees(traced.block))
-        wrt = tuple(p.name for p in traced.params)
-        pusher = Pusher(function, wrt, floats, self.b.names, self.b.facts, pushes)
-        seeds = [pusher.dot_var(p) for p in traced.params]
-        pusher.dots.update((p.name, s) for p, s in zip(traced.params, seeds))
-        body = pusher.block(function.body)
-        with pusher.b.into(body):
-            tangents = [pusher.dot(o) for o in floats]
-        pushes.finish()
-        self.shared.derived.update(pushes.functions)
-        made = replace(function, body=body, results=tangents)
+        made, seeds = self.forward_of(function, tuple(p.name for p in traced.params))
         self.name_arguments(traced)
         self._name_again(zip(seeds, dots))
-        tangents = self._splice(traced, made, tangents)
+        tangents = self._splice(traced, made, made.results)
         positions = [i for i, o in enumerate(outs) if is_float(o.type)]
         found = dict(zip(positions, tangents))
 

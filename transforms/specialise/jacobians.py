@@ -16,13 +16,11 @@ from ..batch import batch
 from ..build import Builder, Sym
 from ..dims import Dim
 from ..errors import TypeError_
-from ..forward import Pusher, Pushes
 from ..ir import (
     Array,
     Block,
     Const,
     Function,
-    Module,
     Operand,
     Scalar,
     Var,
@@ -31,8 +29,6 @@ from ..ir import (
     operands_of,
     walk,
 )
-from ..products import Products
-from ..reverse import make_products, reverse_function
 from ..rules.sizes import known, product
 from .derived import DerivedVal, Traced
 from .patterns import Leaf, unpack
@@ -192,12 +188,7 @@ class Jacobians(Mixin):
         if len(outs) == 1 and outs[0].type.ndim == 0:
             return [self.pulled(traced, outs, [Const(1.0, Scalar(outs[0].type.dtype))])]
         function = self._function(traced, outs)
-        products = Products(Module(self.callees(traced.block), ""))
-        wrt = tuple(p.name for p in traced.params)
-        facts, names = self.b.facts, self.b.names
-        made = reverse_function(function, wrt, tuple(range(len(outs))), facts, products, names)
-        make_products(products)
-        self.shared.derived.update(products.functions)
+        made = self.reverse_of(function, tuple(p.name for p in traced.params))
         seeds = made.params[len(function.params) :]
         # How many seeds there are is known when the function has run.
         head: Block = []
@@ -225,21 +216,11 @@ class Jacobians(Mixin):
         """For each result the derivatives by each parameter, pushed forward all at once."""
         params = traced.params
         function = self._function(traced, outs)
-        pushes = Pushes.of(self.callees(traced.block))
-        wrt = tuple(p.name for p in params)
-        pusher = Pusher(function, wrt, outs, self.b.names, self.b.facts, pushes)
-        seeds = [pusher.dot_var(p) for p in params]
-        pusher.dots.update((p.name, s) for p, s in zip(params, seeds))
-        body = pusher.block(function.body)
-        with pusher.b.into(body):
-            tangents = [pusher.dot(o) for o in outs]
-        pushes.finish()
-        self.shared.derived.update(pushes.functions)
-        made = replace(function, params=[*function.params, *seeds], body=body, results=tangents)
+        made, seeds = self.forward_of(function, tuple(p.name for p in params))
         self.name_arguments(traced)
         if len(params) == 1 and isinstance(params[0].type, Scalar):
             self._name_again(zip(seeds, [Const(1.0, Scalar(params[0].type.dtype))]))
-            return [[t] for t in self._splice(traced, made, tangents)]
+            return [[t] for t in self._splice(traced, made, made.results)]
         basis = self._basis_of(params, params)
         given = self._directions(basis, params)
         many = self._over_seeds(made, seeds, basis.total)

@@ -17,9 +17,7 @@ from typing import Any
 
 from ..activity import activity
 from ..build import Builder
-from ..ir import Block, Function, Module, Operand, Origin, Var, is_float, targets_of
-from ..products import Products
-from ..reverse import make_products, reverse_function
+from ..ir import Block, Function, Operand, Origin, Var, is_float, targets_of
 from .derived import Traced
 from .patterns import Leaf, leaves_of
 from .values import Cell, Mixin, Obj, Ref, State, TupleVal, Value
@@ -268,14 +266,8 @@ class Tapes(Mixin):
         seeds: list[Operand],
     ) -> dict[str, Operand]:
         """Puts forward part and sweep into the program; the adjoints by name."""
-        products = Products(Module(self.callees(function.body), ""))
         wrt = tuple(dict.fromkeys(v.name for v in free))
-        positions = tuple(range(len(outs)))
-        made = reverse_function(
-            function, wrt, positions, self.b.facts, products, self.b.names, inner
-        )
-        make_products(products)
-        self.shared.derived.update(products.functions)
+        made = self.reverse_of(function, wrt, inner)
         split = made.notes["forward"]
         grown = split - (last - tape.start)
         tape.block[tape.start : last] = made.body[:split]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .declare import written
-from .order import at_quantile, front, kept, sort
+from .order import at_quantile, quantiles
 from .scans import cumprod
 
 
@@ -106,11 +106,7 @@ def nancumprod(a: Any, axis: Any = None) -> Any:
 def nanquantile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:
-    x = sort(front(a, axis), 0)
-    if isinstance(q, (list, tuple)) or np.ndim(q) == 1:
-        each = [_of_numbers(x, np.float64(p), method) for p in q]
-        return np.stack([kept(v, np.ndim(a), axis, keepdims) for v in each])
-    return kept(_of_numbers(x, q, method), np.ndim(a), axis, keepdims)
+    return quantiles(_of_numbers, a, q, axis, method, keepdims)
 
 
 def _of_numbers(x: Any, q: Any, method: str) -> Any:

@@ -121,11 +121,16 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 def quantile(
     a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
 ) -> Any:
+    return quantiles(at_quantile, a, q, axis, method, keepdims)
+
+
+def quantiles(find: Any, a: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
+    """One quantile or several of `a` along an axis, each by `find(values in order, q, method)`."""
     x = sort(front(a, axis), 0)
     if isinstance(q, (list, tuple)) or np.ndim(q) == 1:
-        each = [at_quantile(x, np.float64(p), method) for p in q]
+        each = [find(x, np.float64(p), method) for p in q]
         return np.stack([kept(v, np.ndim(a), axis, keepdims) for v in each])
-    return kept(at_quantile(x, q, method), np.ndim(a), axis, keepdims)
+    return kept(find(x, q, method), np.ndim(a), axis, keepdims)
 
 
 def at_quantile(x: Any, q: Any, method: str) -> Any:
