@@ -91,6 +91,7 @@ def _compiled(
     from . import machine
 
     text = path.read_text()
+    jit_helpers(module, entry)
     setattr(module, BODY, machine.body(text, entry, vars(module)))
     kernel: Any = numba.njit(getattr(module, CALL), cache=cached, **WRAPPED)
     try:

@@ -38,21 +38,8 @@ class Conv2D(Affine):
         return (*self.kernel_size, input_shape[-1], self.filters)
 
     def call(self, inputs: Any) -> Any:
-        rows, columns = self.kernel_size
-        down, across = self.strides
-        if self.padding == "same":
-            inputs = padded(inputs, self.kernel_size, self.strides, 0.0)
-        height = (inputs.shape[1] - rows) // down + 1
-        width = (inputs.shape[2] - columns) // across + 1
-        outputs = np.zeros((inputs.shape[0], height, width, self.filters), inputs.dtype)
-        for i in range(rows):
-            for j in range(columns):
-                part = inputs[
-                    :, i : i + down * (height - 1) + 1 : down,
-                    j : j + across * (width - 1) + 1 : across, :,
-                ]  # fmt: skip
-                outputs += part @ self.kernel[i, j]
-        return self.finished(outputs)
+        seen = windows(inputs, self.kernel_size, self.strides, self.padding, 0.0)
+        return self.finished(np.tensordot(seen, self.kernel, 3))
 
 
 class MaxPool2D(Layer):
@@ -65,26 +52,29 @@ class MaxPool2D(Layer):
         self.padding = padding
 
     def call(self, inputs: Any) -> Any:
-        rows, columns = self.pool_size
-        down, across = self.strides
-        if self.padding == "same":
-            inputs = padded(inputs, self.pool_size, self.strides, -np.inf)
-        height = (inputs.shape[1] - rows) // down + 1
-        width = (inputs.shape[2] - columns) // across + 1
-        shape = (inputs.shape[0], height, width, inputs.shape[3])
-        outputs = np.full(shape, -np.inf, inputs.dtype)
-        for k in range(rows * columns):
-            i, j = k // columns, k % columns
-            part = inputs[
-                :, i : i + down * (height - 1) + 1 : down,
-                j : j + across * (width - 1) + 1 : across, :,
-            ]  # fmt: skip
-            # The first of equal entries counts, as in TensorFlow.
-            outputs[...] = np.where(part > outputs, part, outputs)
-        return outputs
+        seen = windows(inputs, self.pool_size, self.strides, self.padding, -np.inf)
+        samples, height, width, rows, columns, channels = seen.shape
+        flat = seen.reshape(samples, height, width, rows * columns, channels)
+        # The first of equal entries counts, as in TensorFlow.
+        first = np.argmax(flat, axis=3, keepdims=True)
+        return np.take_along_axis(flat, first, axis=3)[:, :, :, 0]
 
 
 MaxPooling2D = MaxPool2D
+
+
+def windows(
+    inputs: Any, size: tuple[int, int], strides: tuple[int, int], padding: str, value: float
+) -> Any:
+    """What a window sees at each of its places: samples, places down and across, the window's
+    rows and columns, channels."""
+    if padding == "same":
+        inputs = padded(inputs, size, strides, value)
+    height = (inputs.shape[1] - size[0]) // strides[0] + 1
+    width = (inputs.shape[2] - size[1]) // strides[1] + 1
+    rows = np.arange(height)[:, None, None, None] * strides[0] + np.arange(size[0])[:, None]
+    columns = np.arange(width)[:, None, None] * strides[1] + np.arange(size[1])
+    return inputs[:, rows, columns]
 
 
 def padded(inputs: Any, window: tuple[int, int], strides: tuple[int, int], value: float) -> Any:

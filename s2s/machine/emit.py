@@ -12,7 +12,7 @@ from numba.core import cgutils, types
 
 from .. import kernels
 from . import gemm
-from .buffers import INT, Buffer, allocate, release, retain
+from .buffers import INT, Buffer, allocate, release, retain, unpack
 from .expressions import Expressions
 from .infer import Types, indices
 
@@ -128,12 +128,27 @@ class Body(Expressions):
             value = self.as_type(s.value, buffer.type.dtype)
             self.store(buffer, [self.integer(i) for i in indices(target)], value)
             return
+        if isinstance(target, ast.Tuple):
+            self._several(target, s.value)
+            return
         assert isinstance(target, ast.Name)
         type_ = self.types.names[target.id]
         if isinstance(type_, types.Array):
             self._bind(target.id, s.value)
         else:
             self.assign(target.id, self.as_type(s.value, type_))
+
+    def _several(self, target: ast.Tuple, value: ast.expr) -> None:
+        kinds = self.types.of[value].types
+        whole = self.expr(value)
+        for position, (element, kind) in enumerate(zip(target.elts, kinds, strict=True)):
+            assert isinstance(element, ast.Name)
+            part = self.builder.extract_value(whole, position)
+            if isinstance(kind, types.Array):
+                buffer = unpack(self.context, self.builder, kind, part)
+                self.assign_array(element.id, buffer, fresh=True)
+            else:
+                self.assign(element.id, self.cast(part, kind, self.types.names[element.id]))
 
     def _bind(self, name: str, value: ast.expr) -> None:
         """To another's array, to new memory, to the same memory with other sizes, or to what

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from .. import kernels
 from .buffers import Buffer, pack, unpack
-from .infer import Types, indices
+from .infer import Types, gathers, indices
 
 _FLOATS = (types.float32, types.float64)
 # Numba mistakes these for each other where both precisions occur.
@@ -59,6 +61,8 @@ class Expressions:
         return self.variable(node.id)
 
     def _constant(self, node: ast.Constant) -> Any:
+        if isinstance(node.value, str):
+            return self.context.get_constant_generic(self.builder, types.unicode_type, node.value)
         return self._number(node.value, self.types.of[node])
 
     def _number(self, value: Any, type_: Any) -> Any:
@@ -177,6 +181,9 @@ class Expressions:
         if isinstance(function, type) and issubclass(function, np.generic):
             (argument,) = node.args
             return self.as_type(argument, self.types.of[node])
+        if function is kernels.lent:
+            (argument,) = node.args
+            return replace(self.expr(argument), type=self.types.of[node])
         return self.call(node, [self.expr(a) for a in node.args], kinds)
 
     def _is_method(self, node: ast.Call) -> bool:
@@ -185,11 +192,13 @@ class Expressions:
     def call(self, node: ast.expr, args: list[Any], kinds: list[Any]) -> Any:
         """What Numba makes of an operator or function."""
         kind, signature = self.types.calls[node]
-        values = []
-        for value, old, new in zip(args, kinds, signature.args, strict=True):
-            if isinstance(value, Buffer):
-                value = pack(self.context, self.builder, value)
-            values.append(self.cast(value, old, new) if _differs(old, new) else value)
+        if gathers(signature):
+            *alone, rest = signature.args
+            last = self._values(args[len(alone) :], kinds[len(alone) :], rest.types)
+            values = self._values(args[: len(alone)], kinds[: len(alone)], alone)
+            values.append(self.context.make_tuple(self.builder, rest, last))
+        else:
+            values = self._values(args, kinds, signature.args)
         name = INTRINSICS.get(getattr(kind, "typing_key", None))
         if name is not None and signature.return_type in _FLOATS:
             number = values[0].type
@@ -203,6 +212,15 @@ class Expressions:
         if isinstance(signature.return_type, types.Array):
             return unpack(self.context, self.builder, signature.return_type, result)
         return result
+
+    def _values(self, args: Any, kinds: Any, wanted: Any) -> list[Any]:
+        """Arguments in Numba's own representation."""
+        values = []
+        for value, old, new in zip(args, kinds, wanted, strict=True):
+            if isinstance(value, Buffer):
+                value = pack(self.context, self.builder, value)
+            values.append(self.cast(value, old, new) if _differs(old, new) else value)
+        return values
 
     def _shared_call(self, kind: Any, signature: Any, values: list[Any]) -> Any:
         """Numba's code for a function of numbers, which is written once.  It may call others

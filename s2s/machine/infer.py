@@ -42,6 +42,12 @@ OPERATORS: dict[type, Any] = {
 }
 
 
+# Strings and generators are only ever passed on to functions.
+_KNOWN = (
+    types.Number, types.Boolean, types.UnicodeType, types.NoneType, types.NumPyRandomGeneratorType,
+)  # fmt: skip
+
+
 class Unsupported(Exception):
     """Text that Numba's own front end has to compile."""
 
@@ -87,7 +93,7 @@ class Types:
                 self.place(target)
                 self.expr(s.value)
             else:
-                raise Unsupported("several results")
+                self._several(target, s.value)
         elif isinstance(s, ast.AugAssign):
             assert isinstance(s.target, ast.Subscript)
             left, right = self.place(s.target), self.expr(s.value)
@@ -133,9 +139,17 @@ class Types:
         self._home[name] = self._blocks + 1
         self.block(s.body)
 
+    def _several(self, target: ast.expr, value: ast.expr) -> None:
+        """The names of what a call returns."""
+        kinds = self.expr(value)
+        assert isinstance(target, ast.Tuple)
+        for element, type_ in zip(target.elts, kinds.types, strict=True):
+            assert isinstance(element, ast.Name)
+            self.bind(element.id, type_)
+
     def bind(self, name: str, type_: Any) -> None:
-        if isinstance(type_, types.BaseTuple):
-            raise Unsupported("a tuple")
+        if isinstance(type_, (types.BaseTuple, types.NumPyRandomGeneratorType)):
+            raise Unsupported(f"a variable that is a {type_}")
         known = self.names.setdefault(name, type_)
         if known != type_:
             self.names[name] = self._both(known, type_)
@@ -205,6 +219,8 @@ class Types:
             return types.int64
         if isinstance(value, float):
             return types.float64
+        if isinstance(value, str):
+            return types.unicode_type
         raise Unsupported(repr(value))
 
     def _subscript(self, node: ast.Subscript) -> Any:
@@ -251,6 +267,8 @@ class Types:
         args = tuple(self.expr(a) for a in node.args)
         if function is kernels.gemm and args[-1].dtype in (types.float32, types.float64):
             return types.none
+        if function is kernels.lent:
+            return args[0].copy(readonly=True)
         if isinstance(function, type) and issubclass(function, np.generic):
             return _of_dtype(function)
         self.calls[node] = found = self.resolve(function, args)
@@ -266,11 +284,10 @@ class Types:
                 signature = self.context.resolve_function_type(kind, args, {})
             except NumbaError as error:
                 raise Unsupported(str(error)) from error
-            if signature is None or len(signature.args) != len(args):
+            if signature is None or len(args) < len(signature.args) - gathers(signature):
                 raise Unsupported(f"{function} of {args}")
-            for type_ in (*signature.args, signature.return_type):
-                if type_ != types.none:
-                    self._check(types.unliteral(type_))
+            for type_ in (*args, signature.return_type):
+                self._check(types.unliteral(type_))
             self._known[key] = kind, signature
         return self._known[key]
 
@@ -287,11 +304,21 @@ class Types:
         raise Unsupported(ast.dump(node))
 
     def _check(self, type_: Any) -> None:
+        if isinstance(type_, types.BaseTuple):
+            for part in type_.types:
+                self._check(part)
+            return
         element = type_.dtype if isinstance(type_, types.Array) else type_
-        if not isinstance(element, (types.Number, types.Boolean)):
+        if not isinstance(element, _KNOWN):
             raise Unsupported(str(type_))
         if isinstance(type_, types.Array) and not type_.aligned:
             raise Unsupported("an array that is not aligned")
+
+
+def gathers(signature: Any) -> bool:
+    """Whether a function takes its last arguments as a tuple."""
+    parameters = signature.pysig.parameters.values() if signature.pysig else ()
+    return any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
 
 def _of_dtype(dtype: Any) -> Any:

@@ -14,16 +14,18 @@ from numba.extending import intrinsic
 
 from .buffers import INT, POINTER, Buffer, pack, release, retain, unpack
 from .emit import CODE, Body, Failures
-from .infer import Types, Unsupported
+from .infer import Types
 from .outline import Plan, call_nest
 
 
 def body(text: str, entry: str, space: dict[str, Any]) -> Any:
-    """What does the same as function `entry` of a module, called with the same arguments.
-    Only when Numba has to compile it is the text read; it may turn out to be `Unsupported`."""
+    """What does the same as function `entry` of a module, called with the same arguments;
+    Numba knows the other functions of the module.  Only when it has to compile this one is the
+    text read; it may turn out to be `Unsupported`."""
 
     def typed(*arguments: Any) -> tuple[Any, Any]:
-        function = _only(text, entry)
+        functions = (s for s in ast.parse(text).body if isinstance(s, ast.FunctionDef))
+        function = next(s for s in functions if s.name == entry)
         known = Types(function, space, arguments)
         results = types.BaseTuple.from_types(known.results)
 
@@ -36,16 +38,6 @@ def body(text: str, entry: str, space: dict[str, Any]) -> Any:
     made: dict[str, Any] = {"typed": typed}
     exec(f"def kernel(context, {names}):\n    return typed({names})\n", made)
     return intrinsic(made["kernel"])
-
-
-def _only(text: str, entry: str) -> ast.FunctionDef:
-    """The entry, if it calls no other functions of the module."""
-    functions = {s.name: s for s in ast.parse(text).body if isinstance(s, ast.FunctionDef)}
-    for node in ast.walk(functions[entry]):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id in functions:
-                raise Unsupported(f"a call of {node.func.id}")
-    return functions[entry]
 
 
 class Kernel(Body):

@@ -141,15 +141,18 @@ def rounding(f: Callable[..., Any], args: list[Any], value: float) -> float:
 def plain_run(
     f: Callable[..., Any], watched: Watched, n: int, args: list[Any] | None = None
 ) -> Run | None:
-    """None where nothing can be compared: the value is not finite or too large, something
-    overflowed on the way, or a comparison lies within rounding of a tie."""
+    """None where nothing can be compared: the value is not finite, too large or not a float,
+    something overflowed on the way, or a comparison lies within rounding of a tie."""
     args = args or arguments(n)
     after = copied(args)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            value = float(watched(*after))
+            result = watched(*after)
+            value = float(result)
         if watched.strange or watched.gap < TIE or not abs(value) < 1e6:
+            return None
+        if np.result_type(result).kind != "f":
             return None
         rng = np.random.default_rng(n)
         direction = [rng.normal(size=np.shape(args[k])) for k in range(len(WRT))]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from s2s import kernels, machine
-from s2s.compile import OPTIONS, build, load, write_source
+from s2s.compile import OPTIONS, build, jit_helpers, load, write_source
 
 numba = pytest.importorskip("numba")
 from numba.core.runtime import _nrt_python, rtsys  # noqa: E402
@@ -25,14 +25,16 @@ def module_text(text: str) -> str:
 def kernel(text: str, *args):
     """The compiled function and the same under CPython; whole Numba is not asked."""
     text = module_text(text)
-    space = vars(load(write_source(text, "plain")))
+    module, plain = (load(write_source(text, "plain")) for _ in "ab")
+    jit_helpers(module, "f")
+    space = vars(module)
     body = machine.body(text, "f", space)
     names = ", ".join("abcdefgh"[: len(args)])
     made = {"body": body}
     exec(f"def call({names}):\n    return body({names})\n", made)
     fast = numba.njit(made["call"], **OPTIONS)
     fast.compile(tuple(map(numba.typeof, args)))
-    return fast, space["f"]
+    return fast, plain.f
 
 
 def agree(text: str, *args):
@@ -288,13 +290,58 @@ def test_numbers_that_a_nest_changes():
     agree(CARRIED + "".join(lines) + "    return ()\n", np.arange(4.0), 0.5, 3.0, 4)
 
 
+def test_other_functions_are_called():
+    agree(
+        """
+        def g(x, depth):
+            if depth == 0:
+                return (x[0] * 2.0, x)
+            a, b = g(rt.lent(x), depth - 1)
+            c = np.empty((b.shape[0],), np.float64)
+            for i in range(b.shape[0]):
+                c[i] = b[i] * a
+            return (a + c[0], c)
+
+        def f(x):
+            y, z = g(rt.lent(x), 3)
+            return (y, z)
+        """,
+        np.array([1.5, 2.0]),
+    )
+
+
+def test_draws_of_a_generator():
+    import s2s.kernels_random_numba  # noqa: F401  (tells Numba how to draw)
+
+    text = """
+    def f(rng, n):
+        x = np.empty((n,), np.float64)
+        rt.draws.fill_standard_normal(rng, x)
+        y = rt.draws.one_standard_gamma(rng, 2.5)
+        return (x, y)
+    """
+    fast, slow = kernel(text, np.random.default_rng(3), 4)
+    got, want = (f(np.random.default_rng(3), 4) for f in (fast, slow))
+    np.testing.assert_array_equal(got[0], want[0])
+    assert got[1] == want[1]
+
+
+def test_print(capfd):
+    text = """
+    def f(x):
+        rt.show("{} and {}", "float64 array", x[0], x)
+        return (x[1],)
+    """
+    fast, _ = kernel(text, np.array([1.0, 2.0]))
+    assert fast(np.array([1.0, 2.0])) == (2.0,)
+    assert capfd.readouterr().out == "1.0 and [1. 2.]"
+
+
 def test_what_is_out_of_reach_is_left_to_numba():
     text = """
-    def g(x, depth):
-        return (x * 2.0,)
-
     def f(x):
-        (y,) = g(x, 1)
+        y = 1
+        y = x * 2.0
         return (y,)
     """
     with pytest.raises(machine.Unsupported):
