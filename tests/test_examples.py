@@ -31,6 +31,13 @@ def test_digits_mlp(tmp_path: Path) -> None:
     assert picture.stat().st_size > 10_000
 
 
+def test_digits_cnn() -> None:
+    pytest.importorskip("sklearn")
+    text = run("digits_cnn.py", "--epochs", "4")
+    accuracy = re.search(r"never seen in training: ([\d.]+)%", text)
+    assert accuracy is not None and float(accuracy[1]) > 93
+
+
 def numbers(line: str) -> list[float]:
     return [float(n) for n in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", line)]
 
