@@ -10,13 +10,19 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import binding, buffers, debug, examples
-from .dispatch import BACKENDS, Options, Specialiser, choose_backend, specialiser_for
+from .backends import BACKENDS, choose_backend
+from .call import MISS
+from .dispatch import Options, Specialiser, specialiser_for
 from .entry import Entry
 from .errors import TypeError_, ValueError_
 from .transforms.derived import derive
 
 if TYPE_CHECKING:
     from .explain import Report
+
+
+# So many written-out calls are tried before the right specialisation is looked for.
+CALLS = 4
 
 
 class _Shared:
@@ -27,6 +33,8 @@ class _Shared:
         self.options = options
         self.method = binding.is_method(target.function)
         self.specialisers: dict[str, Specialiser] = {}
+        # Whole calls that are written out, of the specialisations used last.
+        self.calls: tuple[Any, ...] = ()
         self.numba_type: Any = None
 
 
@@ -51,23 +59,56 @@ class Function:
     # ---- calling
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        calls = self._shared.calls
+        if calls and not (kwargs or debug.active or self._fixed):
+            given = self._prefix + args if self._prefix else args
+            found = calls[0](given)
+            if found is not MISS:
+                return found
+            for call in calls[1:]:
+                found = call(given)
+                if found is not MISS:
+                    self._prefer(call)
+                    return found
+        return self._slowly(args, kwargs)
+
+    def _slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that does not fit what is written out."""
         return self._value(self._mode, args, kwargs)
+
+    def _prefer(self, call: Any) -> None:
+        """Tries a specialisation first the next time."""
+        entry = call.entry
+        others = [c for c in self._shared.calls if c.entry is not entry]
+        self._shared.calls = (call, *others[: CALLS - 1])
+        self._specialiser(self._mode).latest = entry
+
+    def _write_call(self, entry: Entry, bound: tuple[Any, ...], backend: str) -> None:
+        if backend == "numba":
+            asked = self._shared.options.backend is not None
+            call = entry.call(bound, *self._what(entry), asked)
+            if call is not None:
+                self._prefer(call)
+
+    def _what(self, entry: Entry) -> tuple[dict[str, Any], str]:
+        """What a call yields, for `Entry.call`."""
+        return {"value": entry.compiled.out}, "value"
 
     def _value(self, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         specialiser, bound = self._bind(mode, args, kwargs)
         backend = choose_backend(self._shared.options.backend)
         entry, params = specialiser.find(bound, backend)
-        if not entry.compiled.changes:
-            if debug.active:
-                return entry.value(bound, debug.run(specialiser, entry, bound, backend, params))
-            return entry.value(bound, entry.run(backend, params))
-        entry.check_holders(bound)
+        if entry.compiled.changes:
+            entry.check_holders(bound)
         if debug.active:
             results = debug.run(specialiser, entry, bound, backend, params)
         else:
             results = entry.run(backend, params)
         value = entry.value(bound, results)
-        entry.settle(bound, results)
+        if entry.compiled.changes:
+            entry.settle(bound, results)
+        if mode == self._mode:
+            self._write_call(entry, bound, backend)
         return value
 
     def primal(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -212,6 +253,7 @@ class Function:
         if not self._shared.method and not self._prefix:
             self._shared.method = True
             self._shared.specialisers.clear()
+            self._shared.calls = ()
 
     # ---- being a good object
 
@@ -271,10 +313,23 @@ class Gradient(Function):
     _s2s_mode = "grad"
     _mode = "vjp"
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def _slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         has_aux = self._shared.options.has_aux
         value, gradients = self._run(args, kwargs, has_aux)
         return (gradients, value[1]) if has_aux else gradients
+
+    def _what(self, entry: Entry) -> tuple[dict[str, Any], str]:
+        out, *grads = (entry.compiled.out, *entry.compiled.grads)
+        trees: dict[str, Any] = {f"g{i}": tree for i, tree in enumerate(grads)}
+        gradients = "g0" if self._single else f"({''.join(name + ', ' for name in trees)})"
+        return self._with_value(out, trees, gradients)
+
+    def _with_value(
+        self, out: Any, trees: dict[str, Any], gradients: str
+    ) -> tuple[dict[str, Any], str]:
+        if not self._shared.options.has_aux:
+            return trees, gradients
+        return {**trees, "value": out}, f"({gradients}, value[1])"
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], valued: bool) -> tuple[Any, Any]:
         """The value, if it is asked for, and the gradients."""
@@ -300,6 +355,8 @@ class Gradient(Function):
         value = entry.value(bound, results) if valued else None
         if changes:
             entry.settle(bound, results)
+        if given is None:
+            self._write_call(entry, bound, backend)
         return value, gradients[0] if single else tuple(gradients)
 
     @property
@@ -330,8 +387,13 @@ class ValueAndGradient(Gradient):
 
     _s2s_mode = "value_and_grad"
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def _slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self._run(args, kwargs, True)
+
+    def _with_value(
+        self, out: Any, trees: dict[str, Any], gradients: str
+    ) -> tuple[dict[str, Any], str]:
+        return {**trees, "value": out}, f"(value, {gradients})"
 
 
 def unwrap(target: Any) -> binding.Target:

@@ -11,20 +11,42 @@ the shape of a parameter, and returns the remaining results in order.
 from __future__ import annotations
 
 import linecache
+import os
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import internal
+from .errors import Overlap, ValueError_, internal
 from .progress import Progress
 from .transforms.structure import ArraySpec, RecordSpec, RngSpec, ScalarSpec, Spec
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled
 
+BACKENDS = ("numba", "loops", "python")
+
 Kernel = Callable[[tuple[Any, ...], Any, Sequence[Any]], Sequence[Any]]
+
+
+# Looking a variable up in os.environ takes longer than a small kernel; in its raw form not.
+environment: Any = getattr(os.environ, "_data", os.environ) if os.name == "posix" else os.environ
+VARIABLE: Any = "S2S_BACKEND" if environment is os.environ else b"S2S_BACKEND"
+
+
+def choose_backend(chosen: str | None) -> str:
+    """What was asked for in the program, or outside of it, or the compiler."""
+    if chosen is not None:
+        return chosen
+    if VARIABLE not in environment:
+        return "numba"
+    name = os.environ.get("S2S_BACKEND") or "numba"
+    if name not in BACKENDS:
+        raise ValueError_(
+            f"S2S_BACKEND={name}: there is no such backend", advice=f"choose from {BACKENDS}"
+        )
+    return name
 
 
 def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
@@ -42,7 +64,8 @@ def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kern
 
     with Progress(compiled.name) as progress:
         progress.stage("compiling with Numba")
-        dispatcher = build(compiled.lowered, compiled.entry, signature(compiled, seed, params))
+        types_ = signature(compiled, seed, params)
+        dispatcher = build(compiled.lowered, compiled.entry, types_, compiled.written)
 
     def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
         if seed is None:
@@ -84,7 +107,8 @@ def numba_type(spec: Spec, example: Any) -> Any:
 
 
 def _aligned(kernel: Kernel, compiled: Compiled) -> Kernel:
-    """Numba reads aligned memory only; a rare argument that is not gets copied."""
+    """Numba reads aligned memory only, and a kernel that writes wants its arrays apart from
+    end to end; the rare arguments that are not so get copied."""
     written = frozenset(compiled.written)
 
     def call(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
@@ -97,6 +121,8 @@ def _aligned(kernel: Kernel, compiled: Compiled) -> Kernel:
             ]
             if not any(odd):
                 raise
+        except Overlap:
+            odd = [isinstance(p, np.ndarray) for p in params]
         copies = tuple([p.copy() if o else p for p, o in zip(params, odd)])
         out = kernel(copies, seed, buffers)
         for i in written:

@@ -12,6 +12,7 @@ import re
 import sys
 import types
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,18 @@ FASTMATH = {"reassoc", "contract", "nsz", "arcp", "afn"}
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 # Only Python calls the function around our own machine code.
 WRAPPED: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
-CALL, BODY = f"{PREFIX}call", f"{PREFIX}body"
+CALL, BODY, APART = f"{PREFIX}call", f"{PREFIX}body", f"{PREFIX}apart"
 
 
-def build(lowered: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
-    """The Numba dispatcher of a kernel: for one signature, or for any if it is None."""
+def build(
+    lowered: str,
+    entry: str,
+    signature: tuple[Any, ...] | None,
+    written: Sequence[int] = (),
+) -> Any:
+    """The Numba dispatcher of a kernel: for one signature, or for any if it is None.  One for
+    a signature raises `Overlap` if one of the arrays at the positions `written` may overlap
+    with another."""
     from . import kernels_numba  # noqa: F401  (tells Numba what lowered code calls)
 
     if "rt.fft." in lowered:
@@ -40,16 +48,24 @@ def build(lowered: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
         from . import kernels_random_numba  # noqa: F401
 
     quieten()
-    path = write_source(lowered + _caller(lowered, entry), str(signature))
+    caller = _caller(lowered, entry, signature or (), written)
+    path = write_source(lowered + caller, str(signature))
     if path not in _built:
         _built[path] = _build(path, entry, signature)
     return _built[path]
 
 
-def _caller(lowered: str, entry: str) -> str:
+def _caller(lowered: str, entry: str, signature: tuple[Any, ...], written: Sequence[int]) -> str:
     """A function that does what the entry does, in machine code of our own."""
     (header,) = re.findall(rf"^def {entry}\((.*)\):$", lowered, re.MULTILINE)
-    return f"\n\ndef {CALL}({header}):\n    return {BODY}({header})\n"
+    lines = ["", "", f"def {CALL}({header}):"]
+    if written:
+        names = header.split(", ")
+        arrays = [n for n, t in zip(names, signature) if hasattr(t, "ndim") and hasattr(t, "dtype")]
+        first = [names[i] for i in written]
+        order = [*first, *(n for n in arrays if n not in first)]
+        lines.append(f"    {APART}_{len(first)}_{len(order)}({', '.join(order)})")
+    return "\n".join([*lines, f"    return {BODY}({header})", ""])
 
 
 # Distinct functions and objects may lead to one and the same code.
@@ -92,15 +108,19 @@ def _compiled(
 
     text = path.read_text()
     jit_helpers(module, entry)
-    setattr(module, BODY, machine.body(text, entry, vars(module)))
-    kernel: Any = numba.njit(getattr(module, CALL), cache=cached, **WRAPPED)
-    try:
-        kernel.compile(signature)
+    for first, count in re.findall(rf"{APART}_(\d+)_(\d+)", text):
+        check = machine.check_apart(int(first), int(count))
+        setattr(module, f"{APART}_{first}_{count}", check)
+    body = machine.body(text, entry, vars(module))
+    for way in (body, numba.njit(getattr(module, entry), **OPTIONS)):
+        setattr(module, BODY, way)
+        kernel: Any = numba.njit(getattr(module, CALL), cache=cached, **WRAPPED)
+        try:
+            kernel.compile(signature)
+        except machine.Unsupported:
+            continue
         return kernel
-    except machine.Unsupported:
-        kernel = _whole(module, entry, cached)
-        kernel.compile(signature)
-        return kernel
+    raise AssertionError
 
 
 def _whole(module: types.ModuleType, entry: str, cached: bool) -> Any:

@@ -7,7 +7,6 @@ so far, each with the guards under which it is valid; the first whose guards hol
 
 from __future__ import annotations
 
-import os
 import types
 import warnings
 from collections import deque
@@ -24,7 +23,6 @@ from .errors import (
     S2SError,
     TypeError_,
     UnsupportedError,
-    ValueError_,
     internal,
 )
 from .fingerprint import fingerprint
@@ -44,26 +42,6 @@ from .transforms.structure import (
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled, Request
 
-# Looking a variable up in os.environ takes longer than a small kernel; in its raw form not.
-_raw = getattr(os.environ, "_data", None)
-_VARIABLE = os.fsencode("S2S_BACKEND") if os.name == "posix" else "S2S_BACKEND"
-
-
-def choose_backend(chosen: str | None) -> str:
-    """What was asked for in the program, or outside of it, or the compiler."""
-    if chosen is not None:
-        return chosen
-    if _raw is not None and _VARIABLE not in _raw:
-        return "numba"
-    name = os.environ.get("S2S_BACKEND") or "numba"
-    if name not in BACKENDS:
-        raise ValueError_(
-            f"S2S_BACKEND={name}: there is no such backend", advice=f"choose from {BACKENDS}"
-        )
-    return name
-
-
-BACKENDS = ("numba", "loops", "python")
 RECOMPILATIONS = 8
 KEPT = 256  # objects are told apart by identity, so there is no end to possible keys
 
@@ -200,7 +178,7 @@ class Specialiser:
 
     def _entry(self, compiled: Compiled, specs: dict[str, Spec], args: tuple[Any, ...]) -> Entry:
         seed = seed_of(compiled, self.options.has_aux) if self.mode == "vjp" else None
-        return Entry(compiled, self.function, specs, args, seed)
+        return Entry(compiled, self.function, specs, args, seed, self.options.static)
 
     def named(self, args: tuple[Any, ...]) -> dict[str, Any]:
         return dict(zip(self.binder.names, args))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import backends, guards
+from .call import write_call
 from .errors import TypeError_, ValueError_, translate
 from .locks import making
 from .transforms.ir import Scalar, Type
@@ -18,6 +19,10 @@ from .trees import hollow
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled
+
+
+# A call that is written for objects which keep changing is not worth writing.
+REWRITTEN = 16
 
 
 class Entry:
@@ -30,9 +35,11 @@ class Entry:
         specs: Mapping[str, Spec],
         args: tuple[Any, ...],
         seed: Any,
+        static: tuple[str, ...] = (),
     ) -> None:
         self.compiled = compiled
         self.specs = specs
+        self.static = static
         # the arguments it was made for, by which it can be examined again later
         self.example = hollow(specs, args)
         self.looked_at: Any = None  # what `debug_nans` looks at, once it has
@@ -48,8 +55,23 @@ class Entry:
         converters = enumerate(map(converter, compiled.result_types))
         self.convert = [(i, c) for i, c in converters if c is not None]
         self.written = compiled.written
+        self.rewritten = 0
 
     # ---- the call
+
+    def call(
+        self, args: tuple[Any, ...], trees: dict[str, OutTree], result: str, asked: bool
+    ) -> Any:
+        """The whole call as one function, or None if it is not worth writing out.  `asked`: this
+        backend was asked for in the program."""
+        kernel = self.kernels.get("numba")
+        if kernel is None or self.rewritten > REWRITTEN:
+            return None
+        self.rewritten += 1
+        dispatcher = kernel.dispatcher  # type: ignore[attr-defined]
+        call = write_call(self, dispatcher, args, trees, result, asked)
+        call.entry = self
+        return call
 
     def run(
         self,
@@ -58,16 +80,9 @@ class Entry:
         given: dict[int, np.ndarray[Any, Any]] | None = None,
     ) -> list[Any]:
         """All results by position.  `given` are the caller's buffers for some of them."""
+        kernel = self.kernels.get(backend) or self.kernel(backend, params)
         if self.written:
             self._check_writes(params)
-        kernel = self.kernels.get(backend) or self.kernel(backend, params)
-        if given is None and backend == "numba":
-            try:
-                return self.direct(params)
-            except Exception as error:
-                odd = not all(p.flags.aligned for p in params if isinstance(p, np.ndarray))
-                if not (odd and isinstance(error, TypeError)):
-                    raise translate(error, self.compiled) from None
         buffers = [np.empty(params[p].shape, dtype) for _, p, dtype in self.buffers]
         if given:
             for k, (result, _, _) in enumerate(self.buffers):
@@ -95,8 +110,6 @@ class Entry:
             kernel = self.kernels.get(backend)
             if kernel is None:
                 kernel = backends.make(backend, self.compiled, self.seed, params)
-                if backend == "numba":
-                    self.direct = write_direct(self, kernel.dispatcher)  # type: ignore[attr-defined]
                 self.kernels[backend] = kernel
         return kernel
 
@@ -165,33 +178,6 @@ class Entry:
                         f"{a} and {b} overlap in memory, and {self.name} writes into {a}",
                         advice=f"pass a copy: {b}.copy()",
                     )
-
-
-def write_direct(entry: Entry, dispatcher: Any) -> Callable[[tuple[Any, ...]], list[Any]]:
-    """The whole call of a compiled kernel as one function of its parameters, written out:
-    for small kernels, how it is called is what takes the time."""
-    space = {"kernel": dispatcher, "seed": entry.seed, "empty": np.empty}
-    values = [f"p{i}" for i in range(len(entry.compiled.params))]
-    lines = [f"{''.join(v + ', ' for v in values)} = params"] if values else []
-    converters = dict(entry.convert)
-    buffers: dict[int, str] = {}
-    for result, param, dtype in entry.buffers:
-        buffers[result] = f"b{result}"
-        space[f"d{result}"] = dtype
-        lines.append(f"b{result} = empty(p{param}.shape, d{result})")
-    seed = [] if entry.seed is None else ["seed"]
-    lines.append(f"rest = kernel({', '.join([*values, *seed, *buffers.values()])})")
-    results = []
-    for i in range(len(entry.compiled.result_types)):
-        text = buffers.get(i) or f"rest[{i - sum(b < i for b in buffers)}]"
-        if i in converters:
-            space[f"c{i}"] = converters[i]
-            text = f"c{i}({text})"
-        results.append(text)
-    lines.append(f"return [{', '.join(results)}]")
-    body = "".join(f"    {line}\n" for line in lines)
-    exec(compile(f"def direct(params):\n{body}", "<s2s call>", "exec"), space)
-    return space["direct"]
 
 
 def seed_of(compiled: Compiled, has_aux: bool) -> Any:

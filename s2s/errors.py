@@ -46,6 +46,10 @@ class RecompilationWarning(UserWarning):
     """A function is compiled again and again because something it relies on keeps changing."""
 
 
+class Overlap(Exception):
+    """Raised by a kernel before it does anything: arrays that it writes into may overlap."""
+
+
 def internal(doing: str, error: BaseException, where: str = "") -> InternalCompilerError:
     """The error to raise (`from error`) when s2s or Numba fails on code of our own making."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

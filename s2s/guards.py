@@ -91,7 +91,7 @@ def write_enter(
         return known[id(value)]
 
     lines = [
-        f"if not ({_guard_text(guard, reach.text(guard.path, constant), constant)}): return None"
+        f"if not ({guard_text(guard, reach.text(guard.path, constant), constant)}): return None"
         for guard in compiled.object_guards
     ]
     roots = ((spec, (("arg", name),)) for name, spec in specs.items())
@@ -106,8 +106,8 @@ def write_enter(
         for axis in range(param.type.ndim):
             symbols[f"{param.name}.{axis}"] = f"p{i}.shape[{axis}]"
     lines += [
-        f"if {_dim_text(g.left, symbols)} {'==' if g.kind == 'differ' else '!='} "
-        f"{_dim_text(g.right, symbols)}: return None"
+        f"if {dim_text(g.left, symbols)} {'==' if g.kind == 'differ' else '!='} "
+        f"{dim_text(g.right, symbols)}: return None"
         for g in compiled.guards
     ]
     lines.append("return (" + "".join(f"p{i}, " for i in range(len(compiled.params))) + ")")
@@ -118,36 +118,45 @@ def write_enter(
     return space["enter"]
 
 
-def _guard_text(guard: ObjectGuard, value: str, constant: Callable[[Any], str]) -> str:
+def guard_text(guard: ObjectGuard, value: str, constant: Callable[[Any], str]) -> str:
+    """The condition under which a guard holds, as Python text."""
+    expected = guard.expected
     if guard.kind == "type":
-        return f"type({value}) is {constant(guard.expected)}"
+        return f"type({value}) is {constant(expected)}"
     if guard.kind == "length":
-        return f"len({value}) == {guard.expected}"
-    if guard.kind == "is" and type(guard.expected) not in (int, str):
-        return f"{value} is {constant(guard.expected)}"
+        return f"len({value}) == {expected}"
+    if guard.kind == "is" and type(expected) not in (int, str):
+        return f"{value} is {constant(expected)}"
+    if guard.kind == "equals" and (expected is None or isinstance(expected, bool)):
+        return f"{value} is {expected}"
+    if guard.kind == "function":
+        return f"{value} is {constant(expected)} or {constant(guard)}.holds({value})"
     return f"{constant(guard)}.holds({value})"
 
 
-def _dim_text(dim: Dim | None, symbols: Mapping[str, str]) -> str:
+def dim_text(dim: Dim | None, symbols: Mapping[str, str]) -> str:
     if dim is None:
         return ""
     terms = [
-        "*".join([str(k), *(_symbol_text(s, symbols) for s in monomial)])
+        "*".join([str(k)] * (k != 1) + [_symbol_text(s, symbols) for s in monomial])
         for monomial, k in dim.terms
     ]
-    return "(" + " + ".join([*terms, str(dim.const)]) + ")"
+    if dim.const or not terms:
+        terms.append(str(dim.const))
+    text = " + ".join(terms)
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
 
 
 def _symbol_text(symbol: str, symbols: Mapping[str, str]) -> str:
     if not isinstance(symbol, Atom):
         return symbols[symbol]
-    parts = [_dim_text(p, symbols) for p in symbol.parts]
+    parts = [dim_text(p, symbols) for p in symbol.parts]
     if symbol.op == "max0":
         return f"max({parts[0]}, 0)"
     if symbol.op == "len":
         return f"len(range({parts[0]})[{':'.join(parts[1:])}])"
     if symbol.op == "count":
-        return f"count_nonzero{parts[0]}"
+        return f"count_nonzero({parts[0]})"
     return f"({parts[0]} {'//' if symbol.op == 'floordiv' else '%'} {parts[1]})"
 
 

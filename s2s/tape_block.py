@@ -190,7 +190,7 @@ def _check_replay(target: Any, again: Any) -> None:
 
 def run(tape: Any, made: Function, args: tuple[Any, ...]) -> Any:
     """Runs the compiled block on the values that it saw."""
-    from .dispatch import choose_backend
+    from .backends import choose_backend
 
     specialiser, bound = made._bind("primal", args, {})
     backend = choose_backend(None)

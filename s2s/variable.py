@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from .announce import Announces
 from .tensor import tensor
 from .variable_history import before_change
 
 
-class Variable(np.lib.mixins.NDArrayOperatorsMixin):
+class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
     """An array whose gradient tapes compute without being asked to.
 
     A Python float becomes float32, as everywhere in training; arrays keep their dtype.  It is

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..announce import Announces
 from ..variable import Variable
 from . import initializers
 
@@ -31,15 +32,9 @@ def decided(function: F) -> F:
     return function
 
 
-class Layer:
+class Layer(Announces):
     """Subclasses define `call(self, inputs)` and, if they have weights of their own,
     `build(self, input_shape)`, which makes them by `add_weight`."""
-
-    takes_training = False
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls.takes_training = "training" in inspect.signature(cls.call).parameters
 
     def __init__(
         self, name: str | None = None, trainable: bool = True, dtype: Any = "float32"
@@ -48,7 +43,8 @@ class Layer:
         self.trainable = trainable
         self.dtype = np.dtype(dtype).name
         self.built = False
-        self.own_weights: list[Variable] = []
+        self.takes_training = "training" in inspect.signature(self.call).parameters
+        self.own_weights: tuple[Variable, ...] = ()
 
     # ---- weights
 
@@ -63,7 +59,7 @@ class Layer:
         make = initializers.get(initializer)
         values = make(tuple(shape), np.dtype(dtype or self.dtype))
         weight = Variable(values, trainable=trainable, name=f"{self.name}/{name}")
-        self.own_weights.append(weight)
+        self.own_weights = (*self.own_weights, weight)
         return weight
 
     def build(self, input_shape: tuple[int, ...]) -> None:

@@ -9,7 +9,8 @@ the reach of this (`Unsupported`) goes through all of Numba.
 
 from __future__ import annotations
 
+from .apart import check as check_apart
 from .infer import Unsupported
 from .kernel import body
 
-__all__ = ["Unsupported", "body"]
+__all__ = ["Unsupported", "body", "check_apart"]

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..announce import Announces
 from ..layers.base import built_now
 from ..variable import Variable
 
 
-class Optimizer:
+class Optimizer(Announces):
     """Subclasses define `update(self, k, gradient, variable, rate)`; `slot_names` are the arrays
     that are kept for each variable, in `self.slots[name][k]`.
 
@@ -39,7 +40,7 @@ class Optimizer:
         self.global_clipnorm = global_clipnorm
         self.name = name or type(self).__name__.lower()
         self.iterations = 0
-        self.variables: list[Variable] = []
+        self.variables: tuple[Variable, ...] = ()
         self.slots: dict[str, list[Variable]] = {name: [] for name in self.slot_names}
 
     # ---- slots
@@ -53,7 +54,7 @@ class Optimizer:
         """Slots for variables that are new, in the order in which they are met."""
         for variable in variables:
             if self.position(variable) < 0:
-                self.variables.append(variable)
+                self.variables = (*self.variables, variable)
                 for name, slots in self.slots.items():
                     start = self.slot_start(name, variable)
                     label = f"{self.name}/{variable.name}/{name}"

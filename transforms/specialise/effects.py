@@ -95,7 +95,8 @@ class Effects(Mixin):
         if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
             self.call_function(Obj(found.fset), (owner, value), {}, node)
             return
-        plain = type(target).__setattr__ is object.__setattr__
+        setter = type(target).__setattr__
+        plain = setter is object.__setattr__ or hasattr(setter, "_s2s_plain")
         slot = isinstance(found, types.MemberDescriptorType)
         if not plain or (hasattr(found, "__set__") and not slot):
             self.refuse(

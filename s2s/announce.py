@@ -1,0 +1,38 @@
+"""A count of the changes that may decide structure.
+
+What is compiled for objects holds as long as they are what they were.  Looking at every attribute
+in every call would take longer than a small step; so the classes of this package announce when
+one is set, and are looked at again only then.  A user's class does the same by deriving from
+`Announces`; objects that announce nothing are looked at in every call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Read in every call, so it is an item of a list that never changes its place.
+changes = [0]
+
+_NUMBERS = (int, float)
+
+
+class Announces:
+    """Objects whose attributes are set one by one, never through `__dict__`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        before = self.__dict__.get(name)
+        object.__setattr__(self, name, value)
+        # A number in place of another decides nothing, or is looked at in every call.
+        if type(value) not in _NUMBERS or type(before) is not type(value):
+            changes[0] += 1
+
+    # To the compiler this is as good as object's own.
+    __setattr__._s2s_plain = True  # type: ignore[attr-defined]
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        changes[0] += 1
+
+
+def is_number(value: Any) -> bool:
+    return type(value) in _NUMBERS

@@ -1,0 +1,437 @@
+"""The whole call of a specialisation as one Python function: guards, kernel, results, effects.
+
+For a small kernel, what Python does around it is what takes the time.  So it is written out once,
+for the objects at hand: what is pinned by a guard is a constant from then on, and what objects
+that announce their changes hold (`s2s.announce`) is looked at only after such a change.  Whatever
+does not fit is a `MISS`, and is left to `s2s.dispatch`.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from operator import is_
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import announce
+from .announce import Announces, is_number
+from .backends import VARIABLE, environment
+from .errors import Overlap, translate
+from .fingerprint import fingerprint
+from .guards import dim_text, guard_text
+from .transforms.ir import Scalar
+from .transforms.structure import (
+    Argument,
+    ArraySpec,
+    Fixed,
+    Out,
+    OutTree,
+    Path,
+    RngSpec,
+    ScalarSpec,
+    Spec,
+    Tree,
+    TreeSpec,
+    child_step,
+    rebuild,
+)
+
+if TYPE_CHECKING:
+    from .entry import Entry
+
+MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
+
+# What a property that depends on objects alone does not look into.
+_INERT = (
+    str, bytes, int, float, complex, np.ndarray, np.generic, np.dtype, np.random.Generator, type,
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type(None),
+    np.ufunc,
+)  # fmt: skip
+
+
+def write_call(
+    entry: Entry,
+    dispatcher: Any,
+    args: tuple[Any, ...],
+    trees: dict[str, OutTree],
+    result: str,
+    asked: bool,
+) -> Any:
+    """`call(args)`: what the user gets, for arguments as were given.  `result` is Python text
+    in which the names of `trees` stand for what is made of the kernel's results; unless the
+    backend was `asked` for in the program, it may be chosen from outside."""
+    writer = _Writer(entry, args)
+    if not asked:
+        variable, chosen = writer.constant(VARIABLE), writer.constant(environment.get(VARIABLE))
+        writer.miss(f"environment.get({variable}) is not {chosen}")
+    writer.arguments()
+    writer.guards()
+    writer.parameters()
+    writer.sizes()
+    writer.holders()
+    return writer.finish(dispatcher, trees, result)
+
+
+class _Writer:
+    """`every` are the lines for each call, `rarely` those for calls after a change; a line is
+    the condition of a miss, or an assignment."""
+
+    def __init__(self, entry: Entry, args: tuple[Any, ...]) -> None:
+        self.entry, self.args = entry, args
+        self.compiled, self.reach = entry.compiled, entry.reach
+        self.every: list[str] = []
+        self.rarely: list[str] = []
+        self.space: dict[str, Any] = {
+            "MISS": MISS, "changes": announce.changes, "fingerprint": fingerprint, "all": all,
+            "map": map, "is_": is_, "empty": np.empty, "set_attribute": object.__setattr__,
+            "count_nonzero": np.count_nonzero, "environment": environment,
+        }  # fmt: skip
+        self.known: dict[int, str] = {}
+        self.places: dict[Path, str] = {}  # the text for what has been reached
+        self.pinned: dict[Path, Any] = {}
+        self.symbols: dict[str, str] = {}
+        self.fixed_sizes: set[str] = set()
+        self.lists: dict[int, tuple[Any, set[Any]]] = {}  # what is known of each in every call
+
+    # ---- text
+
+    def constant(self, value: Any) -> str:
+        if type(value) in (int, str):
+            return repr(value)
+        if id(value) not in self.known:
+            self.known[id(value)] = f"K{len(self.known)}"
+            self.space[self.known[id(value)]] = value
+        return self.known[id(value)]
+
+    def value(self, path: Path) -> Any:
+        return self.reach.value(self.args, path)
+
+    def text(self, path: Path) -> str:
+        """Python text for what a path leads to; what is reached more than once has a name."""
+        if path in self.places:
+            return self.places[path]
+        if len(path) == 1:
+            found = self.reach.text(path, self.constant)
+        else:
+            step, key = path[-1]
+            before = self.text(path[:-1])
+            found = f"{before}.{key}" if step == "." else f"{before}[{self.constant(key)}]"
+        return found
+
+    def _name(self, path: Path) -> None:
+        if path not in self.places:
+            name = f"v{len(self.places)}"
+            self.every.append(f"{name} = {self.text(path)}")
+            self.places[path] = name
+
+    def miss(self, condition: str, rarely: bool = False) -> None:
+        (self.rarely if rarely else self.every).append(f"if {condition}: return MISS")
+
+    # ---- what decides whether it fits
+
+    def arguments(self) -> None:
+        names = [f"a{i}" for i in range(len(self.args))]
+        self.every.append(f"{''.join(n + ', ' for n in names)} = a" if names else "() = a")
+        for (name, spec), text, value in zip(self.entry.specs.items(), names, self.args):
+            self.places[(("arg", name),)] = text
+            self._argument((("arg", name),), spec, text, value)
+
+    def _argument(self, path: Path, spec: Spec, text: str, value: Any) -> None:
+        """Arrays and numbers are looked at as parameters of the kernel."""
+        if isinstance(spec, TreeSpec) and spec.kind in ("tuple", "list", "namedtuple", "dict"):
+            self.miss(f"type({text}) is not {self.constant(type(value))}")
+            if spec.kind == "dict":
+                self.miss(f"[*{text}] != {self.constant(list(value))}")
+            else:
+                self.miss(f"len({text}) != {len(spec.children)}")
+            for key, child in zip(spec.keys, spec.children):
+                inner = (*path, child_step(spec.kind, key))
+                self._argument(inner, child, self.text(inner), self.value(inner))
+        elif isinstance(spec, (ArraySpec, ScalarSpec, RngSpec)) and not self._static(path):
+            pass
+        elif isinstance(spec, Fixed) and not self._static(path) and not _is_plain(value):
+            self.miss(f"{text} is not {self.constant(value)}")
+            self.pinned[path] = value
+        else:
+            static = ", True" if self._static(path) else ""
+            expected = fingerprint(value, bool(static))
+            self.miss(f"fingerprint({text}{static}) != {self.constant(expected)}")
+
+    def _static(self, path: Path) -> bool:
+        return len(path) == 1 and path[0][1] in self.entry.static
+
+    def guards(self) -> None:
+        for guard in self.compiled.object_guards:
+            path = guard.path
+            self._pin_containers(path)
+            rarely = self._is_announced(path, guard)
+            if not rarely:
+                self._note_list(path, guard)
+            if guard.kind == "length" and not rarely:
+                self._name(path)
+            text = self.text(path)
+            self.miss(f"not ({guard_text(guard, text, self.constant)})", rarely)
+            if guard.kind == "is" and not isinstance(guard.expected, (int, str)):
+                self.pinned[path] = guard.expected
+                self.places[path] = self.constant(guard.expected)
+
+    def _pin_containers(self, path: Path) -> None:
+        """A list or dict that an object holds is another one only if that is announced; what
+        is in it is looked at in every call."""
+        for i in range(2, len(path) + 1):
+            inner = path[:i]
+            if inner in self.pinned or self._is_decided(inner) or not self._is_announced(inner):
+                continue
+            container = self.value(inner)
+            if type(container) in (list, dict, tuple):
+                self.miss(f"{self.text(inner)} is not {self.constant(container)}", True)
+                self.pinned[inner] = container
+                self.places[inner] = self.constant(container)
+
+    def _is_announced(self, path: Path, guard: Any = None) -> bool:
+        """Whether what a path leads to stays the same until a change is announced."""
+        if any(self._is_decided(path[:i]) for i in range(2, len(path) + 1)):
+            return True
+        if len(path) < 2 or path[:-1] not in self.pinned:
+            return False
+        holder, (step, key) = self.pinned[path[:-1]], path[-1]
+        if step != "." or not isinstance(holder, Announces) or key not in vars(holder):
+            return False
+        if guard is None:
+            return True
+        number = is_number(guard.expected) and guard.kind == "equals"
+        return not number and guard.kind not in ("length", "keys")
+
+    def _is_decided(self, path: Path) -> bool:
+        """Whether a path leads to a property that depends on objects that announce changes;
+        the lists and dicts among them are looked at in every call."""
+        if len(path) < 2 or path[:-1] not in self.pinned or path[-1][0] != ".":
+            return False
+        holder = self.pinned[path[:-1]]
+        raw = getattr(type(holder), path[-1][1], None)
+        if not (isinstance(raw, property) and hasattr(raw.fget, "_s2s_static")):
+            return False
+        containers = _containers(holder)
+        if containers is None:
+            return False
+        for container in containers:
+            self.lists.setdefault(id(container), (container, set()))
+        return True
+
+    def _note_list(self, path: Path, guard: Any) -> None:
+        """What is known of a list in every call: its length, and which objects it holds."""
+        owner = path if guard.kind == "length" else path[:-1]
+        try:
+            container = self.value(owner)
+        except Exception:  # not a list at any rate
+            return
+        if isinstance(container, list):
+            _, seen = self.lists.setdefault(id(container), (container, set()))
+            if guard.kind == "length":
+                seen.add("length")
+            elif guard.kind == "is":
+                seen.add(path[-1][1])
+
+    def parameters(self) -> None:
+        for i, param in enumerate(self.compiled.params):
+            value = self.value(param.path)
+            announced = self._is_announced(param.path)
+            text = f"p{i}"
+            self.every.append(f"{text} = {self.text(param.path)}")
+            self.symbols[param.name] = text
+            spec = param.spec
+            if announced and isinstance(value, np.ndarray):
+                self.rarely.append(f"{text} = {self.text(param.path)}")
+                self.miss(f"fingerprint({text}) != {self.constant(fingerprint(value))}", True)
+                self.miss(f"{text}.shape != {value.shape}", True)
+                for axis, size in enumerate(value.shape):
+                    self.symbols[f"{param.name}.{axis}"] = str(size)
+                    self.fixed_sizes.add(f"{param.name}.{axis}")
+            elif isinstance(spec, ArraySpec):
+                self.miss(f"{text}.dtype is not {self.constant(value.dtype)}")
+                names = [f"s{i}_{axis}" for axis in range(value.ndim)]
+                self.every.append(f"{''.join(n + ', ' for n in names)} = {text}.shape"
+                                  if names else f"() = {text}.shape")  # fmt: skip
+                for axis, name in enumerate(names):
+                    self.symbols[f"{param.name}.{axis}"] = name
+            elif isinstance(spec, (ScalarSpec, RngSpec)):
+                if announced:  # a change of type is announced, another number is not
+                    self.rarely.append(f"{text} = {self.text(param.path)}")
+                self.miss(f"type({text}) is not {self.constant(type(value))}", announced)
+            else:
+                self.miss(f"fingerprint({text}) != {self.constant(fingerprint(value))}")
+                for axis in range(param.type.ndim):
+                    self.symbols[f"{param.name}.{axis}"] = f"{text}.shape[{axis}]"
+
+    def sizes(self) -> None:
+        for guard in self.compiled.guards:
+            left, right = dim_text(guard.left, self.symbols), dim_text(guard.right, self.symbols)
+            sign = "==" if guard.kind == "differ" else "!="
+            if not (_is_fixed(left) and _is_fixed(right)):
+                self.miss(f"{left} {sign} {right}")
+
+    def holders(self) -> None:
+        """Objects that are written are told apart; those that are pinned have been already."""
+        loose: list[str] = []
+        pinned = [p for p in self.compiled.holders if p in self.pinned]
+        for path in self.compiled.holders:
+            # What a property has just made is nothing else.
+            if path in self.pinned or self._is_decided(path):
+                continue
+            text = self.text(path)
+            for other in [*loose, *(self.constant(self.pinned[p]) for p in pinned)]:
+                self.miss(f"{text} is {other}")
+            loose.append(text)
+        for container, seen in self.lists.values():
+            if isinstance(container, dict):
+                here = self.constant(container)
+                self.miss(f"[*{here}] != {self.constant(list(container))}")
+                kept = self.constant(list(container.values()))
+                self.miss(f"not all(map(is_, {here}.values(), {kept}))")
+            elif seen != {"length", *range(len(container))}:
+                here, kept = self.constant(container), self.constant(list(container))
+                self.miss(f"len({here}) != {len(container)}")
+                self.miss(f"not all(map(is_, {here}, {kept}))")
+
+    # ---- the call and what is made of it
+
+    def finish(self, dispatcher: Any, trees: dict[str, OutTree], result: str) -> Any:
+        entry, space = self.entry, self.space
+        space["kernel"], space["seed"] = dispatcher, entry.seed
+        given = [f"p{i}" for i in range(len(self.compiled.params))]
+        if entry.seed is not None:
+            given.append("seed")
+        buffers: dict[int, str] = {}
+        before: list[str] = []
+        for position, param, dtype in entry.buffers:
+            buffers[position] = f"b{position}"
+            before.append(f"b{position} = empty(p{param}.shape, {self.constant(dtype)})")
+        call = f"rest = kernel({', '.join([*given, *buffers.values()])})"
+        self.raw = {
+            i: buffers.get(i) or f"rest[{i - sum(b < i for b in buffers)}]"
+            for i in range(len(self.compiled.result_types))
+        }
+        # Numba returns Python's own integers and truth values.
+        self.converters = {i: c for i, c in entry.convert if c not in (int, bool)}
+        after = [f"{name} = {self._tree(tree)}" for name, tree in trees.items()]
+        after += self._effects()
+        after.append(f"return {result}")
+        space["failed"] = self._failed()
+        space["seen"] = [-1] if self.rarely else None
+        text = ["def call(a):", "    try:"]
+        text += [f"        {line}" for line in self.every]
+        if self.rarely:
+            text += ["        now = changes[0]", "        if now != seen[0]:"]
+            text += [f"            {line}" for line in self.rarely]
+            text.append("            seen[0] = now")
+        text += ["    except Exception:", "        return MISS", "    try:"]
+        text += [f"        {line}" for line in [*before, call]]
+        text += ["    except Exception as error:", "        return failed(error)"]
+        text += [f"    {line}" for line in after]
+        exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), space)
+        return space["call"]
+
+    def _failed(self) -> Callable[[Exception], Any]:
+        compiled = self.compiled
+
+        def failed(error: Exception) -> Any:
+            unlike = isinstance(error, TypeError) and str(error).startswith("No matching def")
+            if unlike or isinstance(error, Overlap):
+                return MISS
+            raise translate(error, compiled) from None
+
+        return failed
+
+    def _result(self, i: int) -> str:
+        if i not in self.converters:
+            return self.raw[i]
+        return f"{self.constant(self.converters[i])}({self.raw[i]})"
+
+    def _tree(self, tree: OutTree, leaf: Callable[[int], str] | None = None) -> str:
+        leaf = leaf or self._result
+        if isinstance(tree, Out):
+            return leaf(tree.index)
+        if isinstance(tree, Fixed):
+            return self.constant(tree.value)
+        if isinstance(tree, Argument):
+            return self.text(tree.path)
+        assert isinstance(tree, Tree)
+        inner = [self._tree(child, leaf) for child in tree.children]
+        if tree.kind == "tuple":
+            return f"({''.join(t + ', ' for t in inner)})"
+        if tree.kind == "list":
+            return f"[{', '.join(inner)}]"
+        if tree.kind == "dict":
+            pairs = (f"{self.constant(k)}: {t}" for k, t in zip(tree.keys, inner))
+            return f"{{{', '.join(pairs)}}}"
+        return f"{self.constant(_maker(tree))}([{', '.join(inner)}])"
+
+    def _effects(self) -> list[str]:
+        """Sets what the function sets in objects and containers from outside."""
+        lines, last = [], []
+        for n, (path, (kind, key), tree) in enumerate(self.compiled.changes):
+            holder = self.value(path)
+            lines += [f"h{n} = {self.text(path)}", f"n{n} = {self._tree(tree, self._kept)}"]
+            if kind != ".":
+                last.append(f"h{n}[{self.constant(key)}] = n{n}")
+            elif self._stays_a_number(holder, key, tree):
+                last.append(f"set_attribute(h{n}, {key!r}, n{n})")
+            else:
+                last.append(f"h{n}.{key} = n{n}")
+        return lines + last
+
+    def _kept(self, i: int) -> str:
+        """A Python float stays one, as it would in Python."""
+        type_ = self.compiled.result_types[i]
+        weak = isinstance(type_, Scalar) and type_.weak and type_.dtype == "float64"
+        return f"float({self.raw[i]})" if weak else self._result(i)
+
+    def _stays_a_number(self, holder: Any, key: str, tree: OutTree) -> bool:
+        """Whether a number takes the place of another, which nobody needs to be told."""
+        if not isinstance(tree, Out) or type(holder).__setattr__ is not Announces.__setattr__:
+            return False
+        type_ = self.compiled.result_types[tree.index]
+        kind = {"int64": int, "float64": float}.get(type_.dtype)
+        weak = isinstance(type_, Scalar) and type_.weak
+        plain = not hasattr(getattr(type(holder), key, None), "__set__")
+        return weak and plain and kind is type(vars(holder).get(key))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is compared, not told by which object it is."""
+    return value is None or isinstance(value, (str, bytes, int, types.FunctionType))
+
+
+def _is_fixed(text: str) -> bool:
+    return not any(c.isalpha() for c in text)
+
+
+def _containers(root: Any) -> list[Any] | None:
+    """The lists and dicts that objects hold which announce their changes; None if there are
+    objects among them that do not."""
+    found: dict[int, Any] = {}
+    waiting = [root]
+    seen: set[int] = set()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen or isinstance(value, _INERT):
+            continue
+        seen.add(id(value))
+        if isinstance(value, Announces):
+            waiting += vars(value).values()
+        elif type(value) is list or type(value) is dict:
+            found[id(value)] = value
+            waiting += value.values() if isinstance(value, dict) else value
+        elif type(value) is tuple:
+            waiting += value
+        else:
+            return None
+    return list(found.values())
+
+
+def _maker(tree: Tree) -> Callable[[list[Any]], Any]:
+    """A namedtuple or dataclass of values."""
+    flat = Tree(tree.kind, tree.cls, tree.keys, tuple(Out(i) for i in range(len(tree.children))))
+    return lambda values: rebuild(flat, values.__getitem__, lambda path: None)
