@@ -53,23 +53,18 @@ class Reach:
         builtins = space["__builtins__"]
         return (vars(builtins) if isinstance(builtins, types.ModuleType) else builtins)[name]
 
-    def text(self, path: Path, constant: Callable[[Any], str]) -> str:
-        """Python text for the same, in a function of `a`, the arguments."""
-        (kind, root), *steps = path
+    def root_text(self, kind: str, root: str, constant: Callable[[Any], str]) -> str:
+        """Python text for where a path begins, in a function of `a`, the arguments."""
         if kind == "arg":
-            out = f"a[{self.positions[root]}]"
-        elif kind == "closure":
+            return f"a[{self.positions[root]}]"
+        if kind == "closure":
             cell = (self.function.__closure__ or ())[self.free.index(root)]
-            out = f"{constant(cell)}.cell_contents"
-        elif kind == "module":
-            out = constant(sys.modules[root])
-        elif root in self.function.__globals__:
-            out = f"{constant(self.function.__globals__)}[{root!r}]"
-        else:
-            out = f"{constant(self.lookup)}({root!r})"
-        for step, key in steps:
-            out += f".{key}" if step == "." else f"[{constant(key)}]"
-        return out
+            return f"{constant(cell)}.cell_contents"
+        if kind == "module":
+            return constant(sys.modules[root])
+        if root in self.function.__globals__:
+            return f"{constant(self.function.__globals__)}[{root!r}]"
+        return f"{constant(self.lookup)}({root!r})"
 
 
 def write_enter(
@@ -90,27 +85,42 @@ def write_enter(
             space[known[id(value)]] = value
         return known[id(value)]
 
-    lines = [
-        f"if not ({_guard_text(guard, reach.text(guard.path, constant), constant)}): return None"
-        for guard in compiled.object_guards
-    ]
+    lines: list[str] = []
+    reached: dict[Path, str] = {}
+
+    def text(path: Path) -> str:
+        """A name for what a path leads to.  What paths share is reached once: it may be long, or
+        a property that is dear."""
+        if path not in reached:
+            (kind, key), rest = path[-1], path[:-1]
+            if not rest:
+                value = reach.root_text(kind, key, constant)
+            else:
+                value = text(rest) + (f".{key}" if kind == "." else f"[{constant(key)}]")
+            reached[path] = f"v{len(reached)}"
+            lines.append(f"{reached[path]} = {value}")
+        return reached[path]
+
+    for guard in compiled.object_guards:
+        condition = _guard_text(guard, text(guard.path), constant)
+        lines.append(f"if not ({condition}): return None")
     roots = ((spec, (("arg", name),)) for name, spec in specs.items())
     leaves = {path for spec, root in roots for path, _ in spec_leaves(spec, root)}
     symbols: dict[str, str] = {}
-    for i, param in enumerate(compiled.params):
-        lines.append(f"p{i} = {reach.text(param.path, constant)}")
+    for param in compiled.params:
+        value = text(param.path)
         if param.path not in leaves:
             expected = constant(fingerprint(reach.value(args, param.path)))
-            lines.append(f"if fingerprint(p{i}) != {expected}: return None")
-        symbols[param.name] = f"p{i}"
+            lines.append(f"if fingerprint({value}) != {expected}: return None")
+        symbols[param.name] = value
         for axis in range(param.type.ndim):
-            symbols[f"{param.name}.{axis}"] = f"p{i}.shape[{axis}]"
+            symbols[f"{param.name}.{axis}"] = f"{value}.shape[{axis}]"
     lines += [
         f"if {_dim_text(g.left, symbols)} {'==' if g.kind == 'differ' else '!='} "
         f"{_dim_text(g.right, symbols)}: return None"
         for g in compiled.guards
     ]
-    lines.append("return (" + "".join(f"p{i}, " for i in range(len(compiled.params))) + ")")
+    lines.append("return (" + "".join(f"{text(p.path)}, " for p in compiled.params) + ")")
     body = "\n".join(f"        {line}" for line in lines)
     # A path that leads nowhere any more is a guard that does not hold.
     source = f"def enter(a):\n    try:\n{body}\n    except Exception:\n        return None\n"

@@ -105,6 +105,25 @@ def test_objects(kind, expected, other):
     assert enter((1.0, 2.0, thing)) is None
 
 
+def test_what_several_paths_share_is_reached_once():
+    class Counted:
+        asked = 0
+
+        @property
+        def variables(self):
+            self.asked += 1
+            return [weights, weights]
+
+    path = (("arg", "o"), (".", "variables"))
+    items = [(*path, ("[]", k)) for k in range(2)]
+    guards = [ObjectGuard(path, "length", 2), *(ObjectGuard(i, "is", weights) for i in items)]
+    thing = Counted()
+    _, _, enter = made((1.0, 2.0, thing), object_guards=guards, lifted=items)
+    thing.asked = 0
+    assert enter((1.0, 2.0, thing))[2:] == (weights, weights)
+    assert thing.asked == 1
+
+
 def test_lifted_values_are_read_anew_and_keep_their_type(monkeypatch):
     _, _, enter = made((1.0, 2.0, None), lifted=[(("global", "weights"),)])
     assert enter((1.0, 2.0, None))[2] is weights
