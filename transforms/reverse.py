@@ -113,8 +113,9 @@ def reverse_function(
 ) -> Function:
     """The adjoints of the parameters `wrt`, and of the values `inner` that the body itself
     defines, given those of the results `seeded`, which are the last parameters.  New names are
-    drawn from `names`.  `notes["forward"]` counts the statements before the sweep.  `within`
-    says that the function is a part of a sweep."""
+    drawn from `names`.  `notes["forward"]` counts the statements before the sweep, and
+    `notes["places"]` says where each of the body's own stands among them.  `within` says that
+    the function is a part of a sweep."""
     outs = [function.results[i] for i in seeded]
     names = NameSupply(names_of(function)) if names is None else names
     function, active = detach_tests(function, (*wrt, *inner), outs, names)
@@ -198,9 +199,14 @@ class _Reverser:
             grads.append(self.adjoints.zeros(v) if bar is None else self.crossing(bar, v))
         used = _used(self.b.block, grads)
         sweep = self.prune(self.b.block, used, {s.slot.name: v for v, s in self.saves.items()})
-        forward = self.forward(f.body)
+        forward: Block = []
+        places: list[int] = []
+        for stmt in f.body:
+            places.append(len(forward))
+            forward += self.forward([stmt])
         body = [*forward, *sweep]
-        notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds), "forward": len(forward)}
+        notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds)}
+        notes |= {"forward": len(forward), "places": places}
         return replace(f, params=[*f.params, *seeds], body=body, results=grads, notes=notes)
 
     def crossing(self, bar: Operand, of: Var | None = None) -> Operand:

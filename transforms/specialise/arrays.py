@@ -91,6 +91,7 @@ class Arrays(Mixin):
     def sym(self, value: Num | Ref | Rec) -> Sym:
         """The current value as a builder operand."""
         if isinstance(value, Ref):
+            self.note_access(value.cell)
             return Sym(self.b, self.read(value))
         return Sym(self.b, value.operand)
 
@@ -279,6 +280,7 @@ class Arrays(Mixin):
 
     def _write_choice(self, ref: Ref, steps: Any, value: Any, node: ast.AST, add: bool) -> None:
         """A name that is one of two arrays: the write goes to the one it is."""
+        self.note_assignment(cell, base)
         cond, x, y = ref.cell.choice
 
         def into(target: Ref) -> Any:

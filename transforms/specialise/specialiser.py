@@ -41,6 +41,7 @@ from .python_calls import PythonCalls
 from .random_calls import RandomCalls
 from .statements import Statements
 from .tape import Tape, Tapes
+from .tape_products import TapeProducts
 from .values import (
     Cell,
     Conflict,
@@ -143,6 +144,7 @@ class Specialiser(
     CustomRules,
     Effects,
     Tapes,
+    TapeProducts,
     Checkpoints,
 ):
     """Specialises one function of a module; `outer` is the specialiser of its caller."""
@@ -294,7 +296,8 @@ class Specialiser(
         if isinstance(value, Ref):
             results.append(self.read(value))
             if value.cell.param is not None and not value.path:
-                return Argument(value.cell.path)
+                own = value.cell in self.variables  # the Variable, not the array in it
+                return Argument(value.cell.path[:-1] if own else value.cell.path)
             return Out(len(results) - 1)
         if isinstance(value, TupleVal):
             children = tuple(self._out_tree(v, results, node) for v in value.values)
