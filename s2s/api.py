@@ -61,7 +61,6 @@ class Function:
             if debug.active:
                 return entry.value(bound, debug.run(specialiser, entry, bound, backend, params))
             return entry.value(bound, entry.run(backend, params))
-        entry.check_holders(bound)
         if debug.active:
             results = debug.run(specialiser, entry, bound, backend, params)
         else:
@@ -290,8 +289,6 @@ class Gradient(Function):
         if out is not None:
             given = buffers.match(entry, (out,) if single else out, params, specialiser.wrt)
         changes = entry.compiled.changes
-        if changes:
-            entry.check_holders(bound)
         if debug.active:
             results = debug.run(specialiser, entry, bound, backend, params, given)
         else:

@@ -4,6 +4,7 @@ into the shape the user expects."""
 from __future__ import annotations
 
 import types
+import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ class Entry:
         self.looked_at: Any = None  # what `debug_nans` looks at, once it has
         self.name = function.__name__
         self.reach = guards.Reach(function, tuple(specs))
-        self.enter = guards.write_enter(compiled, self.reach, specs, args)
+        self.enter = guards.write_enter(compiled, self.reach, specs, args, self.refuse_shared)
         self.seed = seed
         self.kernels: dict[str, backends.Kernel] = {}
         self.buffers = [
@@ -48,6 +49,8 @@ class Entry:
         converters = enumerate(map(converter, compiled.result_types))
         self.convert = [(i, c) for i, c in converters if c is not None]
         self.written = compiled.written
+        # the arrays of the last call, which do not overlap
+        self.apart: list[Callable[[], Any]] | None = None
 
     # ---- the call
 
@@ -127,7 +130,7 @@ class Entry:
             else:
                 holder[key] = value
 
-    def check_holders(self, args: tuple[Any, ...]) -> None:
+    def refuse_shared(self, args: tuple[Any, ...]) -> None:
         """An object that is known by two names is not what was compiled, if it is written."""
         seen: dict[int, Any] = {}
         for path in self.compiled.holders:
@@ -155,16 +158,27 @@ class Entry:
         return guards.broken(self.compiled, self.reach, args)
 
     def _check_writes(self, params: tuple[Any, ...]) -> None:
-        """Code that writes into one of two overlapping arrays is not what was compiled."""
+        """Code that writes into one of two overlapping arrays is not what was compiled.  Arrays
+        that were here in the last call, as weights are, need no second look at one another."""
+        last = self.apart or [_nothing] * len(params)
         arrays = [(i, p) for i, p in enumerate(params) if isinstance(p, np.ndarray)]
+        new = [(i, p) for i, p in arrays if last[i]() is not p]
+        if not new:
+            return
+        fresh = {i for i, _ in new}
         for w in self.compiled.written:
-            for i, other in arrays:
+            for i, other in arrays if w in fresh else new:
                 if i != w and overlap(params[w], other):
                     a, b = (path_text(self.compiled.params[k].path) for k in (w, i))
                     raise ValueError_(
                         f"{a} and {b} overlap in memory, and {self.name} writes into {a}",
                         advice=f"pass a copy: {b}.copy()",
                     )
+        self.apart = [weakref.ref(p) if i in fresh else last[i] for i, p in enumerate(params)]
+
+
+def _nothing() -> None:
+    """Stands for a reference to an array that is gone."""
 
 
 def write_direct(entry: Entry, dispatcher: Any) -> Callable[[tuple[Any, ...]], list[Any]]:

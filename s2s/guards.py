@@ -68,13 +68,22 @@ class Reach:
 
 
 def write_enter(
-    compiled: Compiled, reach: Reach, specs: Mapping[str, Spec], args: tuple[Any, ...]
+    compiled: Compiled,
+    reach: Reach,
+    specs: Mapping[str, Spec],
+    args: tuple[Any, ...],
+    refuse_shared: Callable[[tuple[Any, ...]], None],
 ) -> Enter:
     """`enter(args)`: the kernel's parameters, or None if a guard does not hold.
 
     `args` are those it was compiled for; what is lifted out of objects, globals and closures
-    must look as it did then."""
-    space: dict[str, Any] = {"fingerprint": fingerprint, "count_nonzero": np.count_nonzero}
+    must look as it did then.  `refuse_shared(args)` is called if two of the objects that may be
+    written are one."""
+    space: dict[str, Any] = {
+        "fingerprint": fingerprint,
+        "count_nonzero": np.count_nonzero,
+        "refuse_shared": refuse_shared,
+    }
     known: dict[int, str] = {}
 
     def constant(value: Any) -> str:
@@ -120,10 +129,15 @@ def write_enter(
         f"{_dim_text(g.right, symbols)}: return None"
         for g in compiled.guards
     ]
-    lines.append("return (" + "".join(f"{text(p.path)}, " for p in compiled.params) + ")")
-    body = "\n".join(f"        {line}" for line in lines)
+    params = "".join(f"{text(p.path)}, " for p in compiled.params)
+    ids = ", ".join(f"id({text(path)})" for path in compiled.holders)
     # A path that leads nowhere any more is a guard that does not hold.
-    source = f"def enter(a):\n    try:\n{body}\n    except Exception:\n        return None\n"
+    body = ["try:", *(f"    {line}" for line in lines or ["pass"])]
+    body += ["except Exception:", "    return None"]
+    if ids:
+        body.append(f"if len({{{ids}}}) < {len(compiled.holders)}: refuse_shared(a)")
+    body.append(f"return ({params})")
+    source = "def enter(a):\n" + "".join(f"    {line}\n" for line in body)
     exec(compile(source, "<s2s guards>", "exec"), space)
     return space["enter"]
 
