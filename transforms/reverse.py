@@ -67,7 +67,7 @@ from .ir import (
 from .loops import detach_tests, int_const, trip_count
 from .products import Products
 from .revolve import free_variables, sweep_back, without_the_rest
-from .rules.registry import RULES
+from .rules.registry import RULES, Accumulate
 from .scopes import Scope, Scopes, names_of
 from .simplify.dead import drop_dead
 
@@ -319,7 +319,21 @@ class _Reverser:
                 shares.setdefault(x, []).append(parts[i])
         for x, share in shares.items():
             for part in self.adjoints.joined(x, share):
-                self.adjoints.add(bars, x, part, mark)
+                self.adjoints.add(bars, *self.through_view(x, part), mark)
+
+    def through_view(self, x: Var, part: Any) -> tuple[Var, Any]:
+        """A contribution to a part of a view that a loop makes anew in each iteration is added
+        to that part of the array itself: `m_bar.T[i] += g` rather than a whole `m_bar` of
+        zeros for each column.  (A reshape of an adjoint might be a copy.)"""
+        made = self.b.definitions.get(x.name)
+        if made is None or made.name not in ("transpose", "expand_dims", "squeeze"):
+            return x, part
+        base, once = made.args[0], self.scopes.home[x.name] is self.scopes.top
+        if once or x.name in self.asked or not isinstance(part, Accumulate) or not base.type.ndim:
+            return x, part
+        assert isinstance(base, Var)
+        path = ((made.name, made.attrs["axes"]), *part.path)
+        return self.through_view(base, replace(part, path=path))
 
     def call(self, stmt: Call, bars: Bars) -> None:
         seeds = [(i, bars.pop(v)) for i, v in enumerate(stmt.targets)]
