@@ -24,7 +24,7 @@ from .calls import Calls
 from .checkpoints import Checkpoints
 from .custom import CustomRules
 from .derived import Derivatives
-from .effects import Built, Counts, Effects
+from .effects import Built, Counts, Effects, located
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
 from .jacobians import Jacobians
@@ -442,13 +442,7 @@ class Specialiser(
         span = self.frame.source.span(
             node if hasattr(node, "lineno") else self.stmt or self.frame.node
         )
-        line = self.frame.source.line(span.line)
-        text = f"{error}\n  {span.file}:{span.line}\n    {line.strip()}"
-        cls = type(error)
-        located = cls(text) if cls is not KeyError else KeyError(error.args[0])
-        located.file, located.line, located.column = span.file, span.line, span.col  # type: ignore[attr-defined]
-        located.source_line = line  # type: ignore[attr-defined]
-        return located
+        return located(error, self.frame.source, span)
 
     def demand_static(self, value: Num, node: ast.AST, what: str) -> NoReturn:
         """A run-time number where it must be known: bake it in if it is an argument."""
