@@ -16,6 +16,7 @@ from .locks import making
 from .transforms.ir import Scalar, Type
 from .transforms.structure import Out, OutTree, Spec, Tree, path_text, rebuild
 from .trees import hollow
+from .variable_history import before_change
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled
@@ -63,6 +64,8 @@ class Entry:
         """All results by position.  `given` are the caller's buffers for some of them."""
         if self.written:
             self._check_writes(params)
+            for i in self.written:
+                before_change(params[i])
         kernel = self.kernels.get(backend) or self.kernel(backend, params)
         if given is None and backend == "numba":
             try:

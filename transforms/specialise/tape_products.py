@@ -19,6 +19,7 @@ from ..explain import place_of
 from ..ir import (
     Assign,
     Block,
+    For,
     Function,
     If,
     Module,
@@ -26,7 +27,6 @@ from ..ir import (
     Save,
     Var,
     While,
-    For,
     is_complex,
     is_float,
     walk,
@@ -88,9 +88,7 @@ class TapeProducts(Mixin):
             bars = dict(zip((v.name for v in wanted), found))
         return self._answer(asked, bars, given, ())
 
-    def _targets(
-        self, given: dict[str, Value], node: Any
-    ) -> tuple[list[Operand], list[Operand]]:
+    def _targets(self, given: dict[str, Value], node: Any) -> tuple[list[Operand], list[Operand]]:
         """What is differentiated, and the adjoints it is given."""
         pattern, outs = self._leaves(given["target"], node)
         seeds = given.get("output_gradients")
@@ -195,9 +193,7 @@ class TapeProducts(Mixin):
         made = self._swept_apart(asked, wanted)
         return self._inlined(made, {made.params[-1]: seed})
 
-    def _many(
-        self, asked: Asked, wanted: list[Var], seeds: Operand, total: Any
-    ) -> list[Operand]:
+    def _many(self, asked: Asked, wanted: list[Var], seeds: Operand, total: Any) -> list[Operand]:
         """The adjoints for many seeds at once; they have these along a new first axis."""
         made = self._swept_apart(asked, wanted)
         seed = made.params[-1]
@@ -329,9 +325,7 @@ class TapeProducts(Mixin):
         self.b.block += made.body[split:]
         return dict(zip((*wrt, *inner), made.results))
 
-    def _wrt(
-        self, asked: Asked, wanted: list[Var]
-    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _wrt(self, asked: Asked, wanted: list[Var]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names of sources from outside the region, and of those it defines."""
         bound = set(defined(asked.region))
         params = {p.name for p in asked.function.params}
@@ -348,9 +342,7 @@ class TapeProducts(Mixin):
         sweep = made.body[split:]
         slots = set(_restored(sweep))
         again = [s for s in made.body[:split] if slots & set(_saved([s]))]
-        again = Products(Module(self.callees(again), "")).quiet(
-            replace(made, body=again)
-        ).body
+        again = Products(Module(self.callees(again), "")).quiet(replace(made, body=again)).body
         body = _without_saves([*again, *sweep], slots | set(_restored(again)))
         results = dict(zip((*wrt, *inner), made.results))
         ordered = [results[v.name] for v in wanted]
