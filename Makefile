@@ -5,7 +5,8 @@
 #   make golden   rewrite tests/golden after a change of the emitted code
 #   make fuzz     random programs against plain Python, N of them: make N=10000 fuzz
 #   make rules    rewrite docs/rules.md from the rules
-#   make bench    cold compile times      make clean    forget .venv and build/
+#   make bench    s2s beside its peers: make ROWS=mlp,gmm bench   make ARGS=--quick bench
+#   make compile-times   of gradients, cold     make clean    forget .venv and build/
 # Another interpreter: make PYTHON=python3.12 demo     More test processes: make JOBS=8 test
 
 PYTHON ?= python3
@@ -13,10 +14,12 @@ VENV ?= .venv
 JOBS ?= 2
 N ?= 1000
 SEED ?= 0
+ROWS ?=
+ARGS ?=
 RUN := $(VENV)/bin/python
 
 .DEFAULT_GOAL := test
-.PHONY: demo test lint format golden rules fuzz bench clean
+.PHONY: demo test lint format golden rules fuzz bench compile-times clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) examples/digits_mlp.py
@@ -42,7 +45,10 @@ fuzz: $(VENV)/test.stamp
 rules: $(VENV)/base.stamp
 	$(RUN) -m s2s.transforms.rules > docs/rules.md
 
-bench: $(VENV)/base.stamp
+bench: $(VENV)/bench.stamp
+	$(RUN) -m benchmarks --rows "$(ROWS)" $(ARGS)
+
+compile-times: $(VENV)/base.stamp
 	$(RUN) benchmarks/compile_time.py
 
 clean:
@@ -52,8 +58,9 @@ clean:
 
 $(VENV)/base.stamp: EXTRAS :=
 $(VENV)/demo.stamp: EXTRAS := [demo]
+$(VENV)/bench.stamp: EXTRAS := [bench]
 $(VENV)/test.stamp: EXTRAS := [demo,oracle,test,dev]
-$(VENV)/base.stamp $(VENV)/demo.stamp $(VENV)/test.stamp: pyproject.toml $(VENV)/bin/python
+$(VENV)/base.stamp $(VENV)/demo.stamp $(VENV)/bench.stamp $(VENV)/test.stamp: pyproject.toml $(VENV)/bin/python
 	$(RUN) -m pip install -q --disable-pip-version-check -e ".$(EXTRAS)"
 	@touch $@
 

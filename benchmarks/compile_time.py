@@ -1,4 +1,4 @@
-"""Cold compile time of gradients: `make bench`.
+"""Cold compile time of gradients: `make compile-times`.
 
 Each function is generated, and differentiated and compiled for its first call in a fresh
 process with an empty cache; a trivial gradient is compiled before it, so that the fixed cost

@@ -26,7 +26,9 @@ from .tape import GradientTape
 from .variable import Variable
 
 if TYPE_CHECKING:
-    from . import data, layers, losses, metrics, models, optimizers, saving
+    from . import data, layers, losses, metrics, mixed_precision, models, optimizers, saving
+    from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
+    from .history import History
     from .layers import Layer
     from .models import Model, Sequential
     from .saving import load_state, load_weights, save_state, save_weights
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GradientTape",
+    "History",
     "InternalCompilerError",
     "Layer",
     "Model",
@@ -47,6 +50,9 @@ __all__ = [
     "adjoint",
     "check_grads",
     "checkpoint",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
     "custom_gradient",
     "data",
     "debug_nans",
@@ -64,6 +70,7 @@ __all__ = [
     "load_weights",
     "losses",
     "metrics",
+    "mixed_precision",
     "models",
     "optimizers",
     "save_state",
@@ -79,6 +86,10 @@ __all__ = [
 # What a gradient of a function does not need is imported when it is asked for.
 _LATER = {
     "check_grads": ".testing",
+    "clip_by_global_norm": ".clipping",
+    "clip_by_norm": ".clipping",
+    "clip_by_value": ".clipping",
+    "History": ".history",
     "Model": ".models",
     "Sequential": ".models",
     "Layer": ".layers",
@@ -87,7 +98,9 @@ _LATER = {
     "save_state": ".saving",
     "load_state": ".saving",
 }
-_MODULES = ("data", "layers", "losses", "metrics", "models", "optimizers", "saving")
+_MODULES = (
+    "data", "layers", "losses", "metrics", "mixed_precision", "models", "optimizers", "saving",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

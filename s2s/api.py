@@ -98,8 +98,6 @@ class Function:
         specialiser, bound = self._bind(mode, args, kwargs)
         backend = choose_backend(self._shared.options.backend)
         entry, params = specialiser.find(bound, backend)
-        if entry.compiled.changes:
-            entry.check_holders(bound)
         if debug.active:
             results = debug.run(specialiser, entry, bound, backend, params)
         else:
@@ -345,8 +343,6 @@ class Gradient(Function):
         if out is not None:
             given = buffers.match(entry, (out,) if single else out, params, specialiser.wrt)
         changes = entry.compiled.changes
-        if changes:
-            entry.check_holders(bound)
         if debug.active:
             results = debug.run(specialiser, entry, bound, backend, params, given)
         else:

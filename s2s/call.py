@@ -37,11 +37,14 @@ from .transforms.structure import (
     child_step,
     rebuild,
 )
+from .variable_history import tapes
 
 if TYPE_CHECKING:
     from .entry import Entry
 
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
+
+_OWN = __name__.partition(".")[0] + "."
 
 # What a property that depends on objects alone does not look into.
 _INERT = (
@@ -66,6 +69,9 @@ def write_call(
     if not asked:
         variable, chosen = writer.constant(VARIABLE), writer.constant(environment.get(VARIABLE))
         writer.miss(f"environment.get({variable}) is not {chosen}")
+    if entry.written:
+        writer.space["tapes"] = tapes
+        writer.miss("tapes")  # which are told before an array changes
     writer.arguments()
     writer.guards()
     writer.parameters()
@@ -113,7 +119,7 @@ class _Writer:
         if path in self.places:
             return self.places[path]
         if len(path) == 1:
-            found = self.reach.text(path, self.constant)
+            found = self.reach.root_text(*path[0], self.constant)
         else:
             step, key = path[-1]
             before = self.text(path[:-1])
@@ -166,6 +172,10 @@ class _Writer:
         for guard in self.compiled.object_guards:
             path = guard.path
             self._pin_containers(path)
+            if self._is_settled(path):
+                if guard.kind == "is":
+                    self._pin(path, guard.expected)
+                continue
             rarely = self._is_announced(path, guard)
             if not rarely:
                 self._note_list(path, guard)
@@ -173,9 +183,34 @@ class _Writer:
                 self._name(path)
             text = self.text(path)
             self.miss(f"not ({guard_text(guard, text, self.constant)})", rarely)
-            if guard.kind == "is" and not isinstance(guard.expected, (int, str)):
-                self.pinned[path] = guard.expected
-                self.places[path] = self.constant(guard.expected)
+            if guard.kind == "is":
+                self._pin(path, guard.expected)
+
+    def _pin(self, path: Path, value: Any) -> None:
+        if not isinstance(value, (int, str)):
+            self.pinned[path] = value
+            self.places[path] = self.constant(value)
+
+    def _is_settled(self, path: Path) -> bool:
+        """Whether what a path leads to is what it was, for good: in a tuple, or a constant,
+        function or class of a module of this package."""
+        for i in range(1, len(path) + 1):
+            if isinstance(self.pinned.get(path[:i]), tuple) or self._is_own(path[:i]):
+                return True
+        return False
+
+    def _is_own(self, path: Path) -> bool:
+        try:
+            holder = self.value(path[:-1]) if len(path) > 1 else None
+            value = self.value(path)
+        except Exception:
+            return False
+        if isinstance(holder, types.ModuleType):
+            holder = vars(holder)
+        if not isinstance(holder, dict) or not isinstance(holder.get("__name__"), str):
+            return False
+        constant = str(path[-1][1]).isupper() or isinstance(value, (type, types.FunctionType))
+        return constant and (holder["__name__"] + ".").startswith(_OWN)
 
     def _pin_containers(self, path: Path) -> None:
         """A list or dict that an object holds is another one only if that is announced; what
@@ -187,8 +222,7 @@ class _Writer:
             container = self.value(inner)
             if type(container) in (list, dict, tuple):
                 self.miss(f"{self.text(inner)} is not {self.constant(container)}", True)
-                self.pinned[inner] = container
-                self.places[inner] = self.constant(container)
+                self._pin(inner, container)
 
     def _is_announced(self, path: Path, guard: Any = None) -> bool:
         """Whether what a path leads to stays the same until a change is announced."""

@@ -1,13 +1,22 @@
-"""Datasets: samples in order or shuffled, in batches, as often as wanted."""
+"""Datasets: samples in order or shuffled, in batches, as often as wanted; and progress bars."""
 
 from __future__ import annotations
 
+import itertools
+import queue
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from .bars import Bar
 from .tensor import tensor
+
+__all__ = ["AUTOTUNE", "Dataset", "progress"]
+
+AUTOTUNE = -1
+INFINITE = -1
 
 
 class Dataset:
@@ -17,18 +26,30 @@ class Dataset:
         self._make, self._length = make, length
 
     @staticmethod
-    def from_tensor_slices(arrays: Any) -> Dataset:
+    def from_tensor_slices(tensors: Any) -> Dataset:
         """One element per row of an array, or of each array in a nest."""
-        leaves = _leaves(arrays)
-        lengths = {len(a) for a in leaves}
-        if len(lengths) != 1:
-            raise ValueError(f"the arrays have different lengths: {sorted(lengths)}")
-        (length,) = lengths
+        arrays = _mapped(tensors, np.asarray)
+        lengths = [len(a) for a in _leaves(arrays)]
+        if len(set(lengths)) != 1:
+            raise ValueError(f"the arrays have different lengths: {lengths}")
+        return Dataset(lambda: (_mapped(arrays, _row(i)) for i in range(lengths[0])), lengths[0])
 
-        def rows() -> Iterator[Any]:
-            return (_mapped(arrays, lambda a, i=i: np.asarray(a)[i]) for i in range(length))
+    @staticmethod
+    def from_generator(generator: Callable[[], Any], **_: Any) -> Dataset:
+        """What a function yields, which is called for each pass."""
+        return Dataset(lambda: iter(generator()), None)
 
-        return Dataset(rows, length)
+    @staticmethod
+    def range(*args: int) -> Dataset:
+        numbers = range(*args)
+        return Dataset(lambda: (np.int64(i) for i in numbers), len(numbers))
+
+    @staticmethod
+    def zip(datasets: Any, *more: Any) -> Dataset:
+        """Tuples of an element of each, as long as all have one."""
+        parts = (datasets, *more) if more or isinstance(datasets, Dataset) else tuple(datasets)
+        lengths = [d._length for d in parts if d._length is not None]
+        return Dataset(lambda: zip(*parts), min(lengths) if lengths else None)
 
     def __iter__(self) -> Iterator[Any]:
         return self._make()
@@ -38,72 +59,201 @@ class Dataset:
             raise TypeError("the length of this dataset is not known")
         return self._length
 
+    def cardinality(self) -> int:
+        """How many elements there are; -2 if that is not known."""
+        return -2 if self._length is None else self._length
+
+    def as_numpy_iterator(self) -> Iterator[Any]:
+        return (_mapped(e, np.array) for e in self)
+
+    def enumerate(self, start: int = 0) -> Dataset:
+        return Dataset(lambda: enumerate(self, start), self._length)
+
     def shuffle(
-        self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool = True
+        self,
+        buffer_size: int,
+        seed: int | np.random.Generator | None = None,
+        reshuffle_each_iteration: bool = True,
     ) -> Dataset:
         """In random order, drawn from a buffer of `buffer_size` elements; another order in each
-        pass unless `reshuffle_each_iteration` is False."""
-        shared = np.random.default_rng(seed)
+        pass unless `reshuffle_each_iteration` is False.  `seed` may be a generator, whose state
+        can be saved."""
+        if buffer_size < 1:
+            raise ValueError(f"shuffle: buffer_size is at least 1, not {buffer_size}")
+        drawn = np.random.default_rng(seed)
+        fixed = int(drawn.integers(2**63)) if not reshuffle_each_iteration else None
 
         def shuffled() -> Iterator[Any]:
-            rng = shared if reshuffle_each_iteration else np.random.default_rng(seed)
+            rng = drawn if fixed is None else np.random.default_rng(fixed)
             buffer: list[Any] = []
             for element in self:
                 buffer.append(element)
                 if len(buffer) > buffer_size:
-                    yield buffer.pop(int(rng.integers(len(buffer))))
+                    yield _drawn(buffer, rng)
             while buffer:
-                yield buffer.pop(int(rng.integers(len(buffer))))
+                yield _drawn(buffer, rng)
 
         return Dataset(shuffled, self._length)
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
-        """Stacks of elements; the last may be shorter."""
+        """Stacks of elements; the last may be shorter, unless it is to be dropped."""
+        if batch_size < 1:
+            raise ValueError(f"batch: batch_size is at least 1, not {batch_size}")
 
         def batches() -> Iterator[Any]:
-            kept: list[Any] = []
-            for element in self:
-                kept.append(element)
-                if len(kept) == batch_size:
+            elements = iter(self)
+            while kept := list(itertools.islice(elements, batch_size)):
+                if len(kept) == batch_size or not drop_remainder:
                     yield _stacked(kept)
-                    kept = []
-            if kept and not drop_remainder:
-                yield _stacked(kept)
 
         length = self._length
         if length is not None:
             length = length // batch_size if drop_remainder else -(-length // batch_size)
         return Dataset(batches, length)
 
-    def map(self, function: Callable[..., Any], **_: Any) -> Dataset:
+    def unbatch(self) -> Dataset:
+        """The rows of each element."""
+
+        def rows() -> Iterator[Any]:
+            for element in self:
+                for i in range(len(_leaves(element)[0])):
+                    yield _mapped(element, _row(i))
+
+        return Dataset(rows, None)
+
+    def map(self, map_func: Callable[..., Any], **_: Any) -> Dataset:
+        """A function of each element; of its parts, if it is a tuple."""
+
         def mapped() -> Iterator[Any]:
             for element in self:
-                yield function(*element) if isinstance(element, tuple) else function(element)
+                yield map_func(*element) if isinstance(element, tuple) else map_func(element)
 
         return Dataset(mapped, self._length)
 
-    def repeat(self, count: int | None = None) -> Dataset:
-        def repeated() -> Iterator[Any]:
-            done = 0
-            while count is None or done < count:
-                yield from self
-                done += 1
+    def filter(self, predicate: Callable[..., Any]) -> Dataset:
+        """The elements for which a function is true."""
 
-        length = None if count is None or self._length is None else count * self._length
-        return Dataset(repeated, length)
+        def kept() -> Iterator[Any]:
+            for element in self:
+                if predicate(*element) if isinstance(element, tuple) else predicate(element):
+                    yield element
+
+        return Dataset(kept, None)
+
+    def repeat(self, count: int | None = None) -> Dataset:
+        """That many passes; without end if it is None or -1."""
+        if count is None or count == INFINITE:
+            return Dataset(lambda: self._forever(), None)
+        length = None if self._length is None else count * self._length
+        return Dataset(lambda: (e for _ in range(count) for e in self), length)
+
+    def _forever(self) -> Iterator[Any]:
+        while True:
+            found = False
+            for element in self:
+                found = True
+                yield element
+            if not found:
+                return
 
     def take(self, count: int) -> Dataset:
-        def taken() -> Iterator[Any]:
-            for k, element in enumerate(self):
-                if k >= count:
-                    return
+        """The first elements; all of them for -1."""
+        if count == INFINITE:
+            return self
+        length = None if self._length is None else min(count, self._length)
+        return Dataset(lambda: itertools.islice(self, count), length)
+
+    def skip(self, count: int) -> Dataset:
+        """All but the first elements."""
+        length = None if self._length is None else max(self._length - count, 0)
+        return Dataset(lambda: itertools.islice(self, count, None), length)
+
+    def concatenate(self, other: Dataset) -> Dataset:
+        known = self._length is not None and other._length is not None
+        length = self._length + other._length if known else None  # type: ignore[operator]
+        return Dataset(lambda: itertools.chain(self, other), length)
+
+    def cache(self, *_: Any) -> Dataset:
+        """Elements are made once and kept."""
+        kept: list[Any] = []
+        complete: list[bool] = []
+
+        def elements() -> Iterator[Any]:
+            if complete:
+                yield from kept
+                return
+            made = []
+            for element in self:
+                made.append(element)
                 yield element
+            kept[:], complete[:] = made, [True]
 
-        return Dataset(taken, None if self._length is None else min(count, self._length))
+        return Dataset(elements, self._length)
 
-    def prefetch(self, buffer_size: int) -> Dataset:
-        """The same: everything is in memory."""
-        return self
+    def prefetch(self, buffer_size: int = AUTOTUNE) -> Dataset:
+        """Elements are made ahead, by a thread, while others are used."""
+        ahead = 2 if buffer_size == AUTOTUNE else max(buffer_size, 1)
+        return Dataset(lambda: _ahead(self, ahead), self._length)
+
+
+def progress(dataset: Any, description: str = "", total: int | None = None) -> Bar:
+    """What a dataset yields, with a progress bar, in a terminal or a notebook:
+
+    for x, y in (bar := s2s.data.progress(dataset, f"epoch {epoch}")):
+        bar.show(loss=step(x, y))
+    """
+    return Bar(dataset, description, total)
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _ahead(dataset: Dataset, count: int) -> Iterator[Any]:
+    """Elements made by a thread, at most `count` ahead; it ends when nobody asks any more."""
+    made: queue.Queue[Any] = queue.Queue(count)
+    left = threading.Event()
+
+    def put(kind: str, value: Any) -> bool:
+        while not left.is_set():
+            try:
+                made.put((kind, value), timeout=0.1)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def work() -> None:
+        try:
+            for element in dataset:
+                if not put("element", element):
+                    return
+            put("end", None)
+        except BaseException as error:  # it belongs to whoever reads
+            put("error", error)
+
+    threading.Thread(target=work, name="s2s prefetch", daemon=True).start()
+    try:
+        while True:
+            kind, value = made.get()
+            if kind == "element":
+                yield value
+            elif kind == "error":
+                raise value
+            else:
+                return
+    finally:
+        left.set()
+
+
+def _drawn(buffer: list[Any], rng: np.random.Generator) -> Any:
+    """One of them, which leaves; the last takes its place."""
+    k = int(rng.integers(len(buffer)))
+    buffer[k], buffer[-1] = buffer[-1], buffer[k]
+    return buffer.pop()
+
+
+def _row(i: int) -> Callable[[Any], Any]:
+    return lambda array: array[i]
 
 
 def _leaves(nest: Any) -> list[Any]:

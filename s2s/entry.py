@@ -16,6 +16,7 @@ from .locks import making
 from .transforms.ir import Scalar, Type
 from .transforms.structure import Out, OutTree, Spec, Tree, path_text, rebuild
 from .trees import hollow
+from .variable_history import before_change
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled
@@ -45,7 +46,7 @@ class Entry:
         self.looked_at: Any = None  # what `debug_nans` looks at, once it has
         self.name = function.__name__
         self.reach = guards.Reach(function, tuple(specs))
-        self.enter = guards.write_enter(compiled, self.reach, specs, args)
+        self.enter = guards.write_enter(compiled, self.reach, specs, args, self.refuse_shared)
         self.seed = seed
         self.kernels: dict[str, backends.Kernel] = {}
         self.buffers = [
@@ -83,6 +84,8 @@ class Entry:
         kernel = self.kernels.get(backend) or self.kernel(backend, params)
         if self.written:
             self._check_writes(params)
+            for i in self.written:
+                before_change(params[i])
         buffers = [np.empty(params[p].shape, dtype) for _, p, dtype in self.buffers]
         if given:
             for k, (result, _, _) in enumerate(self.buffers):
@@ -140,7 +143,7 @@ class Entry:
             else:
                 holder[key] = value
 
-    def check_holders(self, args: tuple[Any, ...]) -> None:
+    def refuse_shared(self, args: tuple[Any, ...]) -> None:
         """An object that is known by two names is not what was compiled, if it is written."""
         seen: dict[int, Any] = {}
         for path in self.compiled.holders:

@@ -239,10 +239,9 @@ class _Activity:
         """What tapes were asked for in vain."""
         found = []
         for lost in self.examined.spec.module.main.notes.get("unconnected", ()):
-            why = "is not watched by the tape"
-            if lost.versions:
-                flow = Flow(lost.function, lost.function.results)
-                why = flow.why_inactive(lost.versions[0])
+            why = lost.why
+            if not why:
+                why = Flow(lost.function, lost.function.results).why_inactive(lost.source)
             found.append(Inactive(lost.text, why, "None", place_of(lost.origin)))
         return found
 

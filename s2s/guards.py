@@ -53,33 +53,37 @@ class Reach:
         builtins = space["__builtins__"]
         return (vars(builtins) if isinstance(builtins, types.ModuleType) else builtins)[name]
 
-    def text(self, path: Path, constant: Callable[[Any], str]) -> str:
-        """Python text for the same, in a function of `a`, the arguments."""
-        (kind, root), *steps = path
+    def root_text(self, kind: str, root: str, constant: Callable[[Any], str]) -> str:
+        """Python text for where a path begins, in a function of `a`, the arguments."""
         if kind == "arg":
-            out = f"a[{self.positions[root]}]"
-        elif kind == "closure":
+            return f"a[{self.positions[root]}]"
+        if kind == "closure":
             cell = (self.function.__closure__ or ())[self.free.index(root)]
-            out = f"{constant(cell)}.cell_contents"
-        elif kind == "module":
-            out = constant(sys.modules[root])
-        elif root in self.function.__globals__:
-            out = f"{constant(self.function.__globals__)}[{root!r}]"
-        else:
-            out = f"{constant(self.lookup)}({root!r})"
-        for step, key in steps:
-            out += f".{key}" if step == "." else f"[{constant(key)}]"
-        return out
+            return f"{constant(cell)}.cell_contents"
+        if kind == "module":
+            return constant(sys.modules[root])
+        if root in self.function.__globals__:
+            return f"{constant(self.function.__globals__)}[{root!r}]"
+        return f"{constant(self.lookup)}({root!r})"
 
 
 def write_enter(
-    compiled: Compiled, reach: Reach, specs: Mapping[str, Spec], args: tuple[Any, ...]
+    compiled: Compiled,
+    reach: Reach,
+    specs: Mapping[str, Spec],
+    args: tuple[Any, ...],
+    refuse_shared: Callable[[tuple[Any, ...]], None],
 ) -> Enter:
     """`enter(args)`: the kernel's parameters, or None if a guard does not hold.
 
     `args` are those it was compiled for; what is lifted out of objects, globals and closures
-    must look as it did then."""
-    space: dict[str, Any] = {"fingerprint": fingerprint, "count_nonzero": np.count_nonzero}
+    must look as it did then.  `refuse_shared(args)` is called if two of the objects that may be
+    written are one."""
+    space: dict[str, Any] = {
+        "fingerprint": fingerprint,
+        "count_nonzero": np.count_nonzero,
+        "refuse_shared": refuse_shared,
+    }
     known: dict[int, str] = {}
 
     def constant(value: Any) -> str:
@@ -90,30 +94,50 @@ def write_enter(
             space[known[id(value)]] = value
         return known[id(value)]
 
-    lines = [
-        f"if not ({guard_text(guard, reach.text(guard.path, constant), constant)}): return None"
-        for guard in compiled.object_guards
-    ]
+    lines: list[str] = []
+    reached: dict[Path, str] = {}
+
+    def text(path: Path) -> str:
+        """A name for what a path leads to.  What paths share is reached once: it may be long, or
+        a property that is dear."""
+        if path not in reached:
+            (kind, key), rest = path[-1], path[:-1]
+            if not rest:
+                value = reach.root_text(kind, key, constant)
+            else:
+                value = text(rest) + (f".{key}" if kind == "." else f"[{constant(key)}]")
+            reached[path] = f"v{len(reached)}"
+            lines.append(f"{reached[path]} = {value}")
+        return reached[path]
+
+    for guard in compiled.object_guards:
+        condition = guard_text(guard, text(guard.path), constant)
+        lines.append(f"if not ({condition}): return None")
     roots = ((spec, (("arg", name),)) for name, spec in specs.items())
     leaves = {path for spec, root in roots for path, _ in spec_leaves(spec, root)}
     symbols: dict[str, str] = {}
-    for i, param in enumerate(compiled.params):
-        lines.append(f"p{i} = {reach.text(param.path, constant)}")
+    for param in compiled.params:
+        value = text(param.path)
         if param.path not in leaves:
             expected = constant(fingerprint(reach.value(args, param.path)))
-            lines.append(f"if fingerprint(p{i}) != {expected}: return None")
-        symbols[param.name] = f"p{i}"
+            lines.append(f"if fingerprint({value}) != {expected}: return None")
+        symbols[param.name] = value
         for axis in range(param.type.ndim):
-            symbols[f"{param.name}.{axis}"] = f"p{i}.shape[{axis}]"
+            symbols[f"{param.name}.{axis}"] = f"{value}.shape[{axis}]"
     lines += [
         f"if {dim_text(g.left, symbols)} {'==' if g.kind == 'differ' else '!='} "
         f"{dim_text(g.right, symbols)}: return None"
         for g in compiled.guards
     ]
-    lines.append("return (" + "".join(f"p{i}, " for i in range(len(compiled.params))) + ")")
-    body = "\n".join(f"        {line}" for line in lines)
+    params = "".join(f"{text(p.path)}, " for p in compiled.params)
+    ids = ", ".join(f"id({text(path)})" for path in compiled.holders)
     # A path that leads nowhere any more is a guard that does not hold.
-    source = f"def enter(a):\n    try:\n{body}\n    except Exception:\n        return None\n"
+    body = ["try:", *(f"    {line}" for line in lines or ["pass"])]
+    body += ["except Exception:", "    return None"]
+    if ids:
+        body.append(f"if len({{{ids}}}) < {len(compiled.holders)}: refuse_shared(a)")
+    body.append(f"return ({params})")
+    source = "def enter(a):\n" + "".join(f"    {line}\n" for line in body)
     exec(compile(source, "<s2s guards>", "exec"), space)
     return space["enter"]
 
@@ -129,6 +153,8 @@ def guard_text(guard: ObjectGuard, value: str, constant: Callable[[Any], str]) -
         return f"{value} is {constant(expected)}"
     if guard.kind == "equals" and (expected is None or isinstance(expected, bool)):
         return f"{value} is {expected}"
+    if guard.kind == "equals" and type(expected) in (int, str):
+        return f"{value} == {expected!r} and type({value}) is {type(expected).__name__}"
     if guard.kind == "function":
         return f"{value} is {constant(expected)} or {constant(guard)}.holds({value})"
     return f"{constant(guard)}.holds({value})"

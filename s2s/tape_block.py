@@ -2,7 +2,7 @@
 
 The block's statements, unchanged and at their own lines, become the body of a function of the
 names they read.  It has run already: what it prints and sets was printed and set then, so the
-compiled function computes gradients and nothing else.
+compiled function computes what is asked of the tape and nothing else.
 """
 
 from __future__ import annotations
@@ -17,37 +17,45 @@ from typing import Any
 
 import numpy as np
 
-from . import debug
 from .api import Function
+from .binding import Binder
 from .dispatch import Options
-from .entry import Entry
 from .errors import SourceError, UnsupportedError
-from .tensor import tensor
+from .tape_world import Reader, World
 from .transforms.read import NOT_AVAILABLE, Source, comments_of, parse
-from .variable import Variable
 
-_blocks: dict[tuple[types.CodeType, int], Block] = {}
+_blocks: dict[tuple[str, types.CodeType, int], Block] = {}
 
 
 def find(frame: types.FrameType) -> Block:
     """The `with` block that a frame is about to enter."""
-    key = (frame.f_code, frame.f_lineno)
+    key = (frame.f_code.co_filename, frame.f_code, frame.f_lineno)
     if key not in _blocks:
         _blocks[key] = Block.read(frame)
     return _blocks[key]
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked of a tape: a function of `names`, with second names `aliases` for some of
-    them, that gives `target` and its gradient by `sources`, with `seeds` or without."""
+class Names:
+    """The names that a block reads: `given` are parameters, `aliases` second names for some of
+    them; what is left is looked up like globals."""
 
-    names: tuple[str, ...]
+    given: tuple[str, ...]
     aliases: tuple[tuple[str, str], ...]
-    tape: str
-    target: str
-    sources: str
-    seeds: bool
+
+    @staticmethod
+    def of(seen: dict[str, Any]) -> Names:
+        given: list[str] = []
+        aliases: list[tuple[str, str]] = []
+        for name, value in seen.items():
+            if is_program(value):
+                continue
+            first = next((n for n in given if seen[n] is value), None)
+            if first is not None and isinstance(value, (np.ndarray, np.generic)):
+                aliases.append((name, first))
+            else:
+                given.append(name)
+        return Names(tuple(given), tuple(aliases))
 
 
 @dataclass
@@ -58,7 +66,8 @@ class Block:
     source: Source
     reads: tuple[str, ...]
     binds: tuple[str, ...]
-    compiled: dict[Question, Function] = field(default_factory=dict)
+    readers: dict[Names, Reader] = field(default_factory=dict)
+    questions: dict[Any, Function] = field(default_factory=dict)
 
     @staticmethod
     def read(frame: types.FrameType) -> Block:
@@ -83,44 +92,54 @@ class Block:
 
     # ---- values
 
-    def snapshot(self, frame: types.FrameType) -> dict[str, Any]:
-        """What the names stand for now.  Arrays and generators are copied; Variables keep
-        their own history."""
-        copies: dict[int, Any] = {}  # one array under two names stays one
-        return {
-            name: copies.setdefault(id(value), _kept(value))
-            for name, value in _found(self.reads, frame).items()
-        }
+    def look(self, frame: types.FrameType) -> World:
+        """What the block is about to read."""
+        seen = _found(self.reads, frame)
+        names, world = Names.of(seen), World(seen)
+        if names not in self.readers:
+            function = self._make(names, (), "return 0.0", None)
+            self.readers[names] = Reader(function, Binder(function), "primal", Options(), False)
+        reader = self.readers[names]
+        _give_programs(reader.function, seen)
+        world.read(reader, tuple(seen[n] for n in names.given))
+        return world
 
     def outcome(self, tape: Any, frame: types.FrameType) -> tuple[dict[str, Any], str]:
-        """What the names that the block binds stand for in the end, and the tape's own."""
+        """What the names in the block stand for now, and the tape's own name."""
         place = _found((*self.binds, *self.reads), frame)
         names = [i.optional_vars for i in self.node.items]
         own = [n.id for n in names if isinstance(n, ast.Name)]
         return place, next((n for n in own if place.get(n) is tape), own[-1] if own else "")
 
-    # ---- the function
+    # ---- functions
 
-    def function(self, asked: Question) -> Function:
-        if asked not in self.compiled:
-            self.compiled[asked] = self._make(asked)
-        return self.compiled[asked]
+    def question(
+        self, seen: dict[str, Any], extra: tuple[str, ...], result: str, line: int | None
+    ) -> tuple[Function, Names]:
+        """The block as a function of the names in `seen` and of `extra`; of the block as far as
+        it has come if it is at a `line`."""
+        names = Names.of(seen)
+        key = (names, extra, result, line)
+        if key not in self.questions:
+            made = self._make(names, extra, result, line)
+            self.questions[key] = Function(made, Options(static=("unconnected",)))
+        function = self.questions[key]
+        _give_programs(function._shared.target.function, seen)
+        return function, names
 
-    def _make(self, asked: Question) -> Function:
+    def _make(
+        self, names: Names, extra: tuple[str, ...], result: str, line: int | None
+    ) -> types.FunctionType:
         block = copy.deepcopy(self.node)
-        if not asked.tape:
-            raise SourceError("the tape has no name: write `with GradientTape() as tape:`")
-        given = (*asked.names, "variables", *(["seeds"] if asked.seeds else []), "unconnected")
-        what = [asked.target, asked.sources, "unconnected_gradients=unconnected"]
-        what += ["output_gradients=seeds"] if asked.seeds else []
-        before = [_placed(f"{second} = {first}", block) for second, first in asked.aliases]
-        call = f"{asked.tape}.gradient({', '.join(what)})"
-        result = _placed(f"return {asked.target}, {call}", block)
+        if line is not None:
+            block.body = self._until(block.body, line) or [_placed("pass", block)]
+        given = (*names.given, *extra)
+        before = [_placed(f"{second} = {first}", block) for second, first in names.aliases]
         arguments = ast.arguments(
             posonlyargs=[], args=[_at(ast.arg(n), block) for n in given],
             kwonlyargs=[], kw_defaults=[], defaults=[],
         )  # fmt: skip
-        body = [*before, block, result]
+        body = [*before, block, _placed(result, block)]
         node = _at(ast.FunctionDef("tape_block", arguments, body, []), block)
         if hasattr(node, "type_params") or "type_params" in ast.FunctionDef._fields:
             node.type_params = []
@@ -133,122 +152,43 @@ class Block:
             self.source.comments,
         )  # fmt: skip
         function._s2s_replayed = True
-        return Function(function, Options(static=("unconnected",)))
+        return function
+
+    def _until(self, body: list[ast.stmt], line: int) -> list[ast.stmt]:
+        """What has run of a block that is at a line now."""
+        for i, stmt in enumerate(body):
+            if not stmt.lineno <= line <= (stmt.end_lineno or stmt.lineno):
+                continue
+            if isinstance(stmt, (ast.For, ast.While, ast.Try)):
+                span = self.source.span(stmt)
+                raise UnsupportedError(
+                    "a tape is asked in a loop inside its own block, which has run in part",
+                    span=span, source_line=self.source.line(span.line),
+                    advice="ask after the loop, or decorate the step with @s2s.function",
+                )  # fmt: skip
+            if isinstance(stmt, ast.If):
+                inside = stmt.body if line <= (stmt.body[-1].end_lineno or 0) else stmt.orelse
+                if line >= inside[0].lineno:  # the branch that is being run
+                    return [*body[:i], *self._until(inside, line)]
+            if isinstance(stmt, ast.With) and line >= stmt.body[0].lineno:
+                stmt.body = self._until(stmt.body, line) or [_placed("pass", stmt)]
+                return body[: i + 1]
+            return body[:i]
+        return body
 
 
-def gradient(tape: Any, target: Any, sources: Any, seeds: Any, unconnected: Any) -> Any:
-    """What `tape.gradient` returns in plain Python."""
-    block: Block = tape.block
-    made = tape.made
-    found = _expression(target, list(made.items()), None)
-    variables: list[Variable] = []
-    seen = [(n, made.get(n, v)) for n, v in tape.seen.items()]
-    wanted = _expression(sources, [*made.items(), *seen], variables)
-    if found is None:
-        return _nothing(sources, unconnected)
-    names: list[str] = []
-    aliases: list[tuple[str, str]] = []
-    programs: dict[str, Any] = {}
-    for name, value in tape.seen.items():
-        first = next((n for n in names if tape.seen[n] is value), None)
-        if _is_program(value):
-            programs[name] = value
-        elif first is not None and isinstance(value, np.ndarray):
-            aliases.append((name, first))
-        else:
-            names.append(name)
-    chosen = str(getattr(unconnected, "value", unconnected)).lower()
-    function = block.function(
-        Question(
-            tuple(names), tuple(aliases), tape.name, found, wanted or "None", seeds is not None
-        )
+# ---------------------------------------------------------------- names
+
+
+def is_program(value: Any) -> bool:
+    """Modules, functions and classes are looked up like globals."""
+    return isinstance(
+        value, (types.ModuleType, types.FunctionType, type, types.BuiltinFunctionType)
     )
-    function._shared.target.function.__globals__.update(programs)
-    args: list[Any] = [tape.seen[n] for n in names]
-    args += [variables, seeds, chosen] if seeds is not None else [variables, chosen]
-    value, gradients = run(tape, function, tuple(args))
-    _check_replay(target, value)
-    return gradients
 
 
-def _check_replay(target: Any, again: Any) -> None:
-    """The block, computed again on what was kept of its inputs, must give what it gave."""
-    if isinstance(target, (list, tuple)):
-        for one, two in zip(target, again):
-            _check_replay(one, two)
-        return
-    target, again = np.asarray(target), np.asarray(again)
-    rtol = 1e-3 if target.dtype.itemsize < 8 else 1e-6
-    scale = float(np.max(np.abs(target), initial=0.0))
-    if not np.allclose(target, again, rtol=rtol, atol=rtol * scale, equal_nan=True):
-        raise UnsupportedError(
-            "the block of this tape gives another value when it is computed again: what it reads "
-            "through objects or containers has changed, or it draws random numbers",
-            advice="move such lines out of the block, or decorate the step with @s2s.function",
-        )
-
-
-def run(tape: Any, made: Function, args: tuple[Any, ...]) -> Any:
-    """Runs the compiled block on the values that it saw."""
-    from .backends import choose_backend
-
-    specialiser, bound = made._bind("primal", args, {})
-    backend = choose_backend(None)
-    entry, params = specialiser.find(bound, backend)
-    old = _then(tape, entry, params)
-    if debug.active:
-        results = debug.run(specialiser, entry, bound, backend, old)
-    else:
-        results = entry.run(backend, old)
-    return tensor(entry.value(bound, results))
-
-
-def _then(tape: Any, entry: Entry, params: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The kernel's parameters as they were, apart from everything the kernel writes into."""
-    before = {id(v._array): array for v, array in tape.kept.values()}
-    out = [before.get(id(p), p) for p in params]
-    for i in entry.compiled.written:
-        out[i] = out[i].copy()
-    return tuple(out)
-
-
-# ---------------------------------------------------------------- names and expressions
-
-
-def _expression(value: Any, known: list[tuple[str, Any]], variables: Any) -> str | None:
-    """Python text for a value made of what the block knows, or None."""
-    if isinstance(value, Variable) and variables is not None:
-        if not any(v is value for v in variables):
-            variables.append(value)
-        return f"variables[{next(i for i, v in enumerate(variables) if v is value)}]"
-    for name, other in known:
-        if other is value:
-            return name
-    for name, other in known:
-        pairs = other.items() if isinstance(other, dict) else ()
-        pairs = enumerate(other) if isinstance(other, (list, tuple)) else pairs
-        for key, part in pairs:
-            if part is value and isinstance(value, (np.ndarray, np.generic, float)):
-                return f"{name}[{key!r}]"
-    if isinstance(value, dict):
-        parts = {k: _expression(v, known, variables) for k, v in value.items()}
-        return "{" + ", ".join(f"{k!r}: {v}" for k, v in parts.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        texts = [str(_expression(v, known, variables)) for v in value]
-        if all(t == "None" for t in texts) and variables is None:
-            return None
-        inner = ", ".join(texts)
-        return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
-    return None
-
-
-def _nothing(sources: Any, unconnected: Any) -> Any:
-    if isinstance(sources, dict):
-        return {k: _nothing(v, unconnected) for k, v in sources.items()}
-    if isinstance(sources, (list, tuple)):
-        return type(sources)(_nothing(v, unconnected) for v in sources)
-    zero = str(getattr(unconnected, "value", unconnected)).lower() == "zero"
-    return np.zeros_like(np.asarray(sources)) if zero else None
+def _give_programs(function: types.FunctionType, seen: dict[str, Any]) -> None:
+    function.__globals__.update({n: v for n, v in seen.items() if is_program(v)})
 
 
 def _found(names: Iterable[str], frame: types.FrameType) -> dict[str, Any]:
@@ -288,21 +228,6 @@ def _names_assigned(node: ast.AST) -> list[str]:
     names = [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not _loads(n)]
     names += [n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef)]
     return list(dict.fromkeys(names))
-
-
-def _kept(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, np.random.Generator):
-        return copy.deepcopy(value)
-    return value
-
-
-def _is_program(value: Any) -> bool:
-    """Modules, functions and classes are looked up like globals."""
-    return isinstance(
-        value, (types.ModuleType, types.FunctionType, type, types.BuiltinFunctionType)
-    )
 
 
 def _placed(text: str, like: ast.AST) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .announce import Announces
 from .tensor import tensor
-from .variable_history import before_change
+from .variable_history import accessed, before_change
 
 
 class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
@@ -55,32 +55,41 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
 
     def numpy(self) -> Any:
         """A copy that no later step changes."""
+        accessed(self)
         return self._array.copy() if self.ndim else self._array[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        accessed(self)
         return np.array(self._array, dtype=dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(isinstance(o, Variable) for o in kwargs.get("out", ())):
             return NotImplemented
+        for x in inputs:
+            if isinstance(x, Variable):
+                accessed(x)
         plain = [x._array if isinstance(x, Variable) else x for x in inputs]
         return tensor(getattr(ufunc, method)(*plain, **kwargs))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        accessed(self)
         return getattr(self._array, name)
 
     def __getitem__(self, index: Any) -> Any:
+        accessed(self)
         return tensor(self._array[index])
 
     def __len__(self) -> int:
         return len(self._array)
 
     def __float__(self) -> float:
+        accessed(self)
         return float(self._array)
 
     def __bool__(self) -> bool:
+        accessed(self)
         return bool(self._array)
 
     __hash__ = object.__hash__  # type: ignore[assignment]
@@ -95,7 +104,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         value = np.asarray(value)
         if value.shape != self.shape:
             raise ValueError(f"{self.name} has shape {self.shape}, and the new value {value.shape}")
-        before_change(self)
+        before_change(self._array)
         self._array[...] = value
         return self
 
@@ -106,7 +115,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         return self.assign(self._array - delta)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        before_change(self)
+        before_change(self._array)
         self._array[index] = value
 
     def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]

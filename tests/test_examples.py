@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def run(name: str, *options: str) -> str:
     command = [sys.executable, str(ROOT / "examples" / name), *options]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # products are small, and a second thread would only wait for the first
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, env=env, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -66,6 +67,42 @@ def test_find_the_nan() -> None:
     text = run("find_the_nan.py")
     assert "temperature  gradient 0: reaches the result only through rounding" in text
     assert "find_the_nan.py:18:9: np.exp(sharp) became inf" in text
+
+
+def test_linear_regression(tmp_path: Path) -> None:
+    picture = tmp_path / "line.png"
+    text = run("linear_regression.py", "--epochs", "20", "--out", str(picture))
+    for row in text.splitlines()[1:3]:
+        learned, exact, true = numbers(row)
+        assert abs(learned - exact) < 0.1 and abs(learned - true) < 0.15
+    assert "def train_step(" in text
+    assert picture.stat().st_size > 10_000
+
+
+def test_integrated_gradients(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    picture = tmp_path / "attribution.png"
+    text = run("integrated_gradients.py", "--epochs", "5", "--out", str(picture))
+    difference, gradient, *sums = (numbers(row)[-1] for row in text.splitlines()[2:7])
+    assert gradient < 0.2 * difference
+    assert abs(sums[-1] - difference) < 0.001
+    assert abs(sums[-1] - difference) < abs(sums[0] - difference)
+    assert picture.stat().st_size > 10_000
+
+
+def test_wgan_gp(tmp_path: Path) -> None:
+    picture = tmp_path / "points.png"
+    rows = run("wgan_gp.py", "--rounds", "100", "--out", str(picture)).splitlines()[1:6]
+    distances = [numbers(row)[0] for row in rows]
+    assert distances[-1] < 0.5 * distances[0]
+    assert picture.stat().st_size > 10_000
+
+
+def test_accumulation() -> None:
+    rows = run("accumulation.py", "--steps", "10").splitlines()[1:]
+    losses, differences = zip(*(numbers(row) for row in rows))
+    assert len(set(losses)) == 1
+    assert max(differences) < 1e-5
 
 
 def test_none_is_forgotten() -> None:

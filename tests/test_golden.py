@@ -30,7 +30,7 @@ NAMES = [
     "write_through_slice", "scatter_repeated_last_wins", "mask_from_values",
     "broadcast_everything", "softmax_cross_entropy", "layer_normalisation", "matrix_matrix",
     "einsum_batched", "nested_dataclass", "helper_in_loop", "append_vectors_then_stack",
-    "two_layer_network", "kalman_filter",
+    "two_layer_network", "kalman_filter", "columns_by_transposing",
 ]  # fmt: skip
 
 

@@ -45,11 +45,15 @@ class Activity:
 
 
 def activity(function: Function, wrt: Iterable[str], results: Iterable[Operand]) -> Activity:
-    """The values through which the parameters `wrt` influence `results`."""
+    """The values through which the parameters `wrt` influence `results`; those that
+    `notes["unrecorded"]` names are constants."""
     forward: dict[Node, list[Node]] = {}
     backward: dict[Node, list[Node]] = {}
+    unrecorded = function.notes.get("unrecorded", ())
     for stmt in walk(function.body):
         for source, target in edges(stmt):
+            if target[1] in unrecorded and target[0] == "value":
+                continue
             forward.setdefault(source, []).append(target)
             backward.setdefault(target, []).append(source)
     params = {p.name: p for p in function.params}

@@ -63,6 +63,7 @@ class Builder:
         self.names = names
         self.facts = facts
         self.block: Block = [] if block is None else block
+        self.around: list[Block] = []  # the blocks that `block` stands in, outermost first
         self.origin: Origin | None = None
         self.hint = "t"  # names temporaries, usually for the variable being assigned
         self.definitions: dict[str, Op] = {}
@@ -119,10 +120,12 @@ class Builder:
     def into(self, block: Block) -> Iterator[Block]:
         """Emit into another block for a while."""
         saved, self.block = self.block, block
+        self.around.append(saved)
         try:
             yield block
         finally:
             self.block = saved
+            self.around.pop()
 
     @contextmanager
     def at(self, origin: Origin | None) -> Iterator[None]:

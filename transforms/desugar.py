@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .fence import on_adjoint, on_tape
+from .fence import on_adjoint, on_pause, on_tape
 
 JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
@@ -61,7 +61,8 @@ class _Splice(ast.NodeTransformer):
 
     def visit_With(self, node: ast.With) -> ast.With | list[ast.stmt]:
         self.generic_visit(node)
-        return node if on_adjoint(node) or on_tape(node) else node.body
+        kept = on_adjoint(node) or on_tape(node) or on_pause(node)
+        return node if kept else node.body
 
 
 class _Desugar:

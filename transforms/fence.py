@@ -59,6 +59,15 @@ def on_tape(node: ast.AST) -> bool:
     )
 
 
+def on_pause(node: ast.AST) -> bool:
+    """`with tape.stop_recording():`, whose body the tape does not see."""
+    if not isinstance(node, ast.With) or len(node.items) != 1:
+        return False
+    call = node.items[0].context_expr
+    method = call.func if isinstance(call, ast.Call) else None
+    return isinstance(method, ast.Attribute) and method.attr == "stop_recording"
+
+
 def _jumps(body: list[ast.stmt], loop: bool = False) -> Iterator[ast.stmt]:
     """What leaves a block: returns, and jumps of loops around it."""
     for stmt in body:
@@ -76,7 +85,7 @@ def fence(source: Source) -> None:
     """Walks the whole function, nested functions included."""
     for node in ast.walk(source.node):
         refusal = REFUSED.get(type(node))
-        if on_adjoint(node) or on_tape(node):
+        if on_adjoint(node) or on_tape(node) or on_pause(node):
             node = next(_jumps(getattr(node, "body", [])), None)
             kind = type(node).__name__.lower()
             refusal = node and (f"a {kind} inside this block is not supported", f"{kind} after it")

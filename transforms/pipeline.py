@@ -9,7 +9,20 @@ from typing import Any
 from .custom import settle
 from .dims import Guard
 from .errors import TypeError_
-from .ir import Array, Assign, Module, Op, Scalar, Type, Var, is_complex, is_float
+from .ir import (
+    Array,
+    Assign,
+    Draw,
+    Module,
+    Op,
+    Scalar,
+    Type,
+    Var,
+    is_complex,
+    is_float,
+    operands_of,
+    walk,
+)
 from .lower import lower
 from .pipeline_types import ObjectGuard, Param
 from .reverse import reverse
@@ -102,6 +115,29 @@ def compile_request(request: Request) -> Compiled:
         holders=spec.holders if spec.changes else [],
         passes=lambda: _passes(stages, readable, lowered.text),
     )
+
+
+@dataclass
+class Reads(Compiled):
+    """What a program reads: `used` are the positions of the parameters that it does anything
+    with, `legacy` says whether it draws from NumPy's legacy generator."""
+
+    used: frozenset[int] = frozenset()
+    legacy: bool = False
+
+
+def reads(request: Request) -> Reads:
+    """Finds out what a program reads, and makes no code for it."""
+    spec = _specialise(request)
+    functions = spec.module.functions.values()
+    stmts = [s for f in functions for s in walk(f.body)]
+    values = {x.name for s in stmts for x in operands_of(s) if isinstance(x, Var)}
+    return Reads(
+        name=spec.module.entry, params=spec.params, out=spec.out, grads=[],
+        guards=spec.facts.guards, object_guards=spec.object_guards, source="", lowered="", entry="",
+        used=frozenset(i for i, p in enumerate(spec.params) if p.name in values),
+        legacy=any(isinstance(s, Draw) and s.rng is None for s in stmts),
+    )  # fmt: skip
 
 
 @dataclass

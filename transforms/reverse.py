@@ -67,7 +67,7 @@ from .ir import (
 from .loops import detach_tests, int_const, trip_count
 from .products import Products
 from .revolve import free_variables, sweep_back, without_the_rest
-from .rules.registry import RULES
+from .rules.registry import RULES, Accumulate
 from .scopes import Scope, Scopes, names_of
 from .simplify.dead import drop_dead
 
@@ -113,8 +113,9 @@ def reverse_function(
 ) -> Function:
     """The adjoints of the parameters `wrt`, and of the values `inner` that the body itself
     defines, given those of the results `seeded`, which are the last parameters.  New names are
-    drawn from `names`.  `notes["forward"]` counts the statements before the sweep.  `within`
-    says that the function is a part of a sweep."""
+    drawn from `names`.  `notes["forward"]` counts the statements before the sweep, and
+    `notes["places"]` says where each of the body's own stands among them.  `within` says that
+    the function is a part of a sweep."""
     outs = [function.results[i] for i in seeded]
     names = NameSupply(names_of(function)) if names is None else names
     function, active = detach_tests(function, (*wrt, *inner), outs, names)
@@ -198,9 +199,14 @@ class _Reverser:
             grads.append(self.adjoints.zeros(v) if bar is None else self.crossing(bar, v))
         used = _used(self.b.block, grads)
         sweep = self.prune(self.b.block, used, {s.slot.name: v for v, s in self.saves.items()})
-        forward = self.forward(f.body)
+        forward: Block = []
+        places: list[int] = []
+        for stmt in f.body:
+            places.append(len(forward))
+            forward += self.forward([stmt])
         body = [*forward, *sweep]
-        notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds), "forward": len(forward)}
+        notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds)}
+        notes |= {"forward": len(forward), "places": places}
         return replace(f, params=[*f.params, *seeds], body=body, results=grads, notes=notes)
 
     def crossing(self, bar: Operand, of: Var | None = None) -> Operand:
@@ -313,7 +319,21 @@ class _Reverser:
                 shares.setdefault(x, []).append(parts[i])
         for x, share in shares.items():
             for part in self.adjoints.joined(x, share):
-                self.adjoints.add(bars, x, part, mark)
+                self.adjoints.add(bars, *self.through_view(x, part), mark)
+
+    def through_view(self, x: Var, part: Any) -> tuple[Var, Any]:
+        """A contribution to a part of a view that a loop makes anew in each iteration is added
+        to that part of the array itself: `m_bar.T[i] += g` rather than a whole `m_bar` of
+        zeros for each column.  (A reshape of an adjoint might be a copy.)"""
+        made = self.b.definitions.get(x.name)
+        if made is None or made.name not in ("transpose", "expand_dims", "squeeze"):
+            return x, part
+        base, once = made.args[0], self.scopes.home[x.name] is self.scopes.top
+        if once or x.name in self.asked or not isinstance(part, Accumulate) or not base.type.ndim:
+            return x, part
+        assert isinstance(base, Var)
+        path = ((made.name, made.attrs["axes"]), *part.path)
+        return self.through_view(base, replace(part, path=path))
 
     def call(self, stmt: Call, bars: Bars) -> None:
         seeds = [(i, bars.pop(v)) for i, v in enumerate(stmt.targets)]

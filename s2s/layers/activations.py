@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.special import erf
+
+from ..derivatives import stop_gradient
 
 Activation = Callable[[Any], Any]
 
@@ -31,19 +34,65 @@ def softplus(x: Any) -> Any:
 
 
 def softmax(x: Any) -> Any:
-    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    # What is taken off cancels: it has no part in the derivative.
+    e = np.exp(x - stop_gradient(np.max(x, axis=-1, keepdims=True)))
     return e / np.sum(e, axis=-1, keepdims=True)
+
+
+def log_softmax(x: Any) -> Any:
+    shifted = x - stop_gradient(np.max(x, axis=-1, keepdims=True))
+    return shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
+
+
+def elu(x: Any, alpha: float = 1.0) -> Any:
+    return np.where(x > 0.0, x, alpha * np.expm1(np.minimum(x, 0.0)))
+
+
+def selu(x: Any) -> Any:
+    return 1.05070098735548 * elu(x, 1.67326324235438)
+
+
+def gelu(x: Any, approximate: bool = False) -> Any:
+    if approximate:
+        return 0.5 * x * (1.0 + np.tanh(0.7978845608028654 * (x + 0.044715 * x**3)))
+    return 0.5 * x * (1.0 + erf(x * 0.7071067811865476))
+
+
+def silu(x: Any) -> Any:
+    return x * sigmoid(x)
+
+
+def softsign(x: Any) -> Any:
+    return x / (1.0 + np.abs(x))
+
+
+def exponential(x: Any) -> Any:
+    return np.exp(x)
+
+
+def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
+    return np.where(x > 0.0, x, negative_slope * x)
+
+
+def relu6(x: Any) -> Any:
+    return np.where((x > 0.0) & (x < 6.0), x, 6.0 * (x >= 6.0))
+
+
+def hard_sigmoid(x: Any) -> Any:
+    return relu6(x + 3.0) / 6.0
 
 
 NAMES: dict[str | None, Activation] = {
     None: linear,
-    "linear": linear,
-    "relu": relu,
-    "tanh": tanh,
-    "sigmoid": sigmoid,
-    "softplus": softplus,
-    "softmax": softmax,
-}
+    **{
+        f.__name__: f
+        for f in (
+            linear, relu, tanh, sigmoid, softplus, softmax, log_softmax, elu, selu, gelu, silu,
+            softsign, exponential, leaky_relu, relu6, hard_sigmoid,
+        )
+    },
+    "swish": silu,
+}  # fmt: skip
 
 
 def get(which: str | Activation | None) -> Activation:

@@ -12,6 +12,8 @@ class Affine(Layer):
     """Subclasses say the shape of the kernel, whose last axis is that of the outputs, and apply
     it; `finished` adds the bias and the activation."""
 
+    fixed_width = True
+
     def __init__(
         self,
         activation: Any = None,

@@ -1,49 +1,37 @@
 """`Layer`: weights by name, sublayers by attribute, built when the shape of the input is known.
 
-Nothing here is known to the compiler but two marks: `built_now`, for methods that complete an
-object and so run in Python while a function is compiled, and `decided`, for properties that
-depend on the objects alone.  Classes of users may bear the same marks.
+Nothing here is known to the compiler but the marks of `marks.py`, which classes of users may bear
+as well.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from .. import mixed_precision
 from ..announce import Announces
+from ..marks import built_now, decided, looks_only
 from ..variable import Variable
 from . import initializers
-
-F = TypeVar("F")
-
-
-def built_now(function: F) -> F:
-    """A method that completes objects: run in Python, for the sizes at hand."""
-    function._s2s_build = True  # type: ignore[attr-defined]
-    return function
-
-
-def decided(function: F) -> F:
-    """The getter of a property that depends on objects only, not on numbers in them."""
-    function._s2s_static = True  # type: ignore[attr-defined]
-    return function
 
 
 class Layer(Announces):
     """Subclasses define `call(self, inputs)` and, if they have weights of their own,
     `build(self, input_shape)`, which makes them by `add_weight`."""
 
-    def __init__(
-        self, name: str | None = None, trainable: bool = True, dtype: Any = "float32"
-    ) -> None:
+    fixed_width = False  # whether the last axis of its inputs is as long as when it was built
+
+    def __init__(self, name: str | None = None, trainable: bool = True, dtype: Any = None) -> None:
         self.name = name or type(self).__name__.lower()
         self.trainable = trainable
-        self.dtype = np.dtype(dtype).name
+        self.dtype = mixed_precision.policy(dtype).variable_dtype
         self.built = False
         self.takes_training = "training" in inspect.signature(self.call).parameters
+        self.input_width: int | None = None
         self.own_weights: tuple[Variable, ...] = ()
 
     # ---- weights
@@ -70,6 +58,8 @@ class Layer(Announces):
         if not self.built:
             self.build(tuple(input_shape))
             self.built = True
+            if self.fixed_width:
+                self.input_width = input_shape[-1]
 
     def sublayers(self) -> Iterator[Layer]:
         """Those held by attributes, by themselves or in lists, tuples and dicts."""
@@ -117,21 +107,60 @@ class Layer(Announces):
     def set_weights(self, values: Any) -> None:
         weights = self._all_weights()
         if len(values) != len(weights):
+            must_be_built(self)
             raise ValueError(f"{self.name} has {len(weights)} weights, {len(values)} were given")
         for weight, value in zip(weights, values):
             weight.assign(value)
 
     # ---- calling
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no call(self, inputs)")
 
-    def __call__(self, inputs: Any, training: Any = None) -> Any:
+    def __call__(self, inputs: Any, *args: Any, training: Any = None, **kwargs: Any) -> Any:
         if not self.built:
-            self.complete(inputs.shape)
+            self.complete(shapes(inputs))
+        if len(self.own_weights) > 0:
+            must_have_width(self.name, self.input_width, inputs)
+            inputs = in_dtype(inputs, self.dtype)
         if self.takes_training:
-            return self.call(inputs, training=training)  # type: ignore[call-arg]
-        return self.call(inputs)
+            return self.call(inputs, *args, training=training, **kwargs)
+        return self.call(inputs, *args, **kwargs)
+
+
+def shapes(inputs: Any) -> Any:
+    """The shape of an array, or of each in a list or tuple."""
+    if isinstance(inputs, (list, tuple)):
+        return [x.shape for x in inputs]
+    return inputs.shape
+
+
+def in_dtype(inputs: Any, dtype: str) -> Any:
+    """Floats in the precision of a layer's weights."""
+    if isinstance(inputs, (list, tuple)):
+        return [in_dtype(x, dtype) for x in inputs]
+    return inputs.astype(dtype) if inputs.dtype.kind == "f" and inputs.dtype != dtype else inputs
+
+
+@looks_only
+def must_have_width(name: str, width: int | None, inputs: Any) -> None:
+    if width is not None and np.shape(inputs)[-1:] != (width,):
+        raise ValueError(
+            f"{name} was built for inputs of {width} features, and is given an array of shape "
+            f"{np.shape(inputs)}; if the layers before it have changed, make it anew"
+        )
+
+
+def must_be_built(layer: Layer) -> None:
+    """Complains about a model or layer whose weights do not exist yet."""
+    for part in (layer, *layer.sublayers()):
+        if part is not layer:
+            must_be_built(part)
+        elif not part.built and type(part).build is not Layer.build:
+            raise ValueError(
+                f"{part.name} is not built: its weights are made when the shape of its inputs is "
+                "known; call the model on a batch first, or give input_shape="
+            )
 
 
 def _layers_in(value: Any) -> Iterator[Layer]:

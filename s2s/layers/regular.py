@@ -29,45 +29,72 @@ class Dropout(Layer):
 class LayerNormalization(Layer):
     """Each sample with mean 0 and variance 1 along the last axis, then scaled and shifted."""
 
-    def __init__(self, epsilon: float = 1e-3, **kwargs: Any) -> None:
+    fixed_width = True
+
+    def __init__(
+        self, epsilon: float = 1e-3, center: bool = True, scale: bool = True, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.epsilon = float(epsilon)
+        self.center, self.scale = center, scale
 
     def build(self, input_shape: tuple[int, ...]) -> None:
-        self.gamma = self.add_weight((input_shape[-1],), "ones", name="gamma")
-        self.beta = self.add_weight((input_shape[-1],), "zeros", name="beta")
+        if self.scale:
+            self.gamma = self.add_weight((input_shape[-1],), "ones", name="gamma")
+        if self.center:
+            self.beta = self.add_weight((input_shape[-1],), "zeros", name="beta")
 
     def call(self, inputs: Any) -> Any:
         mean = np.mean(inputs, axis=-1, keepdims=True)
         variance = np.mean((inputs - mean) ** 2, axis=-1, keepdims=True)
-        return (inputs - mean) / np.sqrt(variance + self.epsilon) * self.gamma + self.beta
+        outputs = (inputs - mean) / np.sqrt(variance + self.epsilon)
+        if self.scale:
+            outputs = outputs * self.gamma
+        return outputs + self.beta if self.center else outputs
 
 
 class BatchNormalization(Layer):
     """Each channel with mean 0 and variance 1 over the batch; over all batches seen, when not
     training."""
 
-    def __init__(self, momentum: float = 0.99, epsilon: float = 1e-3, **kwargs: Any) -> None:
+    fixed_width = True
+
+    def __init__(
+        self,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.momentum, self.epsilon = float(momentum), float(epsilon)
+        self.center, self.scale = center, scale
 
     def build(self, input_shape: tuple[int, ...]) -> None:
         size = (input_shape[-1],)
-        self.gamma = self.add_weight(size, "ones", name="gamma")
-        self.beta = self.add_weight(size, "zeros", name="beta")
+        if self.scale:
+            self.gamma = self.add_weight(size, "ones", name="gamma")
+        if self.center:
+            self.beta = self.add_weight(size, "zeros", name="beta")
         self.moving_mean = self.add_weight(size, "zeros", trainable=False, name="moving_mean")
         self.moving_variance = self.add_weight(
             size, "ones", trainable=False, name="moving_variance"
         )
 
     def call(self, inputs: Any, training: Any = None) -> Any:
-        if training:
-            axes = tuple(range(inputs.ndim - 1))
-            mean = np.mean(inputs, axis=axes)
-            variance = np.mean((inputs - mean) ** 2, axis=axes)
-            rest = 1.0 - self.momentum
-            self.moving_mean.assign(self.moving_mean * self.momentum + mean * rest)
-            self.moving_variance.assign(self.moving_variance * self.momentum + variance * rest)
-            return (inputs - mean) / np.sqrt(variance + self.epsilon) * self.gamma + self.beta
-        scale = self.gamma / np.sqrt(self.moving_variance + self.epsilon)
-        return (inputs - self.moving_mean) * scale + self.beta
+        if not training or not self.trainable:  # as Keras: a frozen layer does not learn
+            scale = 1.0 / np.sqrt(self.moving_variance + self.epsilon)
+            return self.moved((inputs - self.moving_mean) * scale)
+        axes = tuple(range(inputs.ndim - 1))
+        mean = np.mean(inputs, axis=axes)
+        variance = np.mean((inputs - mean) ** 2, axis=axes)
+        rest = 1.0 - self.momentum
+        self.moving_mean.assign(self.moving_mean * self.momentum + mean * rest)
+        self.moving_variance.assign(self.moving_variance * self.momentum + variance * rest)
+        return self.moved((inputs - mean) / np.sqrt(variance + self.epsilon))
+
+    def moved(self, outputs: Any) -> Any:
+        if self.scale:
+            outputs = outputs * self.gamma
+        return outputs + self.beta if self.center else outputs

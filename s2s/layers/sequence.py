@@ -9,6 +9,8 @@ import numpy as np
 from . import activations
 from .base import Layer
 
+UNSEEN = -1e9  # a score that the softmax makes 0
+
 
 class Embedding(Layer):
     """A row of a table for each index."""
@@ -36,6 +38,7 @@ class Recurrent(Layer):
     """What recurrent layers share: kernels for inputs and state, `gates` of them side by side."""
 
     gates = 1
+    fixed_width = True
 
     def __init__(
         self,
@@ -43,6 +46,9 @@ class Recurrent(Layer):
         activation: Any = "tanh",
         recurrent_activation: Any = "sigmoid",
         return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        use_bias: bool = True,
         kernel_initializer: Any = "glorot_uniform",
         recurrent_initializer: Any = "orthogonal",
         **kwargs: Any,
@@ -51,7 +57,9 @@ class Recurrent(Layer):
         self.units = units
         self.activation = activations.get(activation)
         self.recurrent_activation = activations.get(recurrent_activation)
-        self.return_sequences = return_sequences
+        self.return_sequences, self.return_state = return_sequences, return_state
+        self.go_backwards = go_backwards
+        self.use_bias = use_bias
         self.kernel_initializer = kernel_initializer
         self.recurrent_initializer = recurrent_initializer
 
@@ -62,7 +70,20 @@ class Recurrent(Layer):
         self.recurrent_kernel = self.add_weight(
             (self.units, width), self.recurrent_initializer, name="recurrent_kernel"
         )
-        self.bias = self.add_weight(self.bias_shape(), self.bias_start, name="bias")
+        if self.use_bias:
+            self.bias = self.add_weight(self.bias_shape(), self.bias_start, name="bias")
+
+    def biased(self, x: Any) -> Any:
+        return x + self.bias if self.use_bias else x
+
+    def steps(self, inputs: Any) -> Any:
+        """The inputs in the order in which they are read."""
+        return inputs[:, ::-1] if self.go_backwards else inputs
+
+    def answer(self, outputs: Any, *state: Any) -> Any:
+        """All outputs, or the last, which is the first part of the state; and the state."""
+        answer = outputs if self.return_sequences else state[0]
+        return (answer, *state) if self.return_state else answer
 
     def bias_shape(self) -> tuple[int, ...]:
         return (self.gates * self.units,)
@@ -73,13 +94,14 @@ class Recurrent(Layer):
 
 class SimpleRNN(Recurrent):
     def call(self, inputs: Any) -> Any:
+        inputs = self.steps(inputs)
         h = np.zeros((inputs.shape[0], self.units), inputs.dtype)
         outputs = np.zeros((inputs.shape[0], inputs.shape[1], self.units), inputs.dtype)
         for t in range(inputs.shape[1]):
-            z = inputs[:, t] @ self.kernel + self.bias + h @ self.recurrent_kernel
+            z = self.biased(inputs[:, t] @ self.kernel) + h @ self.recurrent_kernel
             h = self.activation(z)
             outputs[:, t] = h
-        return outputs if self.return_sequences else h
+        return self.answer(outputs, h)
 
 
 class LSTM(Recurrent):
@@ -94,19 +116,20 @@ class LSTM(Recurrent):
         return start
 
     def call(self, inputs: Any) -> Any:
+        inputs = self.steps(inputs)
         n = self.units
         h = np.zeros((inputs.shape[0], n), inputs.dtype)
         c = np.zeros((inputs.shape[0], n), inputs.dtype)
         outputs = np.zeros((inputs.shape[0], inputs.shape[1], n), inputs.dtype)
         for t in range(inputs.shape[1]):
-            z = inputs[:, t] @ self.kernel + h @ self.recurrent_kernel + self.bias
+            z = self.biased(inputs[:, t] @ self.kernel + h @ self.recurrent_kernel)
             i = self.recurrent_activation(z[:, :n])
             f = self.recurrent_activation(z[:, n : 2 * n])
             o = self.recurrent_activation(z[:, 3 * n :])
             c = f * c + i * self.activation(z[:, 2 * n : 3 * n])
             h = o * self.activation(c)
             outputs[:, t] = h
-        return outputs if self.return_sequences else h
+        return self.answer(outputs, h, c)
 
 
 class GRU(Recurrent):
@@ -118,58 +141,84 @@ class GRU(Recurrent):
         return (2, 3 * self.units)
 
     def call(self, inputs: Any) -> Any:
+        inputs = self.steps(inputs)
         n = self.units
         h = np.zeros((inputs.shape[0], n), inputs.dtype)
         outputs = np.zeros((inputs.shape[0], inputs.shape[1], n), inputs.dtype)
         for t in range(inputs.shape[1]):
-            x = inputs[:, t] @ self.kernel + self.bias[0]
-            r = h @ self.recurrent_kernel + self.bias[1]
+            x, r = inputs[:, t] @ self.kernel, h @ self.recurrent_kernel
+            if self.use_bias:
+                x, r = x + self.bias[0], r + self.bias[1]
             update = self.recurrent_activation(x[:, :n] + r[:, :n])
             reset = self.recurrent_activation(x[:, n : 2 * n] + r[:, n : 2 * n])
             new = self.activation(x[:, 2 * n :] + reset * r[:, 2 * n :])
             h = update * h + (1.0 - update) * new
             outputs[:, t] = h
-        return outputs if self.return_sequences else h
+        return self.answer(outputs, h)
 
 
 class MultiHeadAttention(Layer):
-    """Attention of `query` to `value`, by `num_heads` heads of `key_dim` each."""
+    """Attention of `query` to `value`, by `num_heads` heads of `key_dim` each.
+
+    `attention_mask` says which places of the query may see which of the value, True where they may;
+    with `use_causal_mask` no place sees later ones.
+    """
+
+    fixed_width = True
 
     def __init__(
         self,
         num_heads: int,
         key_dim: int,
+        value_dim: int | None = None,
+        use_bias: bool = True,
         kernel_initializer: Any = "glorot_uniform",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.num_heads, self.key_dim = num_heads, key_dim
+        self.value_dim = key_dim if value_dim is None else value_dim
+        self.use_bias = use_bias
         self.kernel_initializer = kernel_initializer
         self.scale = 1.0 / float(np.sqrt(key_dim))
 
     def build(self, input_shape: tuple[int, ...]) -> None:
-        width, heads, size = input_shape[-1], self.num_heads, self.key_dim
-        make = self.kernel_initializer
-        self.query_kernel = self.add_weight((width, heads, size), make, name="query/kernel")
-        self.query_bias = self.add_weight((heads, size), "zeros", name="query/bias")
-        self.key_kernel = self.add_weight((width, heads, size), make, name="key/kernel")
-        self.key_bias = self.add_weight((heads, size), "zeros", name="key/bias")
-        self.value_kernel = self.add_weight((width, heads, size), make, name="value/kernel")
-        self.value_bias = self.add_weight((heads, size), "zeros", name="value/bias")
-        self.out_kernel = self.add_weight((heads, size, width), make, name="output/kernel")
-        self.out_bias = self.add_weight((width,), "zeros", name="output/bias")
+        width, heads = input_shape[-1], self.num_heads
+        for name, size in (
+            ("query", self.key_dim),
+            ("key", self.key_dim),
+            ("value", self.value_dim),
+        ):
+            self.add_part(name, (width, heads, size), (heads, size))
+        self.add_part("output", (heads, self.value_dim, width), (width,))
 
-    def __call__(self, query: Any, value: Any = None, key: Any = None, training: Any = None) -> Any:
-        if not self.built:
-            self.complete(query.shape)
+    def add_part(self, name: str, kernel: tuple[int, ...], bias: tuple[int, ...]) -> None:
+        made = self.add_weight(kernel, self.kernel_initializer, name=f"{name}/kernel")
+        setattr(self, f"{name}_kernel", made)
+        if self.use_bias:
+            setattr(self, f"{name}_bias", self.add_weight(bias, "zeros", name=f"{name}/bias"))
+
+    def call(  # type: ignore[override]
+        self,
+        query: Any,
+        value: Any = None,
+        key: Any = None,
+        attention_mask: Any = None,
+        use_causal_mask: bool = False,
+    ) -> Any:
         value = query if value is None else value
-        return self.call(query, value, value if key is None else key)
-
-    def call(self, query: Any, value: Any, key: Any) -> Any:  # type: ignore[override]
-        q = np.einsum("abc,cde->abde", query, self.query_kernel) + self.query_bias
-        k = np.einsum("abc,cde->abde", key, self.key_kernel) + self.key_bias
-        v = np.einsum("abc,cde->abde", value, self.value_kernel) + self.value_bias
+        key = value if key is None else key
+        q = np.einsum("abc,cde->abde", query, self.query_kernel)
+        k = np.einsum("abc,cde->abde", key, self.key_kernel)
+        v = np.einsum("abc,cde->abde", value, self.value_kernel)
+        if self.use_bias:
+            q, k, v = q + self.query_bias, k + self.key_bias, v + self.value_bias
         scores = np.einsum("aecd,abcd->acbe", k, q * self.scale)
-        weights = activations.softmax(scores)
-        mixed = np.einsum("acbe,aecd->abcd", weights, v)
-        return np.einsum("abcd,cde->abe", mixed, self.out_kernel) + self.out_bias
+        if use_causal_mask:
+            places = np.arange(query.shape[1])[:, None] >= np.arange(key.shape[1])
+            scores = np.where(places, scores, UNSEEN)
+        if attention_mask is not None:
+            scores = np.where(attention_mask[:, None], scores, UNSEEN)
+        mixed = np.einsum("acbe,aecd->abcd", activations.softmax(scores), v)
+        outputs = np.einsum("abcd,cde->abe", mixed, self.output_kernel)
+        return outputs + self.output_bias if self.use_bias else outputs

@@ -4,5 +4,8 @@ from . import schedules
 from .adaptive import Adagrad, Adam, AdamW, RMSprop
 from .base import Optimizer
 from .descent import SGD
+from .scaled import LossScaleOptimizer
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "schedules"]
+__all__ = [
+    "SGD", "Adagrad", "Adam", "AdamW", "LossScaleOptimizer", "Optimizer", "RMSprop", "schedules",
+]  # fmt: skip

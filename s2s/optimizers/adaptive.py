@@ -11,7 +11,7 @@ from .base import Optimizer
 
 
 class Adam(Optimizer):
-    slot_names = ("m", "v")
+    """`amsgrad` keeps the largest second moment seen, by which it divides."""
 
     def __init__(
         self,
@@ -19,9 +19,12 @@ class Adam(Optimizer):
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
+        amsgrad: bool = False,
         **kwargs: Any,
     ) -> None:
+        self.slot_names = ("m", "v", "v_max") if amsgrad else ("m", "v")
         super().__init__(learning_rate, **kwargs)
+        self.amsgrad = amsgrad
         self.beta_1, self.beta_2, self.epsilon = float(beta_1), float(beta_2), float(epsilon)
 
     def update(self, k: int, gradient: Any, variable: Variable, rate: float) -> None:
@@ -33,14 +36,20 @@ class Adam(Optimizer):
         corrected = rate * np.sqrt(one - power_2) / (one - power_1)
         m.assign_add((gradient - m) * (1.0 - self.beta_1))
         v.assign_add((gradient * gradient - v) * (1.0 - self.beta_2))
+        if self.amsgrad:
+            v_max = self.slots["v_max"][k]
+            v_max.assign(np.maximum(v_max, v))
+            v = v_max
         variable.assign_sub(corrected * m / (np.sqrt(v) + self.epsilon))
 
 
 class AdamW(Adam):
     """Adam with weight decay, which the gradients do not see."""
 
-    def __init__(self, learning_rate: Any = 0.001, weight_decay: float = 0.004, **kw: Any) -> None:
-        super().__init__(learning_rate, weight_decay=weight_decay, **kw)
+    def __init__(
+        self, learning_rate: Any = 0.001, weight_decay: float = 0.004, *args: Any, **kwargs: Any
+    ) -> None:
+        super().__init__(learning_rate, *args, weight_decay=weight_decay, **kwargs)
 
 
 class RMSprop(Optimizer):
@@ -63,12 +72,12 @@ class RMSprop(Optimizer):
     def update(self, k: int, gradient: Any, variable: Variable, rate: float) -> None:
         velocity = self.slots["velocity"][k]
         velocity.assign(self.rho * velocity + (1.0 - self.rho) * gradient * gradient)
-        denominator = velocity + self.epsilon
+        variance = velocity
         if self.centered:
             average = self.slots["average"][k]
             average.assign(self.rho * average + (1.0 - self.rho) * gradient)
-            denominator = denominator - average * average
-        step = rate * gradient / np.sqrt(denominator)
+            variance = velocity - average * average
+        step = rate * gradient / np.sqrt(variance + self.epsilon)
         if self.uses_momentum:
             momentum = self.slots["momentum"][k]
             momentum.assign(self.momentum * momentum + step)

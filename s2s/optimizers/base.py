@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..announce import Announces
-from ..layers.base import built_now
+from ..marks import built_now
 from ..variable import Variable
+from .complaints import gradients_must_fit, lengths_must_match, variables_must_be_known
 
 
 class Optimizer(Announces):
@@ -18,11 +19,14 @@ class Optimizer(Announces):
     that are kept for each variable, in `self.slots[name][k]`.
 
     clipnorm, clipvalue, global_clipnorm: limits for each gradient's norm, its entries, or the
-        norm of all gradients together.
+        norm of all gradients together; at most one of them.
     weight_decay: the part of each variable that every step takes off, times the rate.
+    use_ema: keeps a moving average of each variable, by `ema_momentum`, which replaces the variable
+        every `ema_overwrite_frequency` steps, or when `finalize_variable_values` is called.
     """
 
     slot_names: tuple[str, ...] = ()
+    saved_attributes = ("iterations", "rate", "slots")
 
     def __init__(
         self,
@@ -31,17 +35,46 @@ class Optimizer(Announces):
         clipnorm: float | None = None,
         clipvalue: float | None = None,
         global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
         name: str | None = None,
     ) -> None:
-        self.schedule: Any = learning_rate if callable(learning_rate) else None
-        self.learning_rate = 0.0 if callable(learning_rate) else float(learning_rate)
+        limits = {"clipnorm": clipnorm, "clipvalue": clipvalue, "global_clipnorm": global_clipnorm}
+        chosen = [limit for limit, value in limits.items() if value is not None]
+        if len(chosen) > 1:
+            raise ValueError(f"{' and '.join(chosen)} are set; choose one of them")
+        self.iterations = 0
+        self.schedule: Any = None
+        self.rate = 0.0  # of the last step
+        self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.clipnorm, self.clipvalue = clipnorm, clipvalue
         self.global_clipnorm = global_clipnorm
+        self.use_ema, self.ema_momentum = use_ema, float(ema_momentum)
+        self.ema_overwrite_frequency = ema_overwrite_frequency
         self.name = name or type(self).__name__.lower()
-        self.iterations = 0
         self.variables: tuple[Variable, ...] = ()
-        self.slots: dict[str, list[Variable]] = {name: [] for name in self.slot_names}
+        names = (*self.slot_names, "ema") if use_ema else self.slot_names
+        self.slots: dict[str, list[Variable]] = {name: [] for name in names}
+
+    @property
+    def learning_rate(self) -> float:
+        return self.rate
+
+    @learning_rate.setter
+    def learning_rate(self, rate: Any) -> None:
+        """A number, or a function of the number of steps made."""
+        if callable(rate):
+            self.schedule = rate
+            self.rate = float(rate(self.iterations))
+        elif self.schedule is not None:
+            raise TypeError(
+                "the learning rate follows a schedule, which sets it in each step; make the "
+                "optimizer with a number, or set learning_rate to another schedule"
+            )
+        else:
+            self.rate = float(rate)
 
     # ---- slots
 
@@ -50,8 +83,8 @@ class Optimizer(Announces):
         return np.zeros(variable.shape, variable.dtype)
 
     @built_now
-    def prepare(self, variables: list[Variable]) -> None:
-        """Slots for variables that are new, in the order in which they are met."""
+    def build(self, variables: list[Variable]) -> None:
+        """Slots for variables: those of the first step, unless this is called before."""
         for variable in variables:
             if self.position(variable) < 0:
                 self.variables = (*self.variables, variable)
@@ -59,8 +92,6 @@ class Optimizer(Announces):
                     start = self.slot_start(name, variable)
                     label = f"{self.name}/{variable.name}/{name}"
                     slots.append(Variable(start, trainable=False, name=label))
-
-    build = prepare
 
     def position(self, variable: Variable) -> int:
         for k, known in enumerate(self.variables):
@@ -72,20 +103,28 @@ class Optimizer(Announces):
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, Variable]]) -> None:
         """One step: each variable by its gradient; pairs without a gradient are left out."""
-        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
-        if len(pairs) == 0:
-            raise ValueError("every gradient is None: nothing to apply")
-        unknown = [v for _, v in pairs if self.position(v) < 0]
-        if len(unknown) > 0:
-            self.prepare(unknown)
+        lengths_must_match(self.name, grads_and_vars)
+        pairs = [(g, v) for g, v in grads_and_vars]
+        gradients_must_fit(self.name, pairs)
+        if len(self.variables) == 0:
+            self.build([v for _, v in pairs])
+        variables_must_be_known(self.name, self.variables, [v for _, v in pairs])
+        pairs = [(g, v) for g, v in pairs if g is not None]
         if self.schedule is not None:
-            self.learning_rate = float(self.schedule(self.iterations))
+            self.rate = float(self.schedule(self.iterations))
         self.iterations += 1
         gradients = self.clipped([g for g, _ in pairs])
         for gradient, (_, variable) in zip(gradients, pairs):
             if self.weight_decay is not None:
-                variable.assign_sub(variable * self.weight_decay * self.learning_rate)
-            self.update(self.position(variable), gradient, variable, self.learning_rate)
+                variable.assign_sub(variable * self.weight_decay * self.rate)
+            self.update(self.position(variable), gradient, variable, self.rate)
+        if self.use_ema:
+            self.average()
+
+    def apply(self, grads: Any, trainable_variables: Any = None) -> None:
+        """`apply_gradients`, of lists; by default for the variables it was built with."""
+        variables = self.variables if trainable_variables is None else trainable_variables
+        self.apply_gradients(zip(grads, variables))
 
     def clipped(self, gradients: list[Any]) -> list[Any]:
         if self.clipvalue is not None:
@@ -102,6 +141,27 @@ class Optimizer(Announces):
 
     def update(self, k: int, gradient: Any, variable: Variable, rate: float) -> None:
         raise NotImplementedError
+
+    # ---- moving averages
+
+    def average(self) -> None:
+        momentum = self.ema_momentum if self.iterations > 1 else 0.0
+        for variable, mean in zip(self.variables, self.slots["ema"]):
+            mean.assign(momentum * mean + (1.0 - momentum) * variable)
+        if self.ema_overwrite_frequency is not None:
+            if self.iterations % self.ema_overwrite_frequency == 0:
+                self.finalize_variable_values(self.variables)
+
+    def finalize_variable_values(self, variables: Any) -> None:
+        """Puts the moving averages in the place of variables."""
+        if self.use_ema:
+            for variable in variables:
+                variable.assign(self.slots["ema"][self.position(variable)])
+
+    # ---- scaled losses, for which there is LossScaleOptimizer
+
+    def scale_loss(self, loss: Any) -> Any:
+        return loss
 
 
 def shrink(squares: Any, limit: float) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..api import Function, make, options_of
+from ..clipping import clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
 from ..custom import custom_gradient
 from ..data import Dataset
 from ..derivatives import stop_gradient
@@ -23,7 +24,8 @@ float32, float64, int32, int64, bool_ = np.float32, np.float64, np.int32, np.int
 __all__ = [
     "Dataset", "GradientTape", "Tensor", "UnconnectedGradients", "Variable", "abs", "add",
     "argmax", "cast", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "constant",
-    "custom_gradient", "data", "equal", "exp", "float32", "float64", "function", "int32", "int64",
+    "custom_gradient", "data", "equal", "exp", "float32", "float64", "function", "global_norm",
+    "int32", "int64",
     "keras", "linspace", "log", "matmul", "maximum", "minimum", "multiply", "nn", "norm", "ones",
     "ones_like", "random", "reduce_max", "reduce_mean", "reduce_sum", "reshape", "sin", "sqrt",
     "square", "stop_gradient", "subtract", "tanh", "transpose", "zeros", "zeros_like",
@@ -170,23 +172,3 @@ def reduce_max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def norm(x: Any) -> Any:
     return np.sqrt(np.sum(x * x))
-
-
-def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any) -> Any:
-    return np.clip(t, clip_value_min, clip_value_max)
-
-
-def clip_by_norm(t: Any, clip_norm: Any) -> Any:
-    """Scaled down to that norm if it is longer."""
-    return t * clip_norm / np.maximum(norm(t), clip_norm)
-
-
-def clip_by_global_norm(t_list: Any, clip_norm: Any) -> Any:
-    """All scaled alike, so that their common norm is at most that; and the norm."""
-    total = 0.0
-    for t in t_list:
-        if t is not None:
-            total = total + np.sum(t * t)
-    length = np.sqrt(total)
-    scale = clip_norm / np.maximum(length, clip_norm)
-    return [None if t is None else t * scale for t in t_list], length

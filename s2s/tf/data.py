@@ -1,7 +1,5 @@
 """`tf.data`."""
 
-from ..data import Dataset
-
-AUTOTUNE = -1
+from ..data import AUTOTUNE, Dataset
 
 __all__ = ["AUTOTUNE", "Dataset"]

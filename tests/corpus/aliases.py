@@ -257,3 +257,25 @@ def ravel_of_slice_is_a_copy(x):
     s = m[:, ::-1].reshape(4)
     s[0] = 9.0
     return np.sum(m * m) + np.sum(s) * c[1]
+
+
+@case(arr(3, 4), arr(3), tags="views loops")
+def columns_by_transposing(m, x):
+    s = 0.0
+    for i in range(m.shape[1]):
+        s += np.sin(m.T[i] @ x) * m.T[i, 0]
+    for column in m.T:
+        s += np.cos(column @ x)
+    return s
+
+
+@case(arr(4, 6), tags="views loops")
+def steps_of_a_reshaped_array(x):
+    parts = (x * x).reshape(4, 2, 3)
+    s = 0.0
+    for i in range(4):
+        row = np.expand_dims(parts[i] * x[i, 0], 0)
+        s += np.sin(row[0, 1, i % 3]) * np.sum(parts[i, 0])
+        whole = (x[i] + s).reshape(2, 3)
+        s += np.sum(whole[0] * whole[1])
+    return s

@@ -272,6 +272,12 @@ def test_writing_into_overlapping_arguments_is_refused():
     with pytest.raises(ValueError, match="overlap"):
         f(x[:3], x[1:])
     assert f(x[:2], x[2:]) == 6.0
+    y = np.ones(4)
+    f(x, y)
+    for again in (y, x[:], y[::-1]):  # what was seen before is not looked at again
+        with pytest.raises(ValueError, match="overlap"):
+            f(again, again)
+    assert f(y, x) == f(y, x) == f(x, y)
     frozen = np.ones(4)
     frozen.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):

@@ -23,7 +23,7 @@ def function(x, y, o=None):
     return number, weights
 
 
-def made(args, guards=(), object_guards=(), lifted=()):
+def made(args, guards=(), object_guards=(), lifted=(), holders=(), refuse_shared=None):
     """A hand-made specialisation for `function`: its parameters and guards."""
     specs = {n: describe(a) for n, a in zip("xyo", args)}
     params = [
@@ -36,9 +36,9 @@ def made(args, guards=(), object_guards=(), lifted=()):
         spec = describe(reach.value(args, path))
         params.append(Param("lifted", path, spec, leaf_type(spec, "lifted")))
     compiled = types.SimpleNamespace(
-        params=params, guards=list(guards), object_guards=list(object_guards)
+        params=params, guards=guards, object_guards=object_guards, holders=holders
     )
-    return compiled, reach, write_enter(compiled, reach, specs, args)
+    return compiled, reach, write_enter(compiled, reach, specs, args, refuse_shared)
 
 
 x0, x1, y0 = (Dim.of(s) for s in ("x.0", "x.1", "y.0"))
@@ -103,6 +103,35 @@ def test_objects(kind, expected, other):
     assert "o.v" in broken(compiled, reach, (1.0, 2.0, thing))
     del thing.v
     assert enter((1.0, 2.0, thing)) is None
+
+
+def test_what_several_paths_share_is_reached_once():
+    class Counted:
+        asked = 0
+
+        @property
+        def variables(self):
+            self.asked += 1
+            return [weights, weights]
+
+    path = (("arg", "o"), (".", "variables"))
+    items = [(*path, ("[]", k)) for k in range(2)]
+    guards = [ObjectGuard(path, "length", 2), *(ObjectGuard(i, "is", weights) for i in items)]
+    thing = Counted()
+    _, _, enter = made((1.0, 2.0, thing), object_guards=guards, lifted=items)
+    thing.asked = 0
+    assert enter((1.0, 2.0, thing))[2:] == (weights, weights)
+    assert thing.asked == 1
+
+
+def test_holders_that_are_one_object_are_refused():
+    seen = []
+    holders = [(("arg", "x"),), (("arg", "o"),)]
+    thing, other = Thing(), Thing()
+    _, _, enter = made((thing, 2.0, other), holders=holders, refuse_shared=seen.append)
+    assert enter((thing, 2.0, other)) == (2.0,) and not seen
+    enter((thing, 2.0, thing))
+    assert seen == [(thing, 2.0, thing)]
 
 
 def test_lifted_values_are_read_anew_and_keep_their_type(monkeypatch):

@@ -157,21 +157,6 @@ def test_nested_tapes() -> None:
     assert run(two_at_once) == (6.0, 27.0)
 
 
-def test_an_inner_tape_is_asked_first() -> None:
-    x = s2s.Variable(np.array(3.0))
-
-    def f() -> Any:
-        with s2s.GradientTape() as outer:
-            a = x * 2.0
-            with s2s.GradientTape() as inner:
-                y = x * a
-        g = outer.gradient(y, x)
-        return g + inner.gradient(y, x)
-
-    with pytest.raises(s2s.UnsupportedError, match="inner tape is asked for after"):
-        run(f)
-
-
 def test_intermediates_as_sources() -> None:
     w = s2s.Variable(np.array([1.0, 2.0]))
 
@@ -224,21 +209,6 @@ def test_loops_and_branches_in_the_block() -> None:
     for n in (0, 1, 3):
         got = run(f, n)
         np.testing.assert_allclose(0.0 if got is None else got, want(w.numpy(), n))
-
-
-def test_a_gradient_elsewhere_is_refused() -> None:
-    w = s2s.Variable(2.0)
-
-    def f(flag: bool) -> Any:
-        with s2s.GradientTape() as tape:
-            y = w * w
-        g = 0.0
-        if flag:
-            g = tape.gradient(y, w)
-        return g
-
-    with pytest.raises(s2s.UnsupportedError, match="in another branch, loop or function"):
-        run(f, True)
 
 
 def test_steps_in_a_loop() -> None:

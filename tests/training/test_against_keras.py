@@ -1,4 +1,4 @@
-"""Layers and optimizers give Keras's numbers (`make_oracle.py` wrote them)."""
+"""Layers, losses and optimizers give Keras's numbers (`make_oracle.py` wrote them)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.tf import keras
+import s2s.tf as tf
 
-from .cases import LAYERS, OPTIMIZERS, STEPS, TARGET, flat, numbers
+from .cases import (
+    LAYERS,
+    LOSSES,
+    OPTIMIZERS,
+    STEPS,
+    TARGET,
+    call_options,
+    flat,
+    numbers,
+    predictions,
+)
 from .make_oracle import FILE
 
 ORACLE = json.loads(FILE.read_text())
@@ -26,11 +36,11 @@ def close(got: Any, want: Any, label: str) -> None:
 @pytest.mark.parametrize("name", LAYERS)
 def test_layer(name: str) -> None:
     make, value = LAYERS[name]
-    layer = make(keras)
-    layer(value)
+    layer, options = make(tf.keras), call_options(name)
+    layer(value, **options)
     for k, w in enumerate(layer.trainable_variables):
         w.assign(numbers(w.shape, float(k)))
-    plain = np.asarray(layer(value, training=False))
+    plain = np.asarray(layer(value, training=False, **options))
     probe = numbers(plain.shape, 1.0).astype(np.float32)
     floats = value.dtype == np.float32
 
@@ -39,21 +49,31 @@ def test_layer(name: str) -> None:
         with s2s.GradientTape() as tape:
             if floats:
                 tape.watch(x)
-            out = layer(x, training=True)
+            out = layer(x, training=True, **options)
             loss = np.sum(out * probe)
         sources = [*layer.trainable_variables, x] if floats else layer.trainable_variables
         return out, tape.gradient(loss, sources)
 
+    @s2s.function(backend="loops")
+    def step(x: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            loss = np.mean((layer(x, training=True, **options) - probe) ** 2)
+        for w, g in zip(layer.trainable_variables, tape.gradient(loss, layer.trainable_variables)):
+            w.assign_sub(0.1 * g)
+        return loss
+
     out, gradients = run(value)
-    want = ORACLE[name]
+    want = ORACLE[f"layer {name}"]
     close(flat([out]), want["out"], "out")
     close(flat(gradients), want["gradients"], "gradients")
-    close(flat(w.numpy() for w in layer.weights), want["weights"], "weights")
+    close(flat(layer.get_weights()), want["weights"], "weights")
+    close([[float(step(value))] for _ in want["losses"]], [[w] for w in want["losses"]], "losses")
+    close(flat(layer.get_weights()), want["last"], "weights after the last step")
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_optimizer(name: str) -> None:
-    optimizer = OPTIMIZERS[name](keras)
+    optimizer = OPTIMIZERS[name](tf.keras)
     w = s2s.Variable(numbers((3, 2)).astype(np.float32))
     b = s2s.Variable(numbers((2,)).astype(np.float32))
 
@@ -68,3 +88,43 @@ def test_optimizer(name: str) -> None:
         step()
         close(flat([w.numpy(), b.numpy()]), want, name)
     assert optimizer.iterations == STEPS
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_loss(name: str) -> None:
+    make, y_true, activation, reduction, weights = LOSSES[name]
+    loss_fn = make(tf.keras, reduction=reduction)
+    w = s2s.Variable(numbers((4, 3), 0.2).astype(np.float32))
+
+    @s2s.function(backend="loops")
+    def step(y: Any, weights: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            loss = loss_fn(y, predictions(tf, w, activation), sample_weight=weights)
+        w.assign_sub(0.3 * tape.gradient(loss, w))
+        return loss
+
+    want = ORACLE[f"loss {name}"]
+    for losses in want["losses"]:
+        close(flat([step(y_true, weights)]), losses, name)
+    close(flat([w.numpy()]), want["weights"], name)
+
+
+@pytest.mark.parametrize("backend", ["loops", "python"])
+def test_scaled_losses(backend: str) -> None:
+    optimizer = s2s.optimizers.LossScaleOptimizer(
+        s2s.optimizers.Adam(0.05), initial_scale=1024.0, dynamic_growth_steps=3
+    )
+    w = s2s.Variable(numbers((3, 2)).astype(np.float32))
+
+    @s2s.function(backend=backend)
+    def step(factor: Any) -> None:
+        with s2s.GradientTape() as tape:
+            loss = np.sum((w - TARGET) ** 2) * factor
+            scaled = optimizer.scale_loss(loss)
+        optimizer.apply_gradients(zip(tape.gradient(scaled, [w]), [w]))
+
+    for k, (weights, scale, steps) in enumerate(ORACLE["loss scale"]):
+        step(np.float32(np.inf if k in (4, 5, 11) else 1.0))
+        close(flat([w.numpy()]), weights, f"step {k}")
+        assert optimizer.dynamic_scale == scale and optimizer.iterations == steps
+    assert sum(len(e) for e in step._specialiser("primal").entries.values()) == 1

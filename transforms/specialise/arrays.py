@@ -91,6 +91,7 @@ class Arrays(Mixin):
     def sym(self, value: Num | Ref | Rec) -> Sym:
         """The current value as a builder operand."""
         if isinstance(value, Ref):
+            self.note_access(value.cell)
             return Sym(self.b, self.read(value))
         return Sym(self.b, value.operand)
 
@@ -98,16 +99,20 @@ class Arrays(Mixin):
         base = self.state.heap[ref.cell]
         if not ref.path:
             return base
-        key = (ref.cell, ref.path)
-        hit = self.state.views.get(key)
-        if hit is not None and hit[0] == base.name:
-            return hit[1]
-        value = Sym(self.b, base)
-        for step in ref.path:
-            value = self.apply_step(value, step)
-        assert isinstance(value.operand, Var)
-        self.state.views[key] = (base.name, value.operand)
-        return value.operand
+        # A view of a view begins at the longest part of its path that was read before.
+        done, value = len(ref.path), base
+        while done:
+            hit = self.state.views.get((ref.cell, ref.path[:done]))
+            if hit is not None and hit[0] == base.name:
+                value = hit[1]
+                break
+            done -= 1
+        for step in ref.path[done:]:
+            done += 1
+            value = self.apply_step(Sym(self.b, value), step).operand
+            assert isinstance(value, Var)
+            self.state.views[ref.cell, ref.path[:done]] = (base.name, value)
+        return value
 
     def apply_step(self, base: Sym, step: ViewStep) -> Sym:
         kind, what = step
@@ -275,6 +280,7 @@ class Arrays(Mixin):
         )
         assert isinstance(new.operand, Var)
         self.state.heap[cell] = new.operand
+        self.note_assignment(cell, base)
         self._refresh_choices(cell)
 
     def _write_choice(self, ref: Ref, steps: Any, value: Any, node: ast.AST, add: bool) -> None:

@@ -356,6 +356,8 @@ class Calls(Mixin):
         function = callee.value
         if hasattr(function, "_s2s_build"):
             self.build_objects(function, args, kwargs, node)
+        if hasattr(function, "_s2s_look"):
+            return self.look(function, args, kwargs, node)
         try:
             bound = inspect.signature(function).bind(*args, **kwargs)
         except TypeError as error:

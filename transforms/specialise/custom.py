@@ -14,7 +14,7 @@ from typing import Any
 from ..adjoints import bar_type
 from ..build import Builder
 from ..errors import TypeError_
-from ..fence import on_tape
+from ..fence import on_pause, on_tape
 from ..ir import (
     Array,
     Block,
@@ -203,10 +203,11 @@ class CustomRules(Mixin):
 
     # ---- with s2s.adjoint(h) as h_bar
 
-    def run_With(self, node: ast.With) -> None:
+    def run_With(self, node: ast.With) -> bool | None:
         if on_tape(node):
-            self.run_tapes(node)
-            return
+            return self.run_tapes(node)
+        if on_pause(node):
+            return self.run_pause(node)
         item = node.items[0]
         call = item.context_expr
         assert isinstance(call, ast.Call)
@@ -240,6 +241,7 @@ class CustomRules(Mixin):
                 self.write(value, (), self.sym(new), node)
         else:
             self.state.env[name] = new
+        return None
 
     # ---- the statement
 

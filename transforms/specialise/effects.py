@@ -13,7 +13,11 @@ import inspect
 import types
 from typing import Any
 
+import numpy as np
+
 from ..build import Builder
+from ..ir import Span
+from ..read import Source
 from ..structure import Path, Step
 from .values import (
     UNDEFINED,
@@ -30,6 +34,7 @@ from .values import (
     State,
     TupleVal,
     Value,
+    ZipVal,
 )
 
 
@@ -45,6 +50,25 @@ class Built(Exception):
     """Objects have been completed: start again."""
 
 
+class _SizeUnknown(Exception):
+    """There is no array at hand whose size could be looked at."""
+
+
+def located(error: Exception, source: Source, span: Span) -> Exception:
+    """What Python or NumPy would raise, with the user's line."""
+    line = source.line(span.line)
+    text = f"{error}\n  {span.file}:{span.line}\n    {line.strip()}"
+    cls = type(error)
+    found = cls(text) if cls is not KeyError else KeyError(error.args[0])
+    found.file, found.line, found.column = span.file, span.line, span.col  # type: ignore[attr-defined]
+    found.source_line = line  # type: ignore[attr-defined]
+    return found
+
+
+def _package(function: Any) -> str:
+    return str(getattr(function, "__module__", "")).partition(".")[0]
+
+
 def _is_baked_int(value: Value) -> bool:
     known = value.known[0] if isinstance(value, Num) and value.known is not None else None
     return isinstance(known, int) and not isinstance(known, bool)
@@ -57,6 +81,7 @@ class Effects(Mixin):
     state: State
     outer: Any
     runtime_depth: int
+    stack: list[Any]
     object_cells: dict[int, tuple[Cell, Obj]]
     first_contents: dict[Cell, Any]  # of cells reached from outside
     instances: set[Cell]  # those of dataclasses among them
@@ -172,6 +197,57 @@ class Effects(Mixin):
         if isinstance(value, Ref) and value.cell in self.variables:
             return self.variables[value.cell]
         return self.static(value, node, "what an object is built with")
+
+    # ---- looking
+
+    def look(self, function: Any, args: Any, kwargs: Any, node: Any) -> Value:
+        """Runs a function that looks at structures, sizes and dtypes, to complain about them: in
+        Python, on arrays that hold no numbers.  Nothing of it is left in the program."""
+        try:
+            plain = [self._outline(a) for a in args]
+            named = {k: self._outline(v) for k, v in kwargs.items()}
+        except _SizeUnknown:
+            return Obj(None)
+        if "unconnected" in inspect.signature(function).parameters:
+            named["unconnected"] = [u.text for u in self.shared.unconnected]
+        try:
+            function(*plain, **named)
+        except Exception as error:
+            raise self._blamed(error, function, node) from None
+        return Obj(None)
+
+    def _outline(self, value: Value) -> Any:
+        """What can be told of a value while compiling, as a value of its kind."""
+        if isinstance(value, (TupleVal, ListVal)):
+            content = value if isinstance(value, TupleVal) else self.state.heap[value.cell]
+            if not isinstance(content, (TupleVal, Items)):
+                raise _SizeUnknown
+            parts = [self._outline(v) for v in content.values]
+            return parts if isinstance(value, ListVal) else tuple(parts)
+        if isinstance(value, DictVal):
+            content = self.state.heap[value.cell]
+            return {k: self._outline(v) for k, v in zip(content.keys, content.values)}
+        if isinstance(value, ZipVal):
+            return zip(*(self._outline(v) for v in value.inners))
+        if isinstance(value, Ref) and value.cell in self.variables and not value.path:
+            return self.variables[value.cell]
+        if isinstance(value, Num) and value.known is not None:
+            return value.known[0]
+        if isinstance(value, (Num, Ref)):
+            type_ = self.sym(value).type
+            shape = [self.b.facts.size_of(d) for d in getattr(type_, "shape", ())]
+            if None in shape:
+                raise _SizeUnknown
+            return np.broadcast_to(np.zeros((), type_.dtype), tuple(shape))  # type: ignore[arg-type]
+        return getattr(value, "value", value)
+
+    def _blamed(self, error: Exception, function: Any, node: Any) -> Exception:
+        """The error with the innermost line outside of the package that complains."""
+        package = _package(function)
+        for caller, callee in reversed([*zip(self.stack, self.stack[1:])]):
+            if callee.calls and _package(caller.function) != package:
+                return located(error, caller.source, callee.calls[-1])
+        return self.located(error, node)
 
     # ---- in the end
 

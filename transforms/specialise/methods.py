@@ -44,7 +44,7 @@ class Methods(Mixin):
             add = {"assign_add": 1, "assign_sub": -1}.get(name, 0)
             return self.assign_variable(owner, args[0], node, add)
         if isinstance(owner, Ref) and name == "numpy":
-            return self.wrap(self.b.emit("copy", self.sym(owner)))
+            return self.wrap(self.b.emit("stop_gradient", self.b.emit("copy", self.sym(owner))))
         if isinstance(owner, Ref) and name == "tolist" and self.ref_type(owner).ndim == 1:
             wide = np.float64 if self.ref_type(owner).dtype.startswith("float") else np.int64
             return self.call_list(

@@ -24,7 +24,7 @@ from .calls import Calls
 from .checkpoints import Checkpoints
 from .custom import CustomRules
 from .derived import Derivatives
-from .effects import Built, Counts, Effects
+from .effects import Built, Counts, Effects, located
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
 from .jacobians import Jacobians
@@ -41,6 +41,7 @@ from .python_calls import PythonCalls
 from .random_calls import RandomCalls
 from .statements import Statements
 from .tape import Tape, Tapes
+from .tape_products import TapeProducts
 from .values import (
     Cell,
     Conflict,
@@ -143,6 +144,7 @@ class Specialiser(
     CustomRules,
     Effects,
     Tapes,
+    TapeProducts,
     Checkpoints,
 ):
     """Specialises one function of a module; `outer` is the specialiser of its caller."""
@@ -294,7 +296,8 @@ class Specialiser(
         if isinstance(value, Ref):
             results.append(self.read(value))
             if value.cell.param is not None and not value.path:
-                return Argument(value.cell.path)
+                own = value.cell in self.variables  # the Variable, not the array in it
+                return Argument(value.cell.path[:-1] if own else value.cell.path)
             return Out(len(results) - 1)
         if isinstance(value, TupleVal):
             children = tuple(self._out_tree(v, results, node) for v in value.values)
@@ -439,13 +442,7 @@ class Specialiser(
         span = self.frame.source.span(
             node if hasattr(node, "lineno") else self.stmt or self.frame.node
         )
-        line = self.frame.source.line(span.line)
-        text = f"{error}\n  {span.file}:{span.line}\n    {line.strip()}"
-        cls = type(error)
-        located = cls(text) if cls is not KeyError else KeyError(error.args[0])
-        located.file, located.line, located.column = span.file, span.line, span.col  # type: ignore[attr-defined]
-        located.source_line = line  # type: ignore[attr-defined]
-        return located
+        return located(error, self.frame.source, span)
 
     def demand_static(self, value: Num, node: ast.AST, what: str) -> NoReturn:
         """A run-time number where it must be known: bake it in if it is an argument."""

@@ -1,43 +1,60 @@
 """Tapes as syntax: `with GradientTape() as tape` marks a region of the program, and
-`tape.gradient(target, sources)` is the adjoint code of that region.
+`tape.gradient(target, sources)` is the adjoint code of that region (`tape_products.py`).
 
 Nothing is recorded.  The region is the statements emitted between the two ends of the block, a
-function of whatever they read; reverse mode turns it into a forward part, which takes the
-region's place, and a sweep, which stands where the gradient is asked for.
+function of whatever they read.
 
-A Variable is an array that tapes watch by themselves.  What is assigned to it within a region
-is not differentiated; its gradient sums over all its versions there.
+A Variable is an array that tapes watch by themselves.  What is assigned to it while a tape is
+open is a new version of it, a constant to every derivative whose adjoint is the Variable's own.
 """
 
 from __future__ import annotations
 
 import ast
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..activity import activity
+import numpy as np
+
+from ..activity import edges
+from ..adjoints import bar_type
 from ..build import Builder
-from ..ir import Block, Function, Operand, Origin, Var, is_float, targets_of
-from .derived import Traced
-from .patterns import Leaf, leaves_of
-from .values import Cell, Mixin, Obj, Ref, State, TupleVal, Value
+from ..errors import ValueError_
+from ..ir import (
+    Block,
+    Custom,
+    Function,
+    Operand,
+    Origin,
+    Stmt,
+    Var,
+    inner_targets_of,
+    is_float,
+    targets_of,
+    walk,
+)
+from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
 
 
 @dataclass(eq=False)
 class Tape:
     """A region: `block[start:end]`, still open if `end` is None.  `entry` is what each Variable
-    held when it was opened, `assigned` what it was given since."""
+    held when it was opened, `taken` are the names that existed then.  `watched` are values by
+    name, `cells` Variables that are watched by request; `unrecorded` names what was computed
+    while recording was stopped."""
 
     block: Block
     start: int
-    depth: int
+    taken: frozenset[str]
     accessed: bool = True
     end: int | None = None
-    lost: bool = False
     entry: dict[Cell, Var] = field(default_factory=dict)
-    assigned: dict[Cell, list[Var]] = field(default_factory=dict)
     watched: dict[str, Operand] = field(default_factory=dict)
-    seen: list[Cell] = field(default_factory=list)
+    cells: dict[Cell, Var] = field(default_factory=dict)
+    seen: dict[Cell, None] = field(default_factory=dict)
+    unrecorded: set[str] = field(default_factory=set)
 
     @property
     def last(self) -> int:
@@ -46,13 +63,15 @@ class Tape:
 
 @dataclass(frozen=True)
 class Unconnected:
-    """A source on which the target of a gradient does not depend, as far as the values `versions`
-    of it tell: `text` is the user's for it.  There are none if the tape does not watch it."""
+    """A source on which the target of a gradient does not depend: `text` is the user's for it.
+    `why` says so where it is known; otherwise it is to be found between `source` and the
+    results of `function`."""
 
     text: str
     origin: Origin | None
+    why: str
     function: Function = field(compare=False)
-    versions: tuple[Var, ...] = field(compare=False)
+    source: Var | None = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -65,31 +84,65 @@ class Tapes(Mixin):
 
     b: Builder
     state: State
-    runtime_depth: int
     tapes: list[Tape]  # every tape of the program, those that are closed included
     variables: dict[Cell, Any]  # the Variables behind cells
 
     # ---- the block
 
-    def run_tapes(self, node: ast.With) -> None:
+    def run_tapes(self, node: ast.With) -> bool:
         opened = []
         for item in node.items:
             call = item.context_expr
             assert isinstance(call, ast.Call)
-            named = {k.arg: self.static(self.eval(k.value), k.value, "this") for k in call.keywords}
-            tape = Tape(self.b.block, len(self.b.block), self.runtime_depth)
-            tape.accessed = named.get("watch_accessed_variables", True)
-            tape.entry = {c: self.state.heap[c] for c in self.variables if c in self.state.heap}
+            names = ("persistent", "watch_accessed_variables")
+            given = {**dict(zip(names, call.args)), **{k.arg: k.value for k in call.keywords}}
+            known = {n: self.static(self.eval(v), v, str(n)) for n, v in given.items()}
+            tape = Tape(self.b.block, len(self.b.block), frozenset(self.b.names.taken))
+            tape.accessed = known.get("watch_accessed_variables", True)
+            tape.entry = self._held()
             opened.append(tape)
             self.tapes.append(tape)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, TapeVal(tape), node)
-        self.run(node.body)
-        for tape in reversed(opened):
-            tape.end = len(tape.block)
+        try:
+            return self.run(node.body)
+        finally:
+            for tape in opened:
+                tape.end = len(tape.block)
 
-    def open_tapes(self) -> list[Tape]:
-        return [t for t in self.tapes if t.end is None]
+    def run_pause(self, node: ast.With) -> bool:
+        """`with tape.stop_recording():`"""
+        call = node.items[0].context_expr
+        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        owner = self.eval(call.func.value)
+        if not isinstance(owner, TapeVal):
+            self.refuse(node, "`with` is not supported here", "open resources outside the function")
+        tape, block = owner.tape, self.b.block
+        if tape.end is not None:
+            raise self.located(ValueError("tape.stop_recording() outside its `with` block"), node)
+        before, held = set(defined(block)), self._held()
+        ends = self.run(node.body)
+        tape.unrecorded |= set(defined(block)) - before
+        # What was assigned meanwhile is the Variable's, whoever computed it.
+        for cell, now in self._held().items():
+            if cell in held and now != held[cell]:
+                self.note_assignment(cell, held[cell])
+        return ends
+
+    def _held(self) -> dict[Cell, Var]:
+        return {c: self.state.heap[c] for c in self.variables if c in self.state.heap}
+
+    def region(self, tape: Tape) -> Block:
+        """What has been computed in the tape's block on the way to the present place."""
+        if tape.end is not None:
+            return tape.block[tape.start : tape.end]
+        blocks = [*self.b.around, self.b.block]
+        inner = next(i for i, block in enumerate(blocks) if block is tape.block) + 1
+        return [*tape.block[tape.start :], *(s for block in blocks[inner:] for s in block)]
+
+    def in_reach(self, tape: Tape) -> bool:
+        """Whether the tape's block is one of those around the present place."""
+        return any(block is tape.block for block in (*self.b.around, self.b.block))
 
     # ---- Variables
 
@@ -103,9 +156,17 @@ class Tapes(Mixin):
         self.variables[ref.cell] = value
         return ref
 
+    def note_access(self, cell: Cell) -> None:
+        if cell in self.variables:
+            for tape in self.tapes:
+                if tape.end is None:
+                    tape.seen[cell] = None
+
     def assign_variable(self, ref: Ref, value: Value, node: ast.AST, add: int = 0) -> Value:
         """`assign`, `assign_add` (1) and `assign_sub` (-1)."""
-        old, new = self.sym(ref), self.sym(value)
+        if not isinstance(value, (Num, Ref)):
+            value = self.call(Obj(np.asarray), (value,), {}, node)
+        old, new = self.b.sym(self.read(ref)), self.sym(value)
         if new.ndim != old.ndim:
             name = self.variables[ref.cell].name
             raise self.located(
@@ -113,180 +174,112 @@ class Tapes(Mixin):
             )
         with self.guarding(node):
             self.write(ref, (), old + new if add > 0 else old - new if add < 0 else new, node)
-            self.note_assignment(ref.cell, node)
         return ref
 
-    def note_assignment(self, cell: Cell, node: ast.AST) -> None:
-        """What a Variable is given while a tape is open is a new source, not a result."""
-        tapes = self.open_tapes()
-        if cell not in self.variables or not tapes:
+    def note_assignment(self, cell: Cell, old: Var) -> None:
+        """What a Variable is given while a tape is open is a new version of it, which passes its
+        adjoint on to the one before."""
+        if cell not in self.variables or all(t.end is not None for t in self.tapes):
             return
-        if any(t.depth != self.runtime_depth for t in tapes):
-            self.refuse(
-                node, "a Variable is assigned in a branch or loop of an open tape",
-                "assign it after the tape",
-            )  # fmt: skip
-        new = self.b.emit("stop_gradient", self.state.heap[cell]).operand
-        assert isinstance(new, Var)
+        now = self.state.heap[cell]
+        if not is_float(now.type):
+            return
+        bar = Var(self.b.names.fresh("out_bar"), bar_type(now.type))
+        rule = Function("pullback", [bar], [], [bar])
+        new = Var(self.b.names.fresh(now.user or now.name), now.type, now.user)
+        self.b.block.append(Custom([new], (now,), (old,), (), rule, self.b.origin))
         self.state.heap[cell] = new
-        for tape in tapes:
-            tape.assigned.setdefault(cell, []).append(new)
 
     # ---- methods
 
     def tape_method(self, owner: TapeVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         tape = owner.tape
-        if name == "gradient":
-            return self._gradient(tape, args, kwargs, node)
+        if name in ("gradient", "jacobian", "batch_jacobian"):
+            return getattr(self, f"tape_{name}")(tape, args, kwargs, node)
         if name == "watch":
-            for value in args:
+            for value in (*args, *kwargs.values()):
                 self._watch_all(tape, value, node)
             return Obj(None)
         if name == "watched_variables":
-            seen = [c for c in self.variables if c in self.state.heap]
-            return TupleVal(tuple(Ref(c) for c in seen if self.variables[c].trainable))
+            seen = [c for c in tape.seen if tape.accessed and self.variables[c].trainable]
+            return TupleVal(tuple(Ref(c) for c in dict.fromkeys([*seen, *tape.cells])))
         if name == "reset":
-            if tape.end is not None:
-                raise self.located(ValueError("tape.reset() outside its `with` block"), node)
-            tape.start = len(tape.block)
-            tape.watched.clear()
-            tape.assigned.clear()
-            tape.entry = {c: self.state.heap[c] for c in self.variables}
+            self._reset(tape, node)
             return Obj(None)
-        return self.refuse(node, f"tape.{name} is not supported yet", "use tape.gradient")
+        return self.refuse(
+            node, f"tapes have no {name}",
+            "they have gradient, jacobian, batch_jacobian, watch, watched_variables, reset and "
+            "stop_recording",
+        )  # fmt: skip
+
+    def _reset(self, tape: Tape, node: Any) -> None:
+        if tape.end is not None:
+            raise self.located(ValueError("tape.reset() outside its `with` block"), node)
+        if tape.block is not self.b.block:
+            self.refuse(node, "tape.reset() in a branch or loop of its block", "reset it before")
+        tape.start, tape.taken = len(tape.block), frozenset(self.b.names.taken)
+        for known in (tape.watched, tape.cells, tape.seen, tape.unrecorded):
+            known.clear()
+        tape.entry = self._held()
 
     def _watch_all(self, tape: Tape, value: Value, node: Any) -> None:
-        _, leaves = self._leaves(value, node)
-        tape.watched.update((x.name, x) for x in leaves if isinstance(x, Var))
-
-    # ---- gradient
-
-    def _gradient(self, tape: Tape, args: Any, kwargs: Any, node: Any) -> Value:
-        names = ("target", "sources", "output_gradients", "unconnected_gradients")
-        given = {**dict(zip(names, args)), **kwargs}
-        if tape.block is not self.b.block or tape.depth != self.runtime_depth:
+        if tape.end is not None:
+            raise self.located(ValueError("tape.watch outside of the tape's `with` block"), node)
+        if tape.block is not self.b.block:
             self.refuse(
-                node, "this gradient is asked for in another branch, loop or function than its "
-                "tape", "call tape.gradient where the `with` block stands",
+                node, "tape.watch in a branch or loop of its block: whether the gradient is None "
+                "would depend on the run", "watch it at the start of the block",
             )  # fmt: skip
-        if tape.lost:
-            self.refuse(
-                node, "the gradient of an inner tape is asked for after that of an outer one",
-                "ask the inner tape first",
-            )  # fmt: skip
-        first, last = tape.start, tape.last
-        region = tape.block[first:last]
-        bound = {v.name for stmt in region for v in targets_of(stmt)}
-        outs, seeds = self._targets(given, bound, node)
-        pattern, sources, packed = self._sources(tape, given["sources"], bound, node)
-        wanted = [v for versions in sources for v in versions]
-        free = [v for v in wanted if v.name not in bound]
-        inner = tuple(v.name for v in wanted if v.name in bound)
-        function = self._function(Traced(region, [], [], free, None), outs)
-        reach = activity(function, [v.name for v in wanted], outs)
-        bars = self._swept(tape, last, function, free, inner, outs, seeds)
-        zero = self._unconnected(given, node) == "zero"
-        values: dict[int, Value] = {}
-        for leaf, versions in zip(leaves_of(pattern), sources):
-            parts = [bars[v.name] for v in versions if v in reach and v.name in bars]
-            if parts:
-                total = self.b.sym(parts[0])
-                for part in parts[1:]:
-                    total = total + part
-                values[leaf.index] = self.wrap_operand(total.operand)
-            elif zero:
-                like = self.sym(packed[leaf.index])
-                zeros = self.b.emit("zeros_like", like, dtype=like.dtype)
-                values[leaf.index] = self.wrap_operand(zeros.operand)
-            else:
-                values[leaf.index] = Obj(None)
-            if not parts:
-                text = _source_text(node, leaf.index, len(sources))
-                lost = Unconnected(text, self.origin(node), function, tuple(versions))
-                self.shared.unconnected[lost] = None
-        return self.filled(pattern, values, "gradient")
-
-    def _unconnected(self, given: dict[str, Value], node: Any) -> str:
-        value = given.get("unconnected_gradients", Obj(None))
-        chosen = self.static(value, node, "unconnected_gradients")
-        return str(getattr(chosen, "value", chosen)).lower()
-
-    def _targets(
-        self, given: dict[str, Value], bound: set[str], node: Any
-    ) -> tuple[list[Operand], list[Operand]]:
-        """What is differentiated, and the adjoints it is given."""
-        pattern, outs = self._leaves(given["target"], node)
-        seeds = given.get("output_gradients")
-        if seeds is None or (isinstance(seeds, Obj) and seeds.value is None):
-            ones = [
-                self.b.emit("full_like", x, 1.0, dtype=x.type.dtype).operand if is_float(x.type)
-                else x
-                for x in outs
-            ]  # fmt: skip
-        else:
-            ones = self.matched(seeds, pattern, outs, node, "output_gradients")
-        pairs = [(o, s) for o, s in zip(outs, ones) if is_float(o.type)]
-        return [o for o, _ in pairs], [s for _, s in pairs]
-
-    def _sources(
-        self, tape: Tape, sources: Value, bound: set[str], node: Any
-    ) -> tuple[Any, list[list[Var]], list[Any]]:
-        """The structure of the sources, for each the values that count as it, and itself."""
         packer = self.packer(node)
-        pattern = packer.pack(sources)
-        found: list[list[Var]] = []
-        for leaf in leaves_of(pattern):
-            assert isinstance(leaf, Leaf)
-            value = packer.leaves[leaf.index]
-            if isinstance(value, Ref) and value.cell in self.variables and not value.path:
-                found.append(self._versions(tape, value.cell))
-                continue
-            x = self.read(value) if isinstance(value, Ref) else value.operand
-            counts = isinstance(x, Var) and (x.name in bound or x.name in tape.watched)
-            found.append([x] if counts and is_float(x.type) else [])
-        return pattern, found, packer.leaves
+        packer.pack(value)
+        for leaf in packer.leaves:
+            cell = leaf.cell if isinstance(leaf, Ref) and not leaf.path else None
+            x = self.read(leaf) if isinstance(leaf, Ref) else leaf.operand
+            if not is_float(x.type):
+                self._warn(f"the tape watches floats, not {x.type.dtype}: the gradient is None")
+            elif cell in self.variables:
+                if not (tape.accessed and self.variables[cell].trainable):
+                    self._refuse_late(tape, tape.entry.get(cell) or cell.param, node)
+                    tape.cells.setdefault(cell, x)
+            elif isinstance(x, Var) and x.name not in tape.watched:
+                self._refuse_late(tape, x, node)
+                tape.watched[x.name] = x
 
-    def _versions(self, tape: Tape, cell: Cell) -> list[Var]:
-        entry = tape.entry.get(cell) or cell.param
-        if entry is None or not is_float(entry.type):
-            return []
-        trainable = tape.accessed and self.variables[cell].trainable
-        if not trainable and entry.name not in tape.watched:
-            return []
-        return [entry, *tape.assigned.get(cell, ())]
+    def _refuse_late(self, tape: Tape, x: Var, node: Any) -> None:
+        """What was computed from a value before it was watched would not count."""
+        flows = (source for stmt in walk(self.region(tape)) for source, _ in edges(stmt))
+        if ("value", x.name) in flows:
+            self.refuse(
+                node, f"{x.user or 'this value'} is watched after it was used in the tape's block",
+                "watch it at the start of the block",
+            )  # fmt: skip
 
-    def _swept(
-        self,
-        tape: Tape,
-        last: int,
-        function: Function,
-        free: list[Var],
-        inner: tuple[str, ...],
-        outs: list[Operand],
-        seeds: list[Operand],
-    ) -> dict[str, Operand]:
-        """Puts forward part and sweep into the program; the adjoints by name."""
-        wrt = tuple(dict.fromkeys(v.name for v in free))
-        made = self.reverse_of(function, wrt, inner)
-        split = made.notes["forward"]
-        grown = split - (last - tape.start)
-        tape.block[tape.start : last] = made.body[:split]
-        for other in self.tapes:
-            if other.block is not tape.block:
-                continue
-            if tape.start < other.start < last:
-                other.lost = True  # where its region begins now is not known any more
-            if other.end is not None and other.end >= last:
-                other.end += grown
-        self._name_again(zip(made.params[len(function.params) :], seeds))
-        self.b.block += made.body[split:]
-        return dict(zip((*wrt, *inner), made.results))
+    def _warn(self, text: str) -> None:
+        """A tape in plain Python has warned when its block ran."""
+        if not self.shared.replayed:
+            warnings.warn(text, stacklevel=2)
+
+    def unconnected_choice(self, given: dict[str, Value], node: Any) -> str:
+        value = given.get("unconnected_gradients", Obj("none"))
+        chosen = self.static(value, node, "unconnected_gradients")
+        choice = str(getattr(chosen, "value", chosen)).lower()
+        if choice not in ("none", "zero"):
+            raise self.refusal(
+                node, f"unconnected_gradients is 'none' or 'zero', not {chosen!r}", "", ValueError_
+            )
+        return choice
 
 
-def _source_text(node: Any, index: int, count: int) -> str:
-    """The user's text for one of the sources in a call of `gradient`."""
-    named = [k.value for k in node.keywords if k.arg == "sources"]
-    sources = named[0] if named else node.args[1]
-    if isinstance(sources, (ast.List, ast.Tuple)) and len(sources.elts) == count:
-        return ast.unparse(sources.elts[index])
-    return ast.unparse(sources) if count == 1 else f"{ast.unparse(sources)}[{index}]"
+def defined(block: Block) -> Iterator[str]:
+    """The names that a block defines, those of nested blocks included."""
+    for stmt in walk(block):
+        yield from (v.name for v in (*targets_of(stmt), *inner_targets_of(stmt)))
+
+
+def defining(blocks: list[Block], name: str) -> Stmt | None:
+    """The statement that defines a name."""
+    for block in blocks:
+        for stmt in walk(block):
+            if any(v.name == name for v in targets_of(stmt)):
+                return stmt
+    return None

@@ -1,0 +1,137 @@
+"""Times one row: all its peers in one process, their repetitions interleaved.
+
+    python -m benchmarks.harness <row> [--rounds 40] [--only s2s,JAX]
+
+Noise of the machine hits all peers alike, and the minimum of many repetitions leaves it out.
+Each peer's results are compared with the reference before any is timed.  Prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from . import row as r
+from . import rows, threads
+
+# A repetition is as many calls as fill this time, so that the clock's own cost is nothing.
+CHUNK = 3e-3
+# Seconds that one peer may take for all its repetitions.
+BUDGET = 8.0
+LEAST = 2
+
+
+class Clocked:
+    """One peer: how many calls make a repetition, and the repetitions' times per call."""
+
+    def __init__(self, run: Callable[[], Any], budget: float) -> None:
+        self.run, self.budget = run, budget
+        self.times: list[float] = []
+        self.spent = 0.0
+        self.calls = 1
+        first = self.timed()
+        # The second call has no more to compile; the first may.
+        self.calls = max(1, int(CHUNK / min(first, self.timed())))
+
+    def timed(self) -> float:
+        run, calls = self.run, range(self.calls)
+        start = time.perf_counter()
+        for _ in calls:
+            run()
+        return (time.perf_counter() - start) / self.calls
+
+    def repeat(self) -> None:
+        """Once more, unless it has had its time; the caches are filled by calls not counted."""
+        if self.spent > self.budget and len(self.times) >= LEAST:
+            return
+        start = time.perf_counter()
+        if not self.times or self.times[-1] < 0.1:
+            self.run()
+        self.times.append(self.timed())
+        self.spent += time.perf_counter() - start
+
+
+def make(maker: r.Maker, reading: bool) -> tuple[r.Runner | None, list[Any], dict[str, Any]]:
+    """The runner, its results, and what to report of it: the seconds to the first results, or
+    why there are none."""
+    start = time.perf_counter()
+    try:
+        runner = maker()
+        results = runner.read() if reading else []
+        return runner, results, {"made": time.perf_counter() - start}
+    except ImportError as error:
+        return None, [], {"missing": str(error)}
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}".strip()
+        return None, [], {"error": text[:2000], "made": time.perf_counter() - start}
+
+
+def measure(
+    row: r.Row, rounds: int, budget: float, only: list[str] | None = None
+) -> dict[str, Any]:
+    """For each peer `seconds` (the least), or `missing`, or `error`."""
+    report: dict[str, Any] = {}
+    runners: dict[str, r.Runner] = {}
+    results: dict[str, list[Any]] = {}
+    for peer, maker in row.makers.items():
+        if only and peer not in only:
+            continue
+        runner, found, report[peer] = make(maker, reading=True)
+        if runner is not None:
+            runners[peer], results[peer] = runner, found
+
+    reference = next((p for p in r.REFERENCES if p in results), None)
+    for peer, found in results.items():
+        if peer == r.PRIMAL or reference is None:
+            continue
+        try:
+            apart = r.distance(found, results[reference])
+        except ValueError as error:
+            report[peer]["error"] = f"other results than {reference}: {error}"
+            del runners[peer]
+            continue
+        report[peer]["apart"] = apart
+        if not apart <= row.tolerance:
+            report[peer]["error"] = f"results differ from {reference}'s by {apart:.1e}"
+            del runners[peer]
+
+    clocks = {peer: Clocked(runner.run, budget) for peer, runner in runners.items()}
+    gc.collect()
+    gc.disable()
+    for _ in range(rounds):
+        for clock in clocks.values():
+            clock.repeat()
+    gc.enable()
+    for peer, clock in clocks.items():
+        ordered = sorted(clock.times)
+        report[peer]["seconds"] = ordered[0]
+        report[peer]["median"] = ordered[len(ordered) // 2]
+        report[peer]["repetitions"] = len(ordered)
+    return {"reference": reference, "peers": report}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("row")
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--budget", type=float, default=BUDGET)
+    parser.add_argument("--only", help="peers, separated by commas")
+    options = parser.parse_args()
+    threads.restrict()
+    row = rows.find(options.row)
+    # Set already where the suite starts this process.
+    os.environ.setdefault("JAX_ENABLE_X64", str(int(row.dtype == "float64")))
+    only = options.only.split(",") if options.only else None
+    found = measure(row, options.rounds, options.budget, only)
+    print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

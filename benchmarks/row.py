@@ -1,0 +1,70 @@
+"""What is measured: a row is one computation, and for each peer a maker of the callable doing it.
+
+A maker imports its library itself, so that a process loads only what it measures and a peer that
+is not installed is a dash in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+OURS, PRIMAL, HAND = "s2s", "primal", "by hand"
+JAX, TORCH, TORCH_COMPILED = "JAX", "PyTorch", "torch.compile"
+TF_EAGER, TF_FUNCTION, TF_XLA = "TF eager", "tf.function", "TF XLA"
+AUTOGRAD = "autograd"
+
+# Those ours is to be ahead of.  The hand-written adjoint is a limit, the primal a measure.
+RIVALS = (JAX, TORCH, TORCH_COMPILED, TF_EAGER, TF_FUNCTION, TF_XLA, AUTOGRAD)
+# The first of those present says what the right result is.
+REFERENCES = (JAX, TORCH, AUTOGRAD, HAND, OURS)
+
+
+@dataclass
+class Runner:
+    """`run` computes once and waits for the result; `read` gives the arrays to be compared,
+    and is asked once, before anything is timed."""
+
+    run: Callable[[], Any]
+    read: Callable[[], list[np.ndarray]]
+
+
+Maker = Callable[[], Runner]
+
+
+@dataclass
+class Row:
+    name: str
+    group: str
+    title: str
+    makers: dict[str, Maker]
+    dtype: str = "float64"
+    # Largest distance from the reference, relative to its size, array by array.
+    tolerance: float = 1e-8
+    # How many times faster than the best peer and than JAX this row is meant to be.
+    ahead_of_best: float = 1.0
+    ahead_of_jax: float = 1.0
+    notes: list[str] = field(default_factory=list)
+
+
+GROUPS = ("training", "loops", "second order", "overhead")
+
+
+def distance(found: list[np.ndarray], right: list[np.ndarray]) -> float:
+    """The largest of the relative distances of the arrays, by their norms."""
+    if len(found) != len(right):
+        raise ValueError(f"{len(found)} results where the reference has {len(right)}")
+    worst = 0.0
+    for a, b in zip(found, right):
+        a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        if a.shape != b.shape:
+            raise ValueError(f"a result of shape {a.shape} where the reference has {b.shape}")
+        size = float(np.linalg.norm(b))
+        apart = float(np.linalg.norm(a - b))
+        # NaN must not pass for near.
+        relative = apart / size if size > 0.0 else apart
+        worst = relative if not relative <= worst else worst
+    return worst

@@ -1,0 +1,26 @@
+"""What classes tell the compiler about their methods.  Classes of users may bear these marks."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+F = TypeVar("F")
+
+
+def built_now(function: F) -> F:
+    """A method that completes objects: run in Python, for the sizes at hand."""
+    function._s2s_build = True  # type: ignore[attr-defined]
+    return function
+
+
+def decided(function: F) -> F:
+    """The getter of a property that depends on objects only, not on numbers in them."""
+    function._s2s_static = True  # type: ignore[attr-defined]
+    return function
+
+
+def looks_only(function: F) -> F:
+    """A function that raises or warns by what it can tell from structures, shapes and dtypes: run
+    in Python while a step is compiled, on arrays of the right shapes that hold no numbers."""
+    function._s2s_look = True  # type: ignore[attr-defined]
+    return function

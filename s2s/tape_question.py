@@ -1,0 +1,228 @@
+"""What a tape in plain Python is asked, and the answer.
+
+Targets and sources are objects that the program holds.  Those that the block read or made are
+known by the names they go by there; the rest is not connected to it.  The block, followed by the
+question in terms of those names, is one function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import debug
+from .backends import choose_backend
+from .errors import SourceError, UnsupportedError, ValueError_
+from .tape_block import Block
+from .tape_world import ADVICE, World
+from .tensor import tensor
+from .variable import Variable
+
+NUMBERS = (np.ndarray, np.generic, float, complex)
+
+
+@dataclass
+class Asked:
+    """A call of one of the tape's methods."""
+
+    method: str
+    target: Any
+    sources: Any
+    unconnected: Any
+    seeds: Any = None
+
+    @property
+    def zero(self) -> bool:
+        chosen = str(getattr(self.unconnected, "value", self.unconnected)).lower()
+        if chosen not in ("none", "zero"):
+            raise ValueError_(f"unconnected_gradients is 'none' or 'zero', not {chosen!r}")
+        return chosen == "zero"
+
+
+@dataclass
+class Answer:
+    """`made` is what the names in the block stood for in the end, `tape` the tape's own; `line`
+    is where the block is, if it is still running."""
+
+    block: Block
+    world: World
+    made: dict[str, Any]
+    tape: str
+    line: int | None
+    asked: Asked
+    # the sources that the block knows, by their text there, and their positions
+    known: list[tuple[int, str]] = field(default_factory=list)
+    variables: list[Variable] = field(default_factory=list)
+    function: Any = None
+
+    def value(self) -> Any:
+        asked, zero = self.asked, self.asked.zero
+        if self.world.refusal is not None:
+            raise self.world.refusal
+        if not self.tape:
+            raise SourceError("the tape has no name: write `with GradientTape() as tape:`")
+        targets, seeds = self._targets()
+        sources = list(leaves(asked.sources))
+        texts = [self._text(s, source=True) for s in sources]
+        self.known = [(i, t) for i, t in enumerate(texts) if t is not None]
+        found: dict[int, Any] = {}
+        if targets:
+            again, answers = self._run(targets, seeds)
+            for (_, value), new in zip(targets, again):
+                _check_replay(value, new)
+            found = dict(zip((i for i, _ in self.known), answers))
+        rows = np.shape(asked.target) if asked.method != "gradient" else ()
+        for i, source in enumerate(sources):
+            if found.get(i) is None and zero:
+                like = np.asarray(source)
+                found[i] = tensor(np.zeros((*rows, *like.shape), like.dtype))
+        return _filled(asked.sources, iter(found.get(i) for i in range(len(sources))))
+
+    def _targets(self) -> tuple[list[tuple[str, Any]], list[Any]]:
+        """The targets that the block made, by name, and the seeds that belong to them."""
+        values = list(leaves(self.asked.target))
+        seeds = [None] * len(values)
+        if self.asked.seeds is not None:
+            seeds = list(leaves(self.asked.seeds))
+            if len(seeds) != len(values):
+                raise ValueError_("output_gradients must have the structure of the target")
+        found = [(self._text(v), v, s) for v, s in zip(values, seeds)]
+        kept = [(t, v, s) for t, v, s in found if t is not None]
+        given = [s for _, _, s in kept] if self.asked.seeds is not None else []
+        return [(t, v) for t, v, _ in kept], given
+
+    def _run(self, targets: list[tuple[str, Any]], seeds: list[Any]) -> tuple[Any, Any]:
+        """The targets, computed again, and what was asked."""
+        asked, world = self.asked, self.world
+        names = [t for t, _ in targets]
+        listed = [t for _, t in self.known]
+        if asked.method == "gradient":
+            what = [f"[{', '.join(names)}]", f"[{', '.join(listed)}]"]
+            what += ["output_gradients=seeds"] if seeds else []
+        elif asked.method == "jacobian":
+            what = [names[0], f"[{', '.join(listed)}]"]
+        else:
+            what = [names[0], listed[0] if listed else "[]"]
+        if asked.method != "gradient" and (len(names) != 1 or not listed):
+            listed = [] if len(names) == 1 else listed
+        call = f"{self.tape}.{asked.method}({', '.join(what)})"
+        if asked.method == "batch_jacobian":
+            call = f"[{call}]"
+        result = f"return [{', '.join(names)}], {call if listed else '[]'}"
+        extra = ("variables", *(["seeds"] if seeds else []), "unconnected")
+        self.function, order = self.block.question(world.names, extra, result, self.line)
+        args: list[Any] = [world.names[n] for n in order.given]
+        args += [self.variables, seeds, "none"] if seeds else [self.variables, "none"]
+        with world.restored():
+            return self._computed(tuple(args))
+
+    def _computed(self, args: tuple[Any, ...]) -> Any:
+        specialiser, bound = self.function._bind("primal", args, {})
+        backend = choose_backend(None)
+        entry, params = specialiser.find(bound, backend)
+        then = self.world.params(entry, params)
+        if debug.active:
+            results = debug.run(specialiser, entry, bound, backend, then)
+        else:
+            results = entry.run(backend, then)
+        return tensor(entry.value(bound, results))
+
+    # ---- names
+
+    def _text(self, value: Any, source: bool = False) -> str | None:
+        """What a value is called at the end of the block, or None."""
+        if isinstance(value, Variable):
+            if not any(v is value for v in self.variables):
+                self.variables.append(value)
+            return f"variables[{next(i for i, v in enumerate(self.variables) if v is value)}]"
+        if not isinstance(value, NUMBERS):
+            return None
+        names = {**self.world.names, **self.made}
+        own = [name for name, other in names.items() if other is value]
+        if source and len(own) > 1 and type(value) is float:
+            raise UnsupportedError(
+                f"{' and '.join(own)} are one number: it cannot be told which is the source",
+                advice="give Python numbers as arrays or Variables",
+            )
+        parts = (f"{n}{step}" for n, v in names.items() for step in _places(v, value))
+        return own[0] if own else next(parts, None)
+
+    # ---- why not
+
+    def explain(self) -> str:
+        from .explain import Inactive
+
+        lost: dict[str, str] = {}
+        positions = {i for i, _ in self.known}
+        for i in range(len(list(leaves(self.asked.sources)))):
+            if i not in positions:
+                lost[f"source {i}"] = "is no value that the block read or computed"
+        if self.function is None:
+            where = "the target is no value that the block computed"
+            lost |= {self._shown(t): f"is not connected: {where}" for _, t in self.known}
+        else:
+            with self.world.restored():
+                report = self.function.explain()
+            told = [x for x in report.inactive if isinstance(x, Inactive) and x.gradient == "None"]
+            lost |= {self._shown(x.name): x.reason for x in told}
+        if not lost:
+            return "every source has a gradient"
+        return "\n".join(f"{name} has no gradient: it {why}" for name, why in lost.items())
+
+    def _shown(self, text: str) -> str:
+        """The user's name for a source of the question."""
+        for i, variable in enumerate(self.variables):
+            if text == f"variables[{i}]":
+                names = {**self.world.names, **self.made}
+                own = (n for n, v in names.items() if v is variable)
+                return next(own, variable.name)
+        return text
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The parts of a structure of lists, tuples and dicts."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        yield value
+        return
+    for part in value:
+        yield from leaves(part)
+
+
+def _filled(structure: Any, parts: Iterator[Any]) -> Any:
+    if isinstance(structure, dict):
+        return {k: _filled(v, parts) for k, v in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        made = [_filled(v, parts) for v in structure]
+        return type(structure)(*made) if hasattr(structure, "_fields") else type(structure)(made)
+    return next(parts)
+
+
+def _places(holder: Any, value: Any) -> Iterator[str]:
+    """How a value is reached from an object or container that holds it."""
+    if isinstance(holder, dict):
+        yield from (f"[{k!r}]" for k, v in holder.items() if v is value)
+    elif isinstance(holder, (list, tuple)):
+        yield from (f"[{k}]" for k, v in enumerate(holder) if v is value)
+    else:
+        own = getattr(holder, "__dict__", {})
+        if not isinstance(holder, type) and isinstance(own, dict):
+            yield from (f".{k}" for k, v in own.items() if v is value)
+
+
+def _check_replay(target: Any, again: Any) -> None:
+    """The block, computed again on what was kept of its inputs, must give what it gave."""
+    target, again = np.asarray(target), np.asarray(again)
+    rtol = 1e-3 if target.dtype.itemsize < 8 else 1e-6
+    scale = float(np.max(np.abs(target), initial=0.0))
+    same = target.shape == again.shape
+    if not same or not np.allclose(target, again, rtol=rtol, atol=rtol * scale, equal_nan=True):
+        raise UnsupportedError(
+            "the block of this tape gives another value when it is computed again: what it reads "
+            "has changed in a way that could not be followed",
+            advice=ADVICE,
+        )
