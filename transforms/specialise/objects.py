@@ -73,6 +73,7 @@ class Objects(Mixin):
     reached: dict[Any, list[Var]]
     baked: frozenset[Path]
     runtime_ints: frozenset[Path]
+    given_ints: dict[str, int]  # the integers at hand, by the parameters that hold them
     frame: Any
     reading: ast.AST | None  # the name being looked up
 
@@ -119,6 +120,8 @@ class Objects(Mixin):
             for axis, size in enumerate(value.shape):
                 self.b.facts.sizes[f"{name}.{axis}"] = size
         if isinstance(spec, ScalarSpec):
+            if spec.dtype == "int64" and value is not None:
+                self.given_ints[name] = int(value)
             return Num(var)
         if isinstance(spec, RecordSpec):
             return Rec(var)
