@@ -319,9 +319,11 @@ class Objects(Mixin):
         try:
             raw = inspect.getattr_static(target, name)
         except AttributeError:
-            raise self.located(
-                AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}"), node
-            ) from None
+            raw = None
+            # A module may make what it has when it is asked for.
+            if not isinstance(target, types.ModuleType) or not hasattr(target, name):
+                text = f"{type(target).__name__!r} object has no attribute {name!r}"
+                raise self.located(AttributeError(text), node) from None
         if isinstance(raw, property) and hasattr(raw.fget, "_s2s_static"):
             # What is decided by the objects alone is computed by Python, and guarded.
             return self.lift(getattr(target, name), (*owner.path, (".", name)))
