@@ -181,9 +181,8 @@ class Calls(Mixin):
         if isinstance(value, types.MethodType):
             if _is_library(value.__func__):
                 return self._no_rule(value, node)
-            owner = (
-                self.lift(value.__self__, callee.path[:-1]) if callee.path else Obj(value.__self__)
-            )
+            own = callee.path and not isinstance(value.__self__, type)
+            owner = self.lift(value.__self__, callee.path[:-1]) if own else Obj(value.__self__)
             function = Obj(value.__func__, (*callee.path, (".", "__func__")) if callee.path else ())
             return self.call_function(function, (owner, *args), kwargs, node)
         if isinstance(value, types.FunctionType):
