@@ -354,7 +354,7 @@ class Calls(Mixin):
     def call_function(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         function = callee.value
         if hasattr(function, "_s2s_build"):
-            self.build_objects(function, args, kwargs, node)
+            return self.build_objects(function, args, kwargs, node)
         if hasattr(function, "_s2s_look"):
             return self.look(function, args, kwargs, node)
         try:

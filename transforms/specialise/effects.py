@@ -183,9 +183,9 @@ class Effects(Mixin):
             raise Built
         try:
             function(*plain, **named)
-        except Exception:
+        except Exception as error:
             self.shared.built.clear()  # an error to be shown
-            raise
+            raise self._blamed(error, function, node) from error
         self.shared.built.add(known)
         return Obj(None)
 
