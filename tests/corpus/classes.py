@@ -1,5 +1,6 @@
 """Classes as users write them: inheritance, `super`, class and static methods, operators."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -134,3 +135,28 @@ class Pair(NamedTuple):
 @case(build(Pair, num(), arr(3)), tags="classes namedtuple")
 def methods_of_a_namedtuple(p):
     return np.sum(p.swapped().product * p.a)
+
+
+class Activated:
+    def __init__(self, activation):
+        self.activation = activation
+
+
+def leaky(x, slope):
+    return np.where(x > 0.0, x, slope * x)
+
+
+CLIPPED = Activated(functools.partial(np.clip, a_min=-0.5, a_max=0.5))
+LEAKY = Activated(functools.partial(leaky, slope=0.25))
+SCALE = functools.partial(np.multiply, np.array([1.0, 2.0, 3.0]))
+TABLE = {"leaky": functools.partial(leaky, slope=0.5), "sin": np.sin}
+
+
+@case(arr(3), tags="classes partial")
+def partials_of_library_functions(x):
+    return np.sum(CLIPPED.activation(x) * LEAKY.activation(x) + SCALE(x))
+
+
+@case(arr(3), tags="classes partial")
+def partials_in_a_table(x):
+    return np.sum(TABLE["leaky"](x) * TABLE["sin"](x))

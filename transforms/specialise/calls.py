@@ -503,6 +503,12 @@ class Calls(Mixin):
             except UnsupportedError as error:
                 raise self.refusal(node, error.message, error.advice) from None
             return self.refuse(node, f"{cls.__module__}.{cls.__name__} is not supported")
+        if hasattr(cls, "_s2s_variable"):
+            return self.refuse(
+                node,
+                f"a {cls.__name__} is not created in compiled code",
+                "create it before the first call",
+            )
         return self.refuse(
             node,
             f"creating a {cls.__name__} here is not supported",

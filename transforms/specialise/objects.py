@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import functools
 import inspect
 import sys
 import types
@@ -176,7 +177,7 @@ class Objects(Mixin):
         except TypeError as error:
             message, _, advice = f"{path_text(path)}: {error}".partition("; ")
             raise self.refusal(self.reading, message, advice) from None
-        if hasattr(value, "_s2s_variable"):
+        if hasattr(value, "_s2s_variable") and not isinstance(value, type):
             if not guarded:
                 self.object_guards.append(ObjectGuard(path, "is", value))
             return self.variable(value, path)
@@ -374,4 +375,6 @@ def _is_library(value: Any) -> bool:
     module = getattr(value, "__module__", None)
     if isinstance(value, np.ufunc):
         return True
+    if isinstance(value, functools.partial):  # its class is a library's, it is not
+        return False
     return callable(value) and isinstance(module, str) and module.split(".")[0] in CONSTANT_MODULES
