@@ -45,8 +45,7 @@ def must_be_there(name: str, t: Any, unconnected: list[str] | None = None) -> No
     if t is None:
         raise ValueError(
             f"{name} was given None instead of a gradient{missing_text(unconnected)}; leave it "
-            "out: [None if g is None else ... for g in gradients], or use clip_by_global_norm, which "
-            "passes None on"
+            "out, or use clip_by_global_norm, which passes None on"
         )
 
 

@@ -53,7 +53,7 @@ class History:
 
     def plot(self, path: str | Path | None = None, log: bool = False) -> Any:
         """One panel for each kind of number; returns the figure, and saves it if a path is given.
-        `log` makes the axes of values logarithmic."""
+        `log` makes the axes logarithmic, of positive values."""
         kinds: dict[str, list[str]] = {}
         for name in self.values:
             kinds.setdefault(name.removeprefix("val_"), []).append(name)
@@ -63,7 +63,7 @@ class History:
                 marker = "o" if len(self.values[name]) == 1 else ""
                 axis.plot(self.steps[name], self.values[name], marker=marker, label=name)
             axis.set_ylabel(kind)
-            if log:
+            if log and all(v > 0.0 for name in names for v in self.values[name]):
                 axis.set_yscale("log")
             if len(names) > 1:
                 axis.legend()

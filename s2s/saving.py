@@ -101,8 +101,8 @@ def _positions(optimizer: Any, positions: dict[int, int]) -> Any:
     unknown = [v.name for v in optimizer.variables if id(v) not in positions]
     if unknown:
         raise ValueError(
-            f"{unknown[0]} is updated by the optimizer, but belongs to no model that is saved; "
-            "add its model to `model`"
+            f"{unknown[0]} is updated by the optimizer, but is in no model that is saved; add "
+            "its model to `model`"
         )
     return np.array([positions[id(v)] for v in optimizer.variables], np.int64)
 
@@ -124,8 +124,8 @@ def _assign(weights: list[Variable], arrays: dict[str, Any], path: str) -> None:
     for weight, value in zip(weights, values):
         if value.shape != weight.shape:
             raise ValueError(
-                f"{weight.name} has shape {weight.shape}, and {value.shape} in {path}: it was saved "
-                "from another model"
+                f"{weight.name} has shape {weight.shape}, and {value.shape} in {path}: it was "
+                "saved from another model"
             )
     for weight, value in zip(weights, values):
         weight.assign(value)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import tape_block, tape_question, variable_history
+from . import unconnected as unconnected_names
 from .errors import ValueError_
 from .tape_world import World
 from .variable import Variable
@@ -155,7 +156,9 @@ class GradientTape:
             line = self._frame.f_lineno
         asked = tape_question.Asked(method, target, sources, unconnected, seeds)
         self._last = tape_question.Answer(self._block, self._world, made, name, line, asked)
-        return self._last.value()
+        found = self._last.value()
+        unconnected_names.remember(sources, found)
+        return found
 
     def explain(self) -> str:
         """Why what was asked last has a None in it."""

@@ -74,11 +74,12 @@ class Answer:
             for (_, value), new in zip(targets, again):
                 _check_replay(value, new)
             found = dict(zip((i for i, _ in self.known), answers))
+        batches = asked.method == "batch_jacobian"
         rows = np.shape(asked.target) if asked.method != "gradient" else ()
         for i, source in enumerate(sources):
-            if found.get(i) is None and zero:
-                like = np.asarray(source)
-                found[i] = tensor(np.zeros((*rows, *like.shape), like.dtype))
+            if found.get(i) is None and (zero or batches):
+                shape = np.shape(source)[1:] if batches else np.shape(source)
+                found[i] = tensor(np.zeros((*rows, *shape), np.asarray(source).dtype))
         return _filled(asked.sources, iter(found.get(i) for i in range(len(sources))))
 
     def _targets(self) -> tuple[list[tuple[str, Any]], list[Any]]:
@@ -159,7 +160,7 @@ class Answer:
         positions = {i for i, _ in self.known}
         for i in range(len(list(leaves(self.asked.sources)))):
             if i not in positions:
-                lost[f"source {i}"] = "is no value that the block read or computed"
+                lost[f"source {i + 1}"] = "is no value that the block read or computed"
         if self.function is None:
             where = "the target is no value that the block computed"
             lost |= {self._shown(t): f"is not connected: {where}" for _, t in self.known}
@@ -218,7 +219,7 @@ def _check_replay(target: Any, again: Any) -> None:
     """The block, computed again on what was kept of its inputs, must give what it gave."""
     target, again = np.asarray(target), np.asarray(again)
     rtol = 1e-3 if target.dtype.itemsize < 8 else 1e-6
-    scale = float(np.max(np.abs(target), initial=0.0))
+    scale = float(np.max(np.abs(target[np.isfinite(target)]), initial=0.0))
     same = target.shape == again.shape
     if not same or not np.allclose(target, again, rtol=rtol, atol=rtol * scale, equal_nan=True):
         raise UnsupportedError(

@@ -10,6 +10,8 @@ from .announce import Announces
 from .tensor import tensor
 from .variable_history import accessed, before_change
 
+_IN_PLACE = ("fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap")
+
 
 class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
     """An array whose gradient tapes compute without being asked to.
@@ -75,11 +77,27 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         if name.startswith("_"):
             raise AttributeError(name)
         accessed(self)
-        return getattr(self._array, name)
+        found = getattr(self._array, name)
+        if not callable(found):
+            return self._part(found)
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            if name in _IN_PLACE:
+                before_change(self._array)
+            return self._part(found(*args, **kwargs))
+
+        return method
 
     def __getitem__(self, index: Any) -> Any:
         accessed(self)
-        return tensor(self._array[index])
+        return self._part(self._array[index])
+
+    def _part(self, value: Any) -> Any:
+        """What was read stays as it is when the Variable changes, and cannot be written to."""
+        if isinstance(value, np.ndarray) and np.may_share_memory(value, self._array):
+            value = value.copy()
+            value.flags.writeable = False
+        return tensor(value)
 
     def __len__(self) -> int:
         return len(self._array)
@@ -104,6 +122,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         value = np.asarray(value)
         if value.shape != self.shape:
             raise ValueError(f"{self.name} has shape {self.shape}, and the new value {value.shape}")
+        accessed(self)
         before_change(self._array)
         self._array[...] = value
         return self

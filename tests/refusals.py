@@ -402,6 +402,12 @@ def typed_dict_inside(x):
     return x
 
 
+@refused(2.0, says="not created in compiled code", advice="before the first call")
+def variable_inside(x):
+    v = s2s.Variable(3.0)  # @ s2s.Variable(3.0)
+    return x * v
+
+
 # ---------------------------------------------------------------- what is differentiated
 
 

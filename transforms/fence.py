@@ -82,7 +82,9 @@ def _jumps(body: list[ast.stmt], loop: bool = False) -> Iterator[ast.stmt]:
 
 
 def fence(source: Source) -> None:
-    """Walks the whole function, nested functions included."""
+    """Walks the whole function, nested functions included, once."""
+    if source.fenced:
+        return
     for node in ast.walk(source.node):
         refusal = REFUSED.get(type(node))
         if on_adjoint(node) or on_tape(node) or on_pause(node):
@@ -98,3 +100,4 @@ def fence(source: Source) -> None:
         raise UnsupportedError(
             message, span=span, source_line=source.line(span.line), advice=advice
         )
+    source.fenced = True

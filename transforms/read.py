@@ -30,6 +30,7 @@ class Source:
     first: int
     last: int
     comments: dict[int, tuple[int, str]] = field(default_factory=dict)  # line -> column, text
+    fenced: bool = False  # whether it is known to keep to the language
     _spans: dict[tuple[Any, ...], Span] = field(default_factory=dict)
 
     def line(self, number: int) -> str:

@@ -123,10 +123,11 @@ class LSTM(Recurrent):
         outputs = np.zeros((inputs.shape[0], inputs.shape[1], n), inputs.dtype)
         for t in range(inputs.shape[1]):
             z = self.biased(inputs[:, t] @ self.kernel + h @ self.recurrent_kernel)
-            i = self.recurrent_activation(z[:, :n])
-            f = self.recurrent_activation(z[:, n : 2 * n])
-            o = self.recurrent_activation(z[:, 3 * n :])
-            c = f * c + i * self.activation(z[:, 2 * n : 3 * n])
+            z = z.reshape(inputs.shape[0], 4, n)
+            i = self.recurrent_activation(z[:, 0])
+            f = self.recurrent_activation(z[:, 1])
+            o = self.recurrent_activation(z[:, 3])
+            c = f * c + i * self.activation(z[:, 2])
             h = o * self.activation(c)
             outputs[:, t] = h
         return self.answer(outputs, h, c)
@@ -149,9 +150,10 @@ class GRU(Recurrent):
             x, r = inputs[:, t] @ self.kernel, h @ self.recurrent_kernel
             if self.use_bias:
                 x, r = x + self.bias[0], r + self.bias[1]
-            update = self.recurrent_activation(x[:, :n] + r[:, :n])
-            reset = self.recurrent_activation(x[:, n : 2 * n] + r[:, n : 2 * n])
-            new = self.activation(x[:, 2 * n :] + reset * r[:, 2 * n :])
+            x, r = x.reshape(inputs.shape[0], 3, n), r.reshape(inputs.shape[0], 3, n)
+            update = self.recurrent_activation(x[:, 0] + r[:, 0])
+            reset = self.recurrent_activation(x[:, 1] + r[:, 1])
+            new = self.activation(x[:, 2] + reset * r[:, 2])
             h = update * h + (1.0 - update) * new
             outputs[:, t] = h
         return self.answer(outputs, h)

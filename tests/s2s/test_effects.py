@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import s2s
+from s2s.marks import built_now, looks_only
 
 BACKENDS = ("loops", "python")
 
@@ -204,3 +205,56 @@ def test_an_attribute_carried_through_a_loop() -> None:
     np.testing.assert_allclose(COUNT.n, 2.5)
     # d/dx of sum_i x_i (1 + sum_{j <= i} x_j)
     np.testing.assert_allclose(got, 1.0 + x.sum() + x)
+
+
+class Part:
+    """Built when it is first called, for the size of its input."""
+
+    seen = 0
+
+    def __init__(self, broken: bool = False) -> None:
+        self.broken, self.ready, self.built = broken, False, 0
+
+    @built_now
+    def build(self, size: int) -> None:
+        if self.broken:
+            raise ValueError("a part that cannot be built")
+        self.ready, self.built = True, self.built + 1
+        self.weight: Any = np.full(size, 2.0)
+
+    def __call__(self, x: Any) -> Any:
+        if not self.ready:
+            self.build(x.shape[0])
+        count(x)
+        return x * self.weight
+
+
+@looks_only
+def count(_: Any) -> None:
+    Part.seen += 1
+
+
+def test_objects_are_built_in_one_pass() -> None:
+    parts = [Part() for _ in range(6)]
+
+    @s2s.function(backend="loops")
+    def through(x):
+        for part in parts:
+            x = part(x)
+        return parts[0](x)
+
+    Part.seen = 0
+    assert through(np.ones(3)).tolist() == [128.0] * 3
+    assert [part.built for part in parts] == [1] * 6
+    assert Part.seen <= 3 * 7
+
+
+def test_an_object_that_cannot_be_built_says_so() -> None:
+    parts = [Part(), Part(broken=True)]
+
+    @s2s.function(backend="loops")
+    def through(x):
+        return parts[1](parts[0](x))
+
+    with pytest.raises(ValueError, match="a part that cannot be built"):
+        through(np.ones(3))

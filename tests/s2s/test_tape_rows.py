@@ -585,15 +585,18 @@ def test_jacobians(run: Any) -> None:
 
 
 def test_batch_jacobians(run: Any) -> None:
+    other = s2s.Variable(np.ones((4, 5, 2)))
+
     def f(x: Any, a: Any) -> Any:
         with s2s.GradientTape(persistent=True) as tape:
             tape.watch(x)
             y = np.tanh(x @ a)
-        return tape.batch_jacobian(y, x), tape.jacobian(y, x)
+        return tape.batch_jacobian(y, x), tape.jacobian(y, x), tape.batch_jacobian(y, other)
 
     rng = np.random.default_rng(3)
     x, a = rng.normal(size=(4, 3)), rng.normal(size=(3, 2))
-    per_row, whole = run(f, x, a)
+    per_row, whole, zeros = run(f, x, a)
+    close(zeros, np.zeros((4, 2, 5, 2)))
     close(per_row, np.einsum("bibj->bij", np.asarray(whole)))
     close(per_row, (1 - np.tanh(x @ a) ** 2)[:, :, None] * a.T[None])
 
@@ -724,3 +727,44 @@ def test_numpy_breaks_the_path(run: Any) -> None:
         return tape.gradient(y, w), tape.gradient(z, w)
 
     close(run(f), (None, np.array([1.0, 2.0])))
+
+
+# ---- Variables
+
+
+def test_what_was_read_of_a_variable_stays(run: Any) -> None:
+    w = s2s.Variable(np.array([[1.0, 2.0], [3.0, 4.0]]))
+
+    def f() -> Any:
+        with s2s.GradientTape() as tape:
+            row, turned = w[0], w.T
+            w.assign_add(10.0)
+            y = np.sum(row * row) + np.sum(turned) + np.sum(w[1])
+        return y, row, turned, tape.gradient(y, w)
+
+    y, row, turned, slope = run(f)
+    close(y, np.float64(5.0 + 10.0 + 27.0))
+    close(np.asarray(row), np.array([1.0, 2.0]))
+    close(np.asarray(turned), np.array([[1.0, 3.0], [2.0, 4.0]]))
+    close(slope, np.array([[3.0, 5.0], [2.0, 2.0]]))
+
+    def g() -> Any:
+        w[0][1] = 5.0
+        return np.sum(w)
+
+    with pytest.raises(ValueError, match="read-only"):
+        run(g)
+
+
+def test_the_shapes_of_assigned_values(run: Any) -> None:
+    w = s2s.Variable(np.array([1.0, 2.0]), name="weights")
+
+    def f(x: Any) -> Any:
+        w.assign(x)
+        return np.sum(w)
+
+    close(run(f, np.array([3.0, 4.0])), np.float64(7.0))
+    for wrong in (np.ones(1), np.ones((1, 2)), np.ones(3)):
+        with pytest.raises(ValueError, match="weights"):
+            run(f, wrong)
+    close(w.numpy(), np.array([3.0, 4.0]))

@@ -119,9 +119,11 @@ class _Liveness:
             self.mark_stmt(self.loop_of[id(binder)])
         elif isinstance(binder, (Assign, Call)):
             self.todo += operands_of(binder)
-            for s in self.groups.get(id(binder), ()):
+            group = self.groups.get(id(binder), [])
+            for s in group:
                 if isinstance(s, Call) or s.op.name != "undef":
                     self.todo += targets_of(s)
+            group.clear()  # marked once, not again for each of its statements
             if isinstance(binder, Assign) and binder.op.name == "restore":
                 for save in self.saves.get(binder.op.attrs["slot"].name, ()):
                     self.todo.append(save.value)

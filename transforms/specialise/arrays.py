@@ -198,6 +198,8 @@ class Arrays(Mixin):
             value = op.args[0]
         if found is None:
             return None
+        if found.cell in self.variables and steps:
+            return self.part_of_variable(found, operand)
         steps.reverse()
         certain = not readonly and self._is_certain_view(found, steps)
         if certain:

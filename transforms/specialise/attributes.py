@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,12 +26,14 @@ from .values import (
     Mixin,
     Num,
     Obj,
+    Partial,
     RangeVal,
     Rec,
     Ref,
     RngVal,
     SliceVal,
     State,
+    Super,
     TupleVal,
     Value,
 )
@@ -67,20 +70,17 @@ class Attributes(Mixin):
             return owner.values[owner.cls._fields.index(name)]
         if isinstance(owner, TupleVal) and name == "_replace":
             return Bound(owner, name)
+        if isinstance(owner, TupleVal) and owner.cls is not None:
+            return self._of_class(owner, owner.cls, owner.cls.__mro__, name, node)
         if isinstance(owner, InstanceVal):
             content = self.state.heap[owner.cell]
             if name in content.keys:
                 return content.values[content.keys.index(name)]
-            raw = getattr(owner.cls, name, None)
-            if isinstance(raw, property):
-                return self.call_function(Obj(raw.fget), (owner,), {}, node)
-            if isinstance(raw, types.FunctionType):
-                return Bound(owner, name)
-            if raw is not None:
-                return self.constant(raw)
-            raise self.located(
-                AttributeError(f"{self.kind_of(owner)} has no attribute {name!r}"), node
-            )
+            return self._of_class(owner, owner.cls, owner.cls.__mro__, name, node)
+        if isinstance(owner, Super):
+            cls = self._searched(owner.owner)
+            after = cls.__mro__[cls.__mro__.index(owner.cls) + 1 :]
+            return self._of_class(owner.owner, cls, after, name, node)
         if isinstance(owner, (ListVal, DictVal, RngVal)):
             return Bound(owner, name)
         if isinstance(owner, Obj):
@@ -90,6 +90,34 @@ class Attributes(Mixin):
                 return self.constant(getattr(owner.value, name))
             return self.attribute_of(owner, name, node)
         return self.refuse(node, f"{self.kind_of(owner)} has no attribute {name!r} here")
+
+    def _searched(self, value: Value) -> type:
+        """The class where Python looks for the methods of a value: its own, if it is one."""
+        if isinstance(value, Obj):
+            return value.value if isinstance(value.value, type) else type(value.value)
+        return value.cls
+
+    def _of_class(
+        self, owner: Value, cls: type, classes: Sequence[type], name: str, node: ast.AST
+    ) -> Value:
+        """What the first of `classes` to define a name gives `owner`, an instance of `cls` or
+        `cls` itself."""
+        definer = next((c for c in classes if name in vars(c)), None)
+        if definer is None:
+            raise self.located(
+                AttributeError(f"{self.kind_of(owner)} has no attribute {name!r}"), node
+            )
+        raw = vars(definer)[name]
+        if isinstance(raw, staticmethod):
+            return Obj(raw.__func__)
+        if isinstance(raw, classmethod):
+            return Partial(Obj(raw.__func__), (Obj(cls),))
+        instance = not (isinstance(owner, Obj) and owner.value is cls)
+        if isinstance(raw, types.FunctionType):
+            return Partial(Obj(raw), (owner,)) if instance else Obj(raw)
+        if isinstance(raw, property) and instance:
+            return self.call_function(Obj(raw.fget), (owner,), {}, node)
+        return self.constant(raw)
 
     def _array_attribute(self, ref: Ref, name: str, node: ast.AST) -> Value:
         if name == "shape":

@@ -181,9 +181,8 @@ class Calls(Mixin):
         if isinstance(value, types.MethodType):
             if _is_library(value.__func__):
                 return self._no_rule(value, node)
-            owner = (
-                self.lift(value.__self__, callee.path[:-1]) if callee.path else Obj(value.__self__)
-            )
+            own = callee.path and not isinstance(value.__self__, type)
+            owner = self.lift(value.__self__, callee.path[:-1]) if own else Obj(value.__self__)
             function = Obj(value.__func__, (*callee.path, (".", "__func__")) if callee.path else ())
             return self.call_function(function, (owner, *args), kwargs, node)
         if isinstance(value, types.FunctionType):
@@ -355,7 +354,7 @@ class Calls(Mixin):
     def call_function(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         function = callee.value
         if hasattr(function, "_s2s_build"):
-            self.build_objects(function, args, kwargs, node)
+            return self.build_objects(function, args, kwargs, node)
         if hasattr(function, "_s2s_look"):
             return self.look(function, args, kwargs, node)
         try:
@@ -504,6 +503,12 @@ class Calls(Mixin):
             except UnsupportedError as error:
                 raise self.refusal(node, error.message, error.advice) from None
             return self.refuse(node, f"{cls.__module__}.{cls.__name__} is not supported")
+        if hasattr(cls, "_s2s_variable"):
+            return self.refuse(
+                node,
+                f"a {cls.__name__} is not created in compiled code",
+                "create it before the first call",
+            )
         return self.refuse(
             node,
             f"creating a {cls.__name__} here is not supported",

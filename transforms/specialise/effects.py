@@ -47,7 +47,7 @@ class Counts(Exception):
 
 
 class Built(Exception):
-    """Objects have been completed: start again."""
+    """An object has been completed that this pass has seen incomplete: start again."""
 
 
 class _SizeUnknown(Exception):
@@ -172,13 +172,23 @@ class Effects(Mixin):
 
     # ---- building
 
-    def build_objects(self, function: Any, args: Any, kwargs: Any, node: Any) -> None:
+    def build_objects(self, function: Any, args: Any, kwargs: Any, node: Any) -> Value:
         """Runs a function that completes objects (`layer.build(shape)`) in Python, for the
-        sizes at hand, and begins again with the completed objects."""
+        sizes at hand.  What was specialised so far has seen them incomplete: the pass goes on
+        only to complete what comes next, and then all begins again."""
         plain = [self._concrete(a, node) for a in args]
         named = {k: self._concrete(v, node) for k, v in kwargs.items()}
-        function(*plain, **named)
-        raise Built
+        plainly = getattr(function, "__func__", function)
+        known = (plainly, id(getattr(function, "__self__", plain[0] if plain else None)))
+        if known in self.shared.built:
+            raise Built
+        try:
+            function(*plain, **named)
+        except Exception as error:
+            self.shared.built.clear()  # an error to be shown
+            raise self._blamed(error, function, node) from error
+        self.shared.built.add(known)
+        return Obj(None)
 
     def _concrete(self, value: Value, node: ast.AST) -> Any:
         if isinstance(value, TupleVal):
@@ -189,7 +199,9 @@ class Effects(Mixin):
             return [self._concrete(v, node) for v in self.state.heap[value.cell].values]
         if isinstance(value, Num) and value.known is None:
             size = getattr(value.operand.type, "value", None)
-            known = None if size is None else self.b.facts.size_of(size)
+            known = None
+            if size is not None:
+                known = self.b.facts.size_of(size.substitute(self.given_ints))
             if known is None:
                 self.refuse(node, "this object is built with sizes that are not known yet",
                             "build it before: call the model once in Python")  # fmt: skip

@@ -105,8 +105,8 @@ class Indexing(Mixin):
         if is_basic(items) and not all(i[0] == "int" for i in items):
             view = Ref(ref.cell, (*ref.path, ("index", plain)))
             with self.guarding(node):
-                self.read(view)
-            return view
+                value = self.read(view)
+            return view if ref.cell not in self.variables else self.part_of_variable(view, value)
         with self.guarding(node):
             result = self.apply_step(self.sym(ref), ("index", plain))
         return self.wrap(result)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import functools
 import inspect
 import sys
 import types
@@ -73,6 +74,7 @@ class Objects(Mixin):
     reached: dict[Any, list[Var]]
     baked: frozenset[Path]
     runtime_ints: frozenset[Path]
+    given_ints: dict[str, int]  # the integers at hand, by the parameters that hold them
     frame: Any
     reading: ast.AST | None  # the name being looked up
 
@@ -119,6 +121,8 @@ class Objects(Mixin):
             for axis, size in enumerate(value.shape):
                 self.b.facts.sizes[f"{name}.{axis}"] = size
         if isinstance(spec, ScalarSpec):
+            if spec.dtype == "int64" and value is not None:
+                self.given_ints[name] = int(value)
             return Num(var)
         if isinstance(spec, RecordSpec):
             return Rec(var)
@@ -173,7 +177,7 @@ class Objects(Mixin):
         except TypeError as error:
             message, _, advice = f"{path_text(path)}: {error}".partition("; ")
             raise self.refusal(self.reading, message, advice) from None
-        if hasattr(value, "_s2s_variable"):
+        if hasattr(value, "_s2s_variable") and not isinstance(value, type):
             if not guarded:
                 self.object_guards.append(ObjectGuard(path, "is", value))
             return self.variable(value, path)
@@ -316,9 +320,11 @@ class Objects(Mixin):
         try:
             raw = inspect.getattr_static(target, name)
         except AttributeError:
-            raise self.located(
-                AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}"), node
-            ) from None
+            raw = None
+            # A module may make what it has when it is asked for.
+            if not isinstance(target, types.ModuleType) or not hasattr(target, name):
+                text = f"{type(target).__name__!r} object has no attribute {name!r}"
+                raise self.located(AttributeError(text), node) from None
         if isinstance(raw, property) and hasattr(raw.fget, "_s2s_static"):
             # What is decided by the objects alone is computed by Python, and guarded.
             return self.lift(getattr(target, name), (*owner.path, (".", name)))
@@ -369,4 +375,6 @@ def _is_library(value: Any) -> bool:
     module = getattr(value, "__module__", None)
     if isinstance(value, np.ufunc):
         return True
+    if isinstance(value, functools.partial):  # its class is a library's, it is not
+        return False
     return callable(value) and isinstance(module, str) and module.split(".")[0] in CONSTANT_MODULES

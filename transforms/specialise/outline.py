@@ -167,6 +167,8 @@ class Shared:
     derived: dict[str, Function] = field(default_factory=dict)
     # sources of tapes' gradients that have none (`tape.Unconnected`), in order
     unconnected: dict[Any, None] = field(default_factory=dict)
+    # objects that this pass has completed, so that its outcome is thrown away
+    built: set[Any] = field(default_factory=set)
     count: int = 0
 
     @property

@@ -29,6 +29,7 @@ from .values import (
     Ref,
     SliceVal,
     State,
+    Super,
     TupleVal,
     Value,
     ZipVal,
@@ -75,6 +76,18 @@ class PythonCalls(Mixin):
             cast = Sym(self.b, value.operand).astype("int64").operand
             return Num(cast, value.known)
         return value
+
+    def call_super(self, args: Any, kwargs: Any, node: Any) -> Value:
+        """By itself, `super()` means the class in which the function stands, and the function's
+        first argument."""
+        if len(args) == 2 and isinstance(args[0], Obj):
+            return Super(args[1], args[0].value)
+        function, parameters = self.frame.function, self.frame.node.args
+        named = [*parameters.posonlyargs, *parameters.args]
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        if args or not named or "__class__" not in cells:
+            raise self.located(RuntimeError("super(): no arguments"), node)
+        return Super(self.lookup(named[0].arg, node), cells["__class__"].cell_contents)
 
     def call_len(self, args: Any, kwargs: Any, node: Any) -> Value:
         (value,) = args

@@ -24,7 +24,7 @@ from .calls import Calls
 from .checkpoints import Checkpoints
 from .custom import CustomRules
 from .derived import Derivatives
-from .effects import Built, Counts, Effects, located
+from .effects import Counts, Effects, located
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
 from .jacobians import Jacobians
@@ -108,17 +108,22 @@ def specialise(
 ) -> Specialised:
     """One function for one signature.  Raises NeedStaticArgument to be called again."""
     recursive: frozenset[Any] = frozenset()
+    sources: dict[Any, Source] = {}
+    desugared: dict[Any, list[ast.stmt]] = {}
     while True:
+        plain = function.plain if isinstance(function, Derived) else function
+        shared = Shared(plain, recursive, sources=sources, desugared=desugared)
         try:
-            plain = function.plain if isinstance(function, Derived) else function
-            shared = Shared(plain, recursive)
-            return Specialiser(function, values, static, runtime_ints, shared).run_main(args)
+            done = Specialiser(function, values, static, runtime_ints, shared).run_main(args)
+            if not shared.built:
+                return done
         except NeedOutline as need:
             recursive |= {need.identity}
-        except Built:
-            continue
         except Counts as counts:
             runtime_ints |= counts.paths
+        except Exception:
+            if not shared.built:
+                raise
 
 
 class Specialiser(
@@ -164,6 +169,7 @@ class Specialiser(
         self.values = values
         self.baked = static
         self.runtime_ints = runtime_ints
+        self.given_ints: dict[str, int] = {}
         facts = Facts(sizes=None if values is None else {})
         self.b = Builder(NameSupply({"np", "math"}), facts)
         self.state = State([])
@@ -195,7 +201,9 @@ class Specialiser(
 
     def run_main(self, args: dict[str, Spec]) -> Specialised:
         plain = self.shared.main
-        source = self.sources[plain] = read(plain)
+        if plain not in self.sources:
+            self.sources[plain] = read(plain)
+        source = self.sources[plain]
         node = source.node
         fence(source)
         self.state.envs.append({})

@@ -156,6 +156,13 @@ class Tapes(Mixin):
         self.variables[ref.cell] = value
         return ref
 
+    def part_of_variable(self, view: Ref, value: Var) -> Ref:
+        """What was read of a Variable stays as it is when the Variable changes."""
+        self.note_access(view.cell)
+        part = self.new_array(value)
+        part.cell.readonly = True
+        return part
+
     def note_access(self, cell: Cell) -> None:
         if cell in self.variables:
             for tape in self.tapes:
@@ -166,14 +173,17 @@ class Tapes(Mixin):
         """`assign`, `assign_add` (1) and `assign_sub` (-1)."""
         if not isinstance(value, (Num, Ref)):
             value = self.call(Obj(np.asarray), (value,), {}, node)
-        old, new = self.b.sym(self.read(ref)), self.sym(value)
-        if new.ndim != old.ndim:
-            name = self.variables[ref.cell].name
-            raise self.located(
-                ValueError(f"{name} has {old.ndim} dimensions, and the new value {new.ndim}"), node
-            )
+        old, new = self.sym(ref), self.sym(value)
+        name = self.variables[ref.cell].name
         with self.guarding(node):
-            self.write(ref, (), old + new if add > 0 else old - new if add < 0 else new, node)
+            new = old + new if add > 0 else old - new if add < 0 else new
+            if new.ndim != old.ndim:
+                text = f"{name} has {old.ndim} dimensions, and the new value {new.ndim}"
+                raise self.located(ValueError(text), node)
+            for a, b in zip(old.shape, new.shape):
+                if self.b.facts.relate(*(x.type.value for x in (a, b))) != "equal":
+                    self.b.check(a == b, "ValueError", f"{name} and its new value differ in shape")
+            self.write(ref, (), new, node)
         return ref
 
     def note_assignment(self, cell: Cell, old: Var) -> None:

@@ -154,19 +154,17 @@ class TapeProducts(Mixin):
         asked = self._asked_of(tape, [out], given["sources"], node)
         self._check_batches(asked, out, node)
         batch, *rows = self.b.sym(out).shape
-        bars: dict[str, Operand] = {}
-        if asked.connected:
-            (source,) = asked.connected
-            total = known(product(rows))
-            eye = self.b.emit("eye", total, total, 0, dtype=out.type.dtype)
-            eye = self.b.emit("reshape", eye, total, 1, *rows)
-            seeds = self.b.emit("broadcast_to", eye, total, batch, *rows)
-            (bar,) = self._many(asked, [source], seeds.operand, total)
-            axes = (1, 0, *range(2, bar.type.ndim))
-            turned = self.b.emit("transpose", bar, axes=axes)
-            sizes = [batch, *rows, *self.b.sym(source).shape[1:]]
-            bars[source.name] = self._shaped_as(turned, sizes)
-        return self._answer(asked, bars, given, [batch, *rows][:0])
+        sizes = [batch, *rows, *self.sym(asked.packed[0]).shape[1:]]
+        if not asked.connected:  # zeros in any case, as in TensorFlow
+            return self.wrap(self.b.emit("zeros", *sizes, dtype=out.type.dtype))
+        (source,) = asked.connected
+        total = known(product(rows))
+        eye = self.b.emit("eye", total, total, 0, dtype=out.type.dtype)
+        eye = self.b.emit("reshape", eye, total, 1, *rows)
+        seeds = self.b.emit("broadcast_to", eye, total, batch, *rows)
+        (bar,) = self._many(asked, [source], seeds.operand, total)
+        turned = self.b.emit("transpose", bar, axes=(1, 0, *range(2, bar.type.ndim)))
+        return self.wrap_operand(self._shaped_as(turned, sizes))
 
     def _check_batches(self, asked: Asked, out: Operand, node: Any) -> None:
         ok = isinstance(asked.pattern, Leaf)

@@ -215,6 +215,14 @@ class Partial:
 
 
 @dataclass(frozen=True)
+class Super:
+    """`super()`: an object, seen as an instance of what comes after `cls` in its class."""
+
+    owner: Any
+    cls: Any
+
+
+@dataclass(frozen=True)
 class Maybe:
     """A name that is bound on some paths only; `flag` says whether it is."""
 

@@ -1,0 +1,162 @@
+"""Classes as users write them: inheritance, `super`, class and static methods, operators."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import arr, build, case, num
+
+
+class Affine:
+    scale = 2.0
+
+    def __init__(self, shift):
+        self.shift = shift
+
+    @property
+    def offset(self):
+        return self.shift * 3.0
+
+    def name(self):
+        return "affine"
+
+    def call(self, x):
+        return x * self.scale + self.offset
+
+    @classmethod
+    def unit(cls, x):
+        return x * cls.scale
+
+    @staticmethod
+    def half(x):
+        return x * 0.5
+
+
+class Bent(Affine):
+    scale = 5.0
+
+    @property
+    def offset(self):
+        return super().offset + 1.0
+
+    def call(self, x):
+        return np.tanh(super().call(x))
+
+    @classmethod
+    def unit(cls, x):
+        return super().unit(x) + 1.0
+
+    def both(self, x):
+        inner = super(Bent, self).call(x)
+        return inner + super().half(x) + super().scale
+
+
+class Noisy:
+    """A mixin: what comes after it depends on the class it is mixed into."""
+
+    def call(self, x):
+        return super().call(x) + np.sin(x)
+
+
+class NoisyBent(Noisy, Bent):
+    def call(self, x):
+        first = super().call
+        return first(x) * first(2.0 * x) if self.name() == "affine" else x
+
+
+BENT, NOISY = Bent(0.25), NoisyBent(0.5)
+
+
+@case(arr(3), tags="classes super")
+def method_of_the_parent(x):
+    return np.sum(BENT.call(x) * x)
+
+
+@case(num(), tags="classes super")
+def parent_named_and_its_attributes(x):
+    return BENT.both(x) + BENT.unit(x) + Bent.unit(x * x)
+
+
+@case(arr(3), tags="classes super")
+def mixin_before_the_parent(x):
+    return np.sum(NOISY.call(x))
+
+
+@dataclass
+class Point:
+    x: Any
+    y: Any
+
+    def norm(self):
+        return self.x * self.x + self.y * self.y
+
+    @classmethod
+    def diagonal(cls, v):
+        return cls(v, v * 2.0)
+
+    @staticmethod
+    def weigh(v):
+        return np.sin(v)
+
+
+@dataclass
+class Heavy(Point):
+    mass: Any
+
+    def norm(self):
+        return self.mass * super().norm()
+
+
+@case(build(Heavy, x=num(), y=num(), mass=num()), tags="classes super dataclass")
+def dataclass_of_a_dataclass(p):
+    return p.norm() + p.weigh(p.mass) + Point.weigh(p.x)
+
+
+@case(num(), tags="classes dataclass")
+def made_by_a_class_method(x):
+    p = Point.diagonal(x)
+    return p.norm() * p.diagonal(p.y).norm()
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+    @property
+    def product(self):
+        return self.a * self.b
+
+    def swapped(self):
+        return Pair(self.b, self.a * 2.0)
+
+
+@case(build(Pair, num(), arr(3)), tags="classes namedtuple")
+def methods_of_a_namedtuple(p):
+    return np.sum(p.swapped().product * p.a)
+
+
+class Activated:
+    def __init__(self, activation):
+        self.activation = activation
+
+
+def leaky(x, slope):
+    return np.where(x > 0.0, x, slope * x)
+
+
+CLIPPED = Activated(functools.partial(np.clip, a_min=-0.5, a_max=0.5))
+LEAKY = Activated(functools.partial(leaky, slope=0.25))
+SCALE = functools.partial(np.multiply, np.array([1.0, 2.0, 3.0]))
+TABLE = {"leaky": functools.partial(leaky, slope=0.5), "sin": np.sin}
+
+
+@case(arr(3), tags="classes partial")
+def partials_of_library_functions(x):
+    return np.sum(CLIPPED.activation(x) * LEAKY.activation(x) + SCALE(x))
+
+
+@case(arr(3), tags="classes partial")
+def partials_in_a_table(x):
+    return np.sum(TABLE["leaky"](x) * TABLE["sin"](x))

@@ -1,0 +1,171 @@
+"""Datasets, progress bars and the history of a run."""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s
+import s2s.tf as tf
+from s2s.data import Dataset
+
+X, Y = np.arange(20.0).reshape(10, 2), np.arange(10)
+
+
+def numbers(dataset: Any) -> list[Any]:
+    return [e.tolist() for e in dataset]
+
+
+def test_slices_of_nests() -> None:
+    pairs = list(Dataset.from_tensor_slices((X, {"label": Y})))
+    assert len(pairs) == 10
+    np.testing.assert_array_equal(pairs[3][0], X[3])
+    assert pairs[3][1]["label"] == 3
+    with pytest.raises(ValueError, match=r"different lengths: \[10, 9\]"):
+        Dataset.from_tensor_slices((X, Y[:9]))
+    assert numbers(Dataset.from_tensor_slices([1.0, 2.0])) == [1.0, 2.0]
+
+
+def test_batches() -> None:
+    dataset = Dataset.from_tensor_slices((X, Y)).batch(4)
+    assert [y.tolist() for _, y in dataset] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert len(dataset) == 3
+    first = next(iter(dataset))[0]
+    assert first.shape == (4, 2) and isinstance(first.numpy(), np.ndarray)
+    assert len(list(dataset)) == 3  # it can be walked again
+    short = Dataset.from_tensor_slices(Y).batch(4, drop_remainder=True)
+    assert numbers(short) == [[0, 1, 2, 3], [4, 5, 6, 7]] and len(short) == 2
+    assert numbers(short.unbatch()) == list(range(8))
+    with pytest.raises(ValueError, match="batch_size is at least 1, not 0"):
+        dataset.batch(0)
+
+
+def test_shuffling() -> None:
+    source = Dataset.from_tensor_slices(Y)
+    shuffled = source.shuffle(10, seed=1)
+    first, second = numbers(shuffled), numbers(shuffled)
+    assert sorted(first) == sorted(second) == list(range(10)) and first != second
+    assert numbers(source.shuffle(10, seed=1)) == first
+    assert numbers(source.shuffle(10, seed=2)) != first
+    fixed = source.shuffle(10, reshuffle_each_iteration=False)
+    assert numbers(fixed) == numbers(fixed)
+    assert numbers(source.shuffle(1)) != [] and len(shuffled) == 10
+    # With a buffer of 3, no element comes out more than 3 places early.
+    assert all(e <= k + 3 for k, e in enumerate(numbers(source.shuffle(3, seed=0))))
+    rng = np.random.default_rng(5)
+    state = rng.bit_generator.state
+    drawn = numbers(source.shuffle(10, seed=rng))
+    rng.bit_generator.state = state
+    assert numbers(source.shuffle(10, seed=rng)) == drawn
+
+
+def test_other_methods() -> None:
+    source = Dataset.from_tensor_slices(Y)
+    assert numbers(source.map(lambda y: y * y).take(4)) == [0, 1, 4, 9]
+    pairs = Dataset.from_tensor_slices((X, Y)).map(lambda x, y: (x.sum(), y + 1))
+    assert next(iter(pairs)) == (1.0, 1)
+    assert numbers(source.skip(7)) == [7, 8, 9] and len(source.skip(7)) == 3
+    assert numbers(source.take(3).repeat(2)) == [0, 1, 2, 0, 1, 2]
+    assert len(source.take(3).repeat(2)) == 6 and len(source.take(99)) == 10
+    assert numbers(source.take(2).repeat().take(5)) == [0, 1, 0, 1, 0]
+    assert list(source.take(0).repeat()) == []
+    with pytest.raises(TypeError, match="length of this dataset is not known"):
+        len(source.repeat())
+    zipped = Dataset.zip((source, source.skip(2)))
+    assert [tuple(map(int, e)) for e in zipped][:2] == [(0, 2), (1, 3)] and len(zipped) == 8
+    assert len(Dataset.zip(source, source)) == 10
+    assert numbers(source.filter(lambda y: y % 4 == 0)) == [0, 4, 8]
+    assert numbers(source.take(2).concatenate(source.skip(8))) == [0, 1, 8, 9]
+    assert [(k, int(e)) for k, e in source.skip(8).enumerate()] == [(0, 8), (1, 9)]
+    assert numbers(Dataset.range(2, 8, 3)) == [2, 5]
+    assert list(Dataset.from_generator(lambda: iter("ab"))) == ["a", "b"]
+    made: list[int] = []
+    cached = source.take(3).map(lambda y: made.append(int(y)) or y).cache()
+    assert numbers(cached) == numbers(cached) == [0, 1, 2] == made
+
+
+def test_prefetching() -> None:
+    source = Dataset.from_tensor_slices(Y).shuffle(10, seed=3).batch(3)
+    again = Dataset.from_tensor_slices(Y).shuffle(10, seed=3).batch(3).prefetch(tf.data.AUTOTUNE)
+    assert numbers(source) == numbers(again) and len(again) == 4
+
+    def fail(y: Any) -> Any:
+        if y == 2:
+            raise KeyError("two")
+        return y
+
+    with pytest.raises(KeyError, match="two"):
+        list(Dataset.from_tensor_slices(Y).map(fail).prefetch(2))
+    # A pass that is left early leaves no thread behind.
+    for element in Dataset.from_tensor_slices(Y).repeat().prefetch(2):
+        if element == 5:
+            break
+    for _ in range(100):
+        if not any(t.name == "s2s prefetch" for t in threading.enumerate()):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the thread did not end")
+
+
+# ---------------------------------------------------------------- bars
+
+
+def test_a_bar_knows_its_length_and_shows_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tqdm")
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    metric = s2s.metrics.Mean()
+    bar = s2s.data.progress(Dataset.from_tensor_slices(Y).batch(4), "epoch 1")
+    for k, batch in enumerate(bar):
+        metric.update_state(batch)
+        bar.show(loss=np.float32(0.5 + k), mean=metric)
+    text = shown.getvalue()
+    assert "epoch 1" in text and "3/3" in text and "loss=2.5" in text and "mean=4.5" in text
+    assert len(bar) == 3 and bar.shown == {"loss": 2.5, "mean": 4.5}
+
+
+def test_any_iterable_can_be_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert list(s2s.data.progress(c for c in "abc")) == ["a", "b", "c"]
+    assert list(s2s.data.progress(Dataset.range(5).repeat().take(3), total=3)) == [0, 1, 2]
+
+
+def test_without_tqdm_there_is_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.warns(UserWarning, match="pip install tqdm"):
+        assert len(list(s2s.data.progress(Dataset.range(3)))) == 3
+
+
+# ---------------------------------------------------------------- histories
+
+
+def test_history(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    history = s2s.History()
+    for k in range(4):
+        history.record(loss=np.float32(1.0 / (k + 1)), val_loss=1.5 / (k + 1))
+    history.record(accuracy=s2s.metrics.Mean(), loss=0.1)
+    assert history["loss"] == pytest.approx([1.0, 0.5, 1 / 3, 0.25, 0.1])
+    assert history.steps["accuracy"] == [4] and len(history) == 5
+    assert "loss" in history and "rate" not in history
+    assert repr(history) == "<s2s.History of 5: loss=0.1, val_loss=0.375, accuracy=0>"
+    figure = history.plot(tmp_path / "run.png", log=True)
+    assert [len(a.lines) for a in figure.axes] == [2, 1]  # loss and val_loss share a panel
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(KeyError, match="no rate was recorded; there are loss, val_loss"):
+        history["rate"]
+    with pytest.raises(ValueError, match=r"loss is an array of shape \(2,\)"):
+        history.record(loss=np.ones(2))
+
+
+def test_plotting_needs_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        s2s.History().plot()

@@ -1,0 +1,95 @@
+"""Scaled losses and precision policies; Keras's own numbers are in tests/training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s
+import s2s.tf as tf
+from s2s import mixed_precision
+from s2s.layers import Dense
+from s2s.optimizers import SGD, Adam, LossScaleOptimizer
+
+
+def compiled(function: Any) -> int:
+    return sum(len(entries) for entries in function._specialiser("primal").entries.values())
+
+
+def make_step(optimizer: Any, w: Any, style: str, backend: str | None) -> Any:
+    def step(factor: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            loss = np.sum((w - 1.0) ** 2) * factor
+            scaled = optimizer.scale_loss(loss)
+        if style == "new":
+            gradients = tape.gradient(scaled, [w])
+        else:
+            gradients = optimizer.get_unscaled_gradients(tape.gradient(scaled, [w]))
+            gradients = [s2s.clip_by_norm(g, 1e3) for g in gradients]
+        optimizer.apply_gradients(zip(gradients, [w]))
+        return loss
+
+    return step if backend is None else s2s.function(step, backend=backend)
+
+
+@pytest.mark.parametrize("backend", [None, "loops", "numba"])
+@pytest.mark.parametrize("style", ["new", "old"])
+def test_it_is_the_inner_optimizer_and_the_scale_adapts(style: str, backend: str | None) -> None:
+    start = np.array([3.0, -2.0], np.float32)
+    w, plain = s2s.Variable(start), s2s.Variable(start)
+    optimizer = LossScaleOptimizer(SGD(0.1, momentum=0.9), 256.0, dynamic_growth_steps=2)
+    step = make_step(optimizer, w, style, backend)
+    reference = SGD(0.1, momentum=0.9)
+    scales = []
+    for factor in (1.0, 1.0, np.inf, np.nan, 1.0, 1.0, 1.0):
+        before = w.numpy()
+        step(np.float32(factor))
+        scales.append(optimizer.dynamic_scale)
+        if np.isfinite(factor):
+            reference.apply_gradients([(2.0 * (plain.numpy() - 1.0), plain)])
+        else:
+            np.testing.assert_array_equal(w.numpy(), before)
+        np.testing.assert_allclose(w.numpy(), plain.numpy(), rtol=1e-5)
+    assert scales == [256.0, 512.0, 256.0, 128.0, 128.0, 256.0, 256.0]
+    assert optimizer.iterations == 5 and optimizer.step_counter == 1
+    assert backend is None or compiled(step) == 1
+
+
+def test_rates_slots_and_state_are_those_inside(tmp_path: Any) -> None:
+    w = s2s.Variable(np.ones(2, np.float32))
+    optimizer = LossScaleOptimizer(Adam(0.1), dynamic_growth_steps=1)
+    step = make_step(optimizer, w, "new", "loops")
+    step(np.float32(1.0))
+    optimizer.learning_rate = 0.05
+    assert optimizer.inner_optimizer.learning_rate == optimizer.learning_rate == 0.05
+    assert optimizer.dynamic_scale == 2.0**16 and optimizer.variables == [w]
+    step(np.float32(1.0))
+    assert compiled(step) == 1
+
+
+def test_a_scaled_loss_keeps_its_dtype() -> None:
+    optimizer = LossScaleOptimizer(SGD(0.1))
+    assert optimizer.scale_loss(np.float32(2.0)).dtype == np.float32
+    assert SGD(0.1).scale_loss(3.0) == 3.0
+    step = make_step(optimizer, s2s.Variable(np.ones(2, np.float32)), "new", "loops")
+    assert all(step(np.float32(1.0)).dtype == np.float32 for _ in range(3))
+
+
+def test_policies_say_what_they_compute_in() -> None:
+    assert mixed_precision.global_policy().name == "float32"
+    try:
+        with pytest.warns(UserWarning, match="layers compute in float32"):
+            tf.keras.mixed_precision.set_global_policy("mixed_float16")
+        policy = mixed_precision.global_policy()
+        assert (policy.name, policy.compute_dtype) == ("mixed_float16", "float32")
+        layer = Dense(2)
+        assert layer(np.ones((1, 3))).dtype == np.float32
+        mixed_precision.set_global_policy("float64")
+        layer = Dense(2)
+        assert layer(np.ones((1, 3), np.float32)).dtype == np.float64
+        assert layer.kernel.dtype == np.float64
+    finally:
+        mixed_precision.set_global_policy("float32")
+    assert Dense(2, dtype="mixed_bfloat16")(np.ones((1, 3))).dtype == np.float32
