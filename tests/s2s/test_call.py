@@ -77,18 +77,12 @@ def test_what_does_not_fit_is_left_to_the_general_path(other: Any) -> None:
     x = np.arange(3.0)
     for _ in range(2):
         assert f(x, x) == 5.0
-    try:
-        want: Any = product(x, other)
-    except Exception:
-        with pytest.raises(Exception):
+    if isinstance(other, (list, str)):
+        with pytest.raises((ValueError, s2s.UnsupportedError)):
             f(x, other)
     else:
-        if isinstance(other, list):
-            with pytest.raises(s2s.UnsupportedError):
-                f(x, other)
-        else:
-            for _ in range(2):
-                np.testing.assert_allclose(f(x, other), want)
+        for _ in range(2):
+            np.testing.assert_allclose(f(x, other), product(x, other))
     assert f(x, x) == 5.0
 
 
@@ -114,7 +108,7 @@ def test_structures() -> None:
         np.testing.assert_array_equal(z.x, x + 1)
         assert type(p) is Pair and type(z) is Point and z.y == 1.0
     assert count[0] == 1
-    with pytest.raises(Exception):
+    with pytest.raises((IndexError, KeyError)):
         f(Pair(x, x), (2.0, [3.0, 4.0]), {"v": x}, Point(x, 1.5))
 
 
@@ -270,6 +264,22 @@ def test_overlap_is_found_by_the_kernel() -> None:
     with pytest.raises(ValueError, match="overlap in memory"):
         strided(back[::-2], back[:4])
     f(np.ones(0), np.ones(0))
+
+
+@pytest.mark.parametrize("backend", ["loops", "numba", "python"])
+def test_a_read_only_array_is_not_written_back(backend: str) -> None:
+    def maybe(x: Any, t: Any) -> Any:
+        if t > 2.0:
+            x[1] *= t
+        return t * np.sum(x)
+
+    x = np.asfortranarray(np.ones((3, 2)))
+    x.flags.writeable = False
+    f = s2s.value_and_grad(maybe, wrt="t", backend=backend)
+    for _ in range(2):
+        assert f(x, 1.5) == (9.0, 6.0)
+    with pytest.raises(ValueError, match="read-only"):
+        f(x, 2.5)
 
 
 def test_errors_are_the_users() -> None:

@@ -260,6 +260,7 @@ class Arrays(Mixin):
         self.refuse_shared(cell, node)
         if cell.readonly:
             self.b.check(False, "ValueError", "assignment destination is read-only")
+            return  # nothing is written, not even back to the caller
         base = self.state.heap[cell]
         assert isinstance(base, Var) and isinstance(base.type, Array)
         path, operands = number_path((*ref.path, *steps), 2)
