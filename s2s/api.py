@@ -469,7 +469,7 @@ def grad(
     function: Any = None,
     /,
     *,
-    wrt: binding.Wrt = 0,
+    wrt: binding.Wrt | None = None,
     has_aux: bool = False,
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
@@ -480,9 +480,9 @@ def grad(
     Use it as a decorator, bare or with arguments, or on an existing function: a plain or
     `@numba.njit` function, a method, a `functools.partial`.
 
-    wrt: the argument to differentiate with respect to, by name or position; a tuple of them
-        gives a tuple of gradients.  A gradient has the dtype, shape and container of its
-        argument.
+    wrt: the argument to differentiate with respect to, by name or position, the first by default;
+        a tuple of them gives a tuple of gradients.  A gradient has the dtype, shape and container
+        of its argument.
     has_aux: the function returns `(value, aux)`; the gradient object returns
         `(gradient, aux)`.
     static_argnames: arguments that are part of the program: each value is compiled anew.
@@ -490,9 +490,30 @@ def grad(
     backend: "numba", "loops" or "python"; by default `S2S_BACKEND` or "numba".
 
     The object returned also takes `out=`, buffers for the gradients.
+
+    In a function with a `GradientTape` in its body the tape says what is differentiated: it is
+    compiled as by `function`.
     """
-    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend)
-    return make(Gradient, function, options)
+    options = options_of(0 if wrt is None else wrt, has_aux, static_argnames, boundscheck, backend)
+    if function is None:
+        return functools.partial(
+            grad, wrt=wrt, has_aux=has_aux, static_argnames=static_argnames,
+            boundscheck=boundscheck, backend=backend,
+        )  # fmt: skip
+    if not _has_tape(function):
+        return make(Gradient, function, options)
+    if wrt is not None or has_aux:
+        raise TypeError_(
+            f"{unwrap(function).function.__qualname__} has a tape in it, which says what is "
+            f"differentiated: {'wrt=' if wrt is not None else 'has_aux='} has no meaning here",
+            advice="leave it out, or write the tape in a function of its own",
+        )
+    return make(Function, function, options)
+
+
+def _has_tape(function: Any) -> bool:
+    code = getattr(unwrap(function).function, "__code__", None)
+    return code is not None and "GradientTape" in (*code.co_names, *code.co_freevars)
 
 
 def value_and_grad(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import sys
 import types
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -109,7 +110,8 @@ class Block:
         place = _found((*self.binds, *self.reads), frame)
         names = [i.optional_vars for i in self.node.items]
         own = [n.id for n in names if isinstance(n, ast.Name)]
-        return place, next((n for n in own if place.get(n) is tape), own[-1] if own else "")
+        name = next((n for n in own if place.get(n) is tape), own[-1] if own else "")
+        return {n: v for n, v in place.items() if v is not tape}, name
 
     # ---- functions
 
@@ -193,8 +195,12 @@ def _give_programs(function: types.FunctionType, seen: dict[str, Any]) -> None:
 
 def _found(names: Iterable[str], frame: types.FrameType) -> dict[str, Any]:
     """What names stand for in a frame, as far as they are bound."""
-    spaces = (frame.f_locals, frame.f_globals)
-    return {n: next(s for s in spaces if n in s)[n] for n in names if any(n in s for s in spaces)}
+    local = frame.f_locals
+    spaces = (local, frame.f_globals)
+    found = {n: next(s for s in spaces if n in s)[n] for n in names if any(n in s for s in spaces)}
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        local.clear()  # a copy, with which the frame would keep everything alive
+    return found
 
 
 def _names_read(node: ast.With) -> tuple[str, ...]:

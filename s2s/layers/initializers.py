@@ -10,12 +10,18 @@ import numpy as np
 Initializer = Callable[[tuple[int, ...], Any], Any]
 
 _generator = np.random.default_rng()
+_seeds = np.random.default_rng()
 
 
 def set_seed(seed: int | None) -> None:
-    """Weights made from now on are the same in every run."""
-    global _generator
-    _generator = np.random.default_rng(seed)
+    """Weights made from now on are the same in every run, and so is what layers draw."""
+    global _generator, _seeds
+    _generator, _seeds = np.random.default_rng(seed), np.random.default_rng(seed)
+
+
+def generator(seed: int | None) -> np.random.Generator:
+    """A generator for one layer; without a seed of its own it follows `set_seed`."""
+    return np.random.default_rng(_seeds.integers(2**62) if seed is None else seed)
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import initializers
 from .base import Layer
 
 
@@ -17,7 +18,7 @@ class Dropout(Layer):
         if not 0.0 <= rate < 1.0:
             raise ValueError(f"the rate of Dropout lies in [0, 1), not {rate}")
         self.rate = float(rate)
-        self.generator = np.random.default_rng(seed)
+        self.generator = initializers.generator(seed)
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         if not training:
