@@ -143,12 +143,21 @@ class Builder:
             ok = ok.operand.value
         if ok is True or (not isinstance(ok, Sym) and bool(ok)):
             return
-        failure = Raise(exception, tuple(m.operand if isinstance(m, Sym) else m for m in message))
-        failure.origin, failure.check = self.origin, True
+        failure = self._failure(exception, message)
+        failure.check = True
         if ok is False or not isinstance(ok, Sym):
             self.block.append(failure)
             return
         self.block.append(If(ok.operand, [], [failure], [], self.origin))
+
+    def fail(self, exception: str, *message: Any) -> None:
+        """Raises `exception` at run time."""
+        self.block.append(self._failure(exception, message))
+
+    def _failure(self, exception: str, message: tuple[Any, ...]) -> Raise:
+        failure = Raise(exception, tuple(m.operand if isinstance(m, Sym) else m for m in message))
+        failure.origin = self.origin
+        return failure
 
     # ---- dims
 

@@ -259,8 +259,9 @@ class Arrays(Mixin):
             )  # fmt: skip
         self.refuse_shared(cell, node)
         if cell.readonly:
-            self.b.check(False, "ValueError", "assignment destination is read-only")
-            return  # nothing is written, not even back to the caller
+            # Nothing is written, so nothing but this raises.
+            self.b.fail("ValueError", "assignment destination is read-only")
+            return
         base = self.state.heap[cell]
         assert isinstance(base, Var) and isinstance(base.type, Array)
         path, operands = number_path((*ref.path, *steps), 2)
