@@ -16,12 +16,11 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from .. import kernels
+from . import elementary
 from .buffers import Buffer, pack, unpack
 from .infer import Types, gathers, indices
 
 _FLOATS = (types.float32, types.float64)
-# Numba mistakes these for each other where both precisions occur.
-INTRINSICS: dict[Any, str] = {np.exp2: "llvm.exp2", np.log2: "llvm.log2"}
 _ON_FLOATS: dict[type, str] = {
     ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv",
 }  # fmt: skip
@@ -199,12 +198,9 @@ class Expressions:
             values.append(self.context.make_tuple(self.builder, rest, last))
         else:
             values = self._values(args, kinds, signature.args)
-        name = INTRINSICS.get(getattr(kind, "typing_key", None))
-        if name is not None and signature.return_type in _FLOATS:
-            number = values[0].type
-            result = self.builder.call(
-                self.builder.module.declare_intrinsic(name, [number]), values
-            )
+        function = elementary.find(kind, signature)
+        if function is not None:
+            result = elementary.call(self.builder, function, signature, values)
         elif never_fails(kind, signature):
             result = self._shared_call(kind, signature, values)
         else:
@@ -271,6 +267,8 @@ def _differs(old: Any, new: Any) -> bool:
 
 def never_fails(kind: Any, signature: Any) -> bool:
     """Whether Numba's code for it neither raises nor needs a function of Numba's around it."""
+    if elementary.find(kind, signature) is not None:
+        return True
     numbers = (*signature.args, signature.return_type)
     if not all(isinstance(t, (types.Float, types.Integer, types.Boolean)) for t in numbers):
         return False
