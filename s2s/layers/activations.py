@@ -18,7 +18,8 @@ def linear(x: Any) -> Any:
 
 
 def relu(x: Any) -> Any:
-    return np.maximum(x, 0.0) * (x > 0.0)
+    # nan stays nan; at 0 the derivative is 0, as in TensorFlow
+    return np.where(x <= 0.0, 0.0, x)
 
 
 def tanh(x: Any) -> Any:
