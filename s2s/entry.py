@@ -46,7 +46,7 @@ class Entry:
         self.looked_at: Any = None  # what `debug_nans` looks at, once it has
         self.name = function.__name__
         self.reach = guards.Reach(function, tuple(specs))
-        self.enter = guards.write_enter(compiled, self.reach, specs, args, self.refuse_shared)
+        self.enter = guards.write_enter(compiled, self.reach, specs, args)
         self.seed = seed
         self.kernels: dict[str, backends.Kernel] = {}
         self.buffers = [
