@@ -16,12 +16,13 @@ import numpy as np
 from . import debug
 from .backends import choose_backend
 from .errors import SourceError, UnsupportedError, ValueError_
-from .tape_block import Block
+from .tape_block import Block, is_program
 from .tape_world import ADVICE, World
 from .tensor import tensor
 from .variable import Variable
 
 NUMBERS = (np.ndarray, np.generic, float, complex)
+SEARCHED = 10_000  # so many objects are searched for a target or source
 
 
 @dataclass
@@ -148,8 +149,7 @@ class Answer:
                 f"{' and '.join(own)} are one number: it cannot be told which is the source",
                 advice="give Python numbers as arrays or Variables",
             )
-        parts = (f"{n}{step}" for n, v in names.items() for step in _places(v, value))
-        return own[0] if own else next(parts, None)
+        return own[0] if own else _place(names, value)
 
     # ---- why not
 
@@ -203,16 +203,25 @@ def _filled(structure: Any, parts: Iterator[Any]) -> Any:
     return next(parts)
 
 
-def _places(holder: Any, value: Any) -> Iterator[str]:
-    """How a value is reached from an object or container that holds it."""
-    if isinstance(holder, dict):
-        yield from (f"[{k!r}]" for k, v in holder.items() if v is value)
-    elif isinstance(holder, (list, tuple)):
-        yield from (f"[{k}]" for k, v in enumerate(holder) if v is value)
-    else:
-        own = getattr(holder, "__dict__", {})
-        if not isinstance(holder, type) and isinstance(own, dict):
-            yield from (f".{k}" for k, v in own.items() if v is value)
+def _place(names: dict[str, Any], value: Any) -> str | None:
+    """How a value is reached from the names, through containers and objects, nearest first."""
+    todo = list(names.items())
+    seen: set[int] = set()
+    for text, holder in todo:
+        if holder is value:
+            return text
+        if id(holder) in seen or len(seen) > SEARCHED:
+            continue
+        seen.add(id(holder))
+        if isinstance(holder, dict):
+            plain = (k for k in holder if isinstance(k, (str, int)))
+            todo += [(f"{text}[{k!r}]", holder[k]) for k in plain]
+        elif isinstance(holder, (list, tuple)):
+            todo += [(f"{text}[{k}]", v) for k, v in enumerate(holder)]
+        elif not isinstance(holder, (*NUMBERS, Variable)) and not is_program(holder):
+            own = getattr(holder, "__dict__", None)
+            todo += [(f"{text}.{k}", v) for k, v in own.items()] if isinstance(own, dict) else []
+    return None
 
 
 def _check_replay(target: Any, again: Any) -> None:

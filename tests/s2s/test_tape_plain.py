@@ -346,6 +346,13 @@ def test_targets_are_known_by_identity_wherever_they_are() -> None:
         values = [np.sum(w**k) for k in (2, 3)]
     np.testing.assert_allclose(tape.gradient(results["loss"], w), [2.0, 4.0])
     np.testing.assert_allclose(tape.gradient(values[1], w), [3.0, 12.0])
+    holder = Holder()
+    with s2s.GradientTape() as tape:
+        holder.table["deep"] = [{"loss": (1.0, np.sum(w**2))}]
+        holder.loss = np.sum(w**3)
+    deep = holder.table["deep"][0]["loss"][1]
+    np.testing.assert_allclose(tape.gradient(deep, w), [2.0, 4.0])
+    np.testing.assert_allclose(tape.gradient(holder.loss, w), [3.0, 12.0])
 
 
 def test_several_tapes_in_one_with_and_arrays_of_two_names() -> None:
