@@ -9,5 +9,6 @@ from .sequence import GRU, LSTM, Embedding, MultiHeadAttention, SimpleRNN
 
 __all__ = [
     "GRU", "LSTM", "BatchNormalization", "Conv2D", "Dense", "Dropout", "Embedding", "Flatten",
-    "Input", "Layer", "LayerNormalization", "MaxPool2D", "MaxPooling2D", "MultiHeadAttention", "SimpleRNN",
+    "Input", "Layer",
+    "LayerNormalization", "MaxPool2D", "MaxPooling2D", "MultiHeadAttention", "SimpleRNN",
 ]  # fmt: skip

@@ -6,5 +6,6 @@ from ...models import Model, Sequential
 from . import mixed_precision
 
 __all__ = [
-    "Input", "Model", "Sequential", "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
+    "Input", "Model", "Sequential",
+    "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
 ]  # fmt: skip
