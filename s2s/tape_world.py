@@ -182,6 +182,7 @@ class World:
     def params(self, entry: Entry, params: tuple[Any, ...]) -> tuple[Any, ...]:
         """The parameters of a kernel as they were, apart from everything it writes into."""
         self._check_structure(entry)
+        entry.check_writes(params)
         out = [self._then(p.path, value) for p, value in zip(entry.compiled.params, params)]
         for i in entry.compiled.written:
             out[i] = out[i].copy()
