@@ -18,7 +18,6 @@ from .cases import (
     OPTIMIZERS,
     STEPS,
     TARGET,
-    WEIGHTS,
     call_options,
     flat,
     numbers,

@@ -233,7 +233,8 @@ class Specialiser(
                 for path, step, value in self.changes()
             ]
         if not results and isinstance(result, Obj) and result.value is None:
-            if not any(self.state.heap[c] != c.param for c in self.variables if c.param is not None):
+            assigned = (c for c in self.variables if self.state.heap[c] != c.param)
+            if not any(c.param is not None for c in assigned):
                 self._refuse_none(node)
         name = node.name if isinstance(node, ast.FunctionDef) else "function"
         if isinstance(self.function, Derived):
