@@ -57,15 +57,14 @@ class Clocked:
         self.spent += time.perf_counter() - start
 
 
-def make(maker: r.Maker, reading: bool) -> tuple[r.Runner | None, list[Any], dict[str, Any]]:
+def make(maker: r.Maker) -> tuple[r.Runner | None, list[Any], dict[str, Any]]:
     """The runner, its results, and what to report of it: the seconds to the first results, or
     why there are none."""
     start = time.perf_counter()
     try:
         runner = maker()
-        results = runner.read() if reading else []
-        return runner, results, {"made": time.perf_counter() - start}
-    except ImportError as error:
+        return runner, runner.read(), {"made": time.perf_counter() - start}
+    except ModuleNotFoundError as error:
         return None, [], {"missing": str(error)}
     except Exception as error:
         text = f"{type(error).__name__}: {error}".strip()
@@ -82,7 +81,7 @@ def measure(
     for peer, maker in row.makers.items():
         if only and peer not in only:
             continue
-        runner, found, report[peer] = make(maker, reading=True)
+        runner, found, report[peer] = make(maker)
         if runner is not None:
             runners[peer], results[peer] = runner, found
 

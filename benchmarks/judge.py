@@ -76,7 +76,8 @@ def shortfalls(judged: Judged) -> Iterable[str]:
     if judged.error:
         yield judged.error
     for peer in (r.OURS, r.PRIMAL):
-        error = judged.peers.get(peer, {}).get("error")
+        found = judged.peers.get(peer, {})
+        error = found.get("error") or found.get("missing")
         if error:
             yield f"{peer}: {error.splitlines()[0][:160]}"
     if judged.ahead is not None and judged.ahead < row.ahead_of_best:
@@ -87,7 +88,7 @@ def shortfalls(judged: Judged) -> Iterable[str]:
         yield f"{judged.to_jax:.2f}× JAX, wanted {row.ahead_of_jax:g}×"
     if judged.to_hand is not None and judged.to_hand > TO_HAND:
         yield f"{judged.to_hand:.2f} of the hand-written time, wanted {TO_HAND:g}"
-    if row.group != "overhead" and judged.to_primal is not None and judged.to_primal > TO_PRIMAL:
+    if counts_to_primal(judged) and (judged.to_primal or 0.0) > TO_PRIMAL:
         yield f"{judged.to_primal:.1f} times its primal, wanted {TO_PRIMAL:g}"
     if row.name in CALLS and judged.seconds.get(r.OURS, 0.0) > CALLS[row.name]:
         took, wanted = judged.seconds[r.OURS] * 1e6, CALLS[row.name] * 1e6
@@ -99,6 +100,11 @@ def shortfalls(judged: Judged) -> Iterable[str]:
     own, other = (judged.started(p, "warm", "peak") for p in (r.OURS, r.JAX))
     if own and other and own > other * MEMORY_ROOM:
         yield f"{own:.0f} MB at its peak, JAX {other:.0f}"
+
+
+def counts_to_primal(judged: Judged) -> bool:
+    """One reverse sweep that is more than a call."""
+    return judged.row.reverse and judged.row.group != "overhead"
 
 
 def geometric_mean(values: Iterable[float | None]) -> float | None:

@@ -78,6 +78,24 @@ def gradient(
     return Row(called, group, title or called, makers, dtype, tolerance)
 
 
+def computation(
+    name: str,
+    title: str,
+    inputs: Callable[[], dict[str, Any]],
+    factories: dict[str, Factory],
+    *,
+    group: str = "loops",
+    dtype: str = "float64",
+    tolerance: float = 1e-8,
+) -> Row:
+    """Other derivatives than gradients: each factory gives the whole function of the inputs."""
+    makers: dict[str, Maker] = {}
+    for peer, factory in factories.items():
+        call = {r.JAX: jitted, r.TORCH: on_tensors}.get(peer, plain)
+        makers[peer] = lambda call=call, factory=factory: call(factory(), inputs())
+    return Row(name, group, title, makers, dtype, tolerance, reverse=False)
+
+
 def ours(program: Program, wrt: tuple[str, ...], inputs: dict[str, Any]) -> Runner:
     import s2s
 
@@ -130,9 +148,13 @@ def tensors(inputs: dict[str, Any], wrt: tuple[str, ...]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, value in inputs.items():
         if isinstance(value, (np.ndarray, np.floating, float)):
-            value = torch.tensor(value, requires_grad=name in wrt)
+            value = torch.tensor(np.asarray(value), requires_grad=name in wrt)
         made[name] = value
     return made
+
+
+def on_tensors(function: Program, inputs: dict[str, Any]) -> Runner:
+    return plain(function, tensors(inputs, ()))
 
 
 def with_torch(

@@ -77,7 +77,7 @@ def summary(judged: list[j.Judged]) -> str:
         "- time over the hand-written Numba adjoint: geometric mean "
         f"{number(j.geometric_mean(x.to_hand for x in judged))} (target {j.TO_HAND:g} each)",
         "- gradient over primal: geometric mean "
-        f"{number(j.geometric_mean(x.to_primal for x in judged if x.row.group != 'overhead'))} "
+        f"{number(j.geometric_mean(x.to_primal for x in judged if j.counts_to_primal(x)))} "
         f"(targets {j.TO_PRIMAL_MEAN:g} in the mean, {j.TO_PRIMAL:g} each)",
     ]
     return "\n".join(lines)

@@ -7,7 +7,7 @@ is not installed is a dash in the table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,8 @@ class Row:
     # How many times faster than the best peer and than JAX this row is meant to be.
     ahead_of_best: float = 1.0
     ahead_of_jax: float = 1.0
-    notes: list[str] = field(default_factory=list)
+    # Whether it is one reverse sweep, whose time is compared with the primal's.
+    reverse: bool = True
 
 
 GROUPS = ("training", "loops", "second order", "overhead")

@@ -21,7 +21,7 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 COMPARED = 3
 
 Weights = list[np.ndarray]
-# x, y
+# Inputs and what they should give.
 Batch = tuple[np.ndarray, np.ndarray]
 
 
@@ -153,20 +153,20 @@ def with_jax(factory: Any, kind: str, initial: Any, batch: Any) -> Runner:
 
     update = {"sgd": sgd, "adam": adam}[kind]
 
-    def step(weights: Any, state: Any, x: Any, y: Any) -> Any:
-        loss, gradients = jax.value_and_grad(loss_of)(weights, x, y)
+    def step(weights: Any, state: Any, *batch: Any) -> Any:
+        loss, gradients = jax.value_and_grad(loss_of)(weights, *batch)
         weights, state = update(weights, state, gradients)
         return weights, state, loss
 
     compiled = jax.jit(step, donate_argnums=(0, 1))
-    x, y = (jnp.asarray(a) for a in batch())
+    given = [jnp.asarray(a) for a in batch()]
     weights: Any = [jnp.array(w) for w in initial()]
     zeros = [[jnp.zeros_like(w) for w in weights] for _ in range(2)]
     state: Any = (jnp.float32(0), *zeros) if kind == "adam" else ()
 
     def run() -> Any:
         nonlocal weights, state
-        weights, state, loss = compiled(weights, state, x, y)
+        weights, state, loss = compiled(weights, state, *given)
         # One execution makes all results, so that the loss is ready when they all are.
         return loss.block_until_ready()
 
@@ -180,7 +180,7 @@ def with_torch(factory: Any, kind: str, initial: Any, batch: Any, compiled: bool
     import torch
 
     loss_of = factory()
-    x, y = (torch.tensor(a) for a in batch())
+    given = [torch.tensor(a) for a in batch()]
     weights = [torch.tensor(w, requires_grad=True) for w in initial()]
     optimizer: Any = {
         "sgd": lambda: torch.optim.SGD(weights, RATES["sgd"], fused=True),
@@ -193,7 +193,7 @@ def with_torch(factory: Any, kind: str, initial: Any, batch: Any, compiled: bool
 
     def run() -> Any:
         optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(weights, x, y)
+        loss = loss_of(weights, *given)
         loss.backward()
         optimizer.step()
         return loss.detach()
@@ -208,7 +208,7 @@ def with_tf(factory: Any, kind: str, initial: Any, batch: Any, how: str) -> Runn
     import tensorflow as tf
 
     loss_of = factory()
-    x, y = (tf.constant(a) for a in batch())
+    given = [tf.constant(a) for a in batch()]
     weights = [tf.Variable(w) for w in initial()]
     slots = [[tf.Variable(tf.zeros_like(w)) for w in weights] for _ in range(2)]
     count = tf.Variable(0.0)
@@ -227,9 +227,9 @@ def with_tf(factory: Any, kind: str, initial: Any, batch: Any, how: str) -> Runn
 
     update = {"sgd": sgd, "adam": adam}[kind]
 
-    def step(x: Any, y: Any) -> Any:
+    def step(*batch: Any) -> Any:
         with tf.GradientTape() as tape:
-            loss = loss_of(weights, x, y)
+            loss = loss_of(weights, *batch)
         # A gathered table has its gradient by rows.
         gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, weights)]
         update(gradients)
@@ -239,6 +239,6 @@ def with_tf(factory: Any, kind: str, initial: Any, batch: Any, how: str) -> Runn
         step = tf.function(step, jit_compile=how == "xla")
 
     def run() -> Any:
-        return step(x, y).numpy()
+        return step(*given).numpy()
 
     return stepping(run, lambda: [w.numpy() for w in weights], initial())

@@ -120,6 +120,7 @@ class Specialiser:
             entry = self._recall(args, backend, sizes) or self._compile(args, backend, sizes)
             params = entry.enter(args)
             if params is None:
+                entry.refuse_shared(args)
                 raise InternalCompilerError(
                     f"the code just compiled for {self.name} does not fit its own arguments: "
                     f"{entry.broken_guard(args)}",

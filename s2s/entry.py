@@ -46,7 +46,7 @@ class Entry:
         self.looked_at: Any = None  # what `debug_nans` looks at, once it has
         self.name = function.__name__
         self.reach = guards.Reach(function, tuple(specs))
-        self.enter = guards.write_enter(compiled, self.reach, specs, args, self.refuse_shared)
+        self.enter = guards.write_enter(compiled, self.reach, specs, args)
         self.seed = seed
         self.kernels: dict[str, backends.Kernel] = {}
         self.buffers = [
@@ -83,7 +83,7 @@ class Entry:
         """All results by position.  `given` are the caller's buffers for some of them."""
         kernel = self.kernels.get(backend) or self.kernel(backend, params)
         if self.written:
-            self._check_writes(params)
+            self.check_writes(params)
             for i in self.written:
                 before_change(params[i])
         buffers = [np.empty(params[p].shape, dtype) for _, p, dtype in self.buffers]
@@ -170,7 +170,7 @@ class Entry:
     def broken_guard(self, args: tuple[Any, ...]) -> str:
         return guards.broken(self.compiled, self.reach, args)
 
-    def _check_writes(self, params: tuple[Any, ...]) -> None:
+    def check_writes(self, params: tuple[Any, ...]) -> None:
         """Code that writes into one of two overlapping arrays is not what was compiled."""
         arrays = [(i, p) for i, p in enumerate(params) if isinstance(p, np.ndarray)]
         for w in self.compiled.written:

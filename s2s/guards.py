@@ -68,22 +68,13 @@ class Reach:
 
 
 def write_enter(
-    compiled: Compiled,
-    reach: Reach,
-    specs: Mapping[str, Spec],
-    args: tuple[Any, ...],
-    refuse_shared: Callable[[tuple[Any, ...]], None],
+    compiled: Compiled, reach: Reach, specs: Mapping[str, Spec], args: tuple[Any, ...]
 ) -> Enter:
     """`enter(args)`: the kernel's parameters, or None if a guard does not hold.
 
     `args` are those it was compiled for; what is lifted out of objects, globals and closures
-    must look as it did then.  `refuse_shared(args)` is called if two of the objects that may be
-    written are one."""
-    space: dict[str, Any] = {
-        "fingerprint": fingerprint,
-        "count_nonzero": np.count_nonzero,
-        "refuse_shared": refuse_shared,
-    }
+    must look as it did then, and objects that may be written must not be one."""
+    space: dict[str, Any] = {"fingerprint": fingerprint, "count_nonzero": np.count_nonzero}
     known: dict[int, str] = {}
 
     def constant(value: Any) -> str:
@@ -135,7 +126,7 @@ def write_enter(
     body = ["try:", *(f"    {line}" for line in lines or ["pass"])]
     body += ["except Exception:", "    return None"]
     if ids:
-        body.append(f"if len({{{ids}}}) < {len(compiled.holders)}: refuse_shared(a)")
+        body.append(f"if len({{{ids}}}) < {len(compiled.holders)}: return None")
     body.append(f"return ({params})")
     source = "def enter(a):\n" + "".join(f"    {line}\n" for line in body)
     exec(compile(source, "<s2s guards>", "exec"), space)

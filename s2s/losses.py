@@ -45,26 +45,12 @@ class Elementwise(Loss):
         raise NotImplementedError
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        return np.mean(self.elements(*self.alike(y_true, y_pred)), axis=-1)
+        return np.mean(self.elements(*alike(self.name, y_true, y_pred)), axis=-1)
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         if sample_weight is None and self.reduction in MEANS:
-            return np.mean(self.elements(*self.alike(y_true, y_pred)))  # all means at once
+            return np.mean(self.elements(*alike(self.name, y_true, y_pred)))  # all means at once
         return reduced(self.call(y_true, y_pred), sample_weight, self.reduction)
-
-    def alike(self, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
-        """Both of one rank, where only a last axis of length 1 is missing, and of one dtype."""
-        must_fit(self.name, y_true, y_pred)
-        y_true = np.asarray(y_true)
-        if y_true.ndim == 1 and y_pred.ndim == 2:
-            y_true = y_true[:, None]
-        elif y_true.ndim == 2 and y_pred.ndim == 1:
-            y_pred = y_pred[:, None]
-        elif y_true.ndim == y_pred.ndim + 1:
-            y_true = y_true[..., 0]
-        elif y_true.ndim + 1 == y_pred.ndim:
-            y_pred = y_pred[..., 0]
-        return in_dtype_of(y_true, y_pred), y_pred
 
 
 class MeanSquaredError(Elementwise):
@@ -201,6 +187,21 @@ class SparseCategoricalCrossentropy(Loss):
 
 
 # ---------------------------------------------------------------- parts
+
+
+def alike(name: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Both of one rank, where only a last axis of length 1 is missing, and of one dtype."""
+    must_fit(name, y_true, y_pred)
+    y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
+    if y_true.ndim == 1 and y_pred.ndim == 2:
+        y_true = y_true[:, None]
+    elif y_true.ndim == 2 and y_pred.ndim == 1:
+        y_pred = y_pred[:, None]
+    elif y_true.ndim == y_pred.ndim + 1:
+        y_true = y_true[..., 0]
+    elif y_true.ndim + 1 == y_pred.ndim:
+        y_pred = y_pred[..., 0]
+    return in_dtype_of(y_true, y_pred), y_pred
 
 
 def labels_like(y_true: Any, y_pred: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 F = TypeVar("F")
 
@@ -24,3 +25,13 @@ def looks_only(function: F) -> F:
     in Python while a step is compiled, on arrays of the right shapes that hold no numbers."""
     function._s2s_look = True  # type: ignore[attr-defined]
     return function
+
+
+def compiled_as(other: Any) -> Callable[[F], F]:
+    """A function in whose place compiled code runs another."""
+
+    def mark(function: F) -> F:
+        function._s2s_instead = other  # type: ignore[attr-defined]
+        return function
+
+    return mark

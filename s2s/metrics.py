@@ -1,6 +1,7 @@
 """Metrics: running means over batches, kept outside of compiled steps or inside.
 
-`update_state` adds a batch, `result` is the metric of all batches since `reset_state`."""
+`update_state` adds a batch, `result` is the metric of all batches since `reset_state`.  Samples may
+have weights."""
 
 from __future__ import annotations
 
@@ -8,76 +9,119 @@ from typing import Any
 
 import numpy as np
 
+from .losses import alike, labels_like, must_be_labels
+from .tensor import tensor
 
-class Mean:
-    """The mean of what it is given."""
 
-    def __init__(self, name: str = "mean") -> None:
-        self.name = name
+class Metric:
+    """Subclasses define `values(self, ...)`, a number for each sample of a batch, of which this
+    is the weighted mean."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name or type(self).__name__
         self.total = 0.0
         self.count = 0.0
 
-    def update_state(self, values: Any) -> None:
-        self.total = self.total + float(np.sum(values))
-        self.count = self.count + float(np.size(values))
+    def values(self, *args: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} defines no values")
 
-    def result(self) -> float:
-        return self.total / self.count if self.count > 0.0 else 0.0
+    def update_state(self, *args: Any, sample_weight: Any = None) -> None:
+        values = self.values(*args)
+        if sample_weight is None:
+            self.total = self.total + float(np.sum(values))
+            self.count = self.count + float(np.size(values))
+        else:
+            weights = weights_for(values, np.asarray(sample_weight))
+            self.total = self.total + float(np.sum(values * weights))
+            self.count = self.count + float(np.sum(weights))
+
+    def result(self) -> Any:
+        return tensor(np.float64(self.total / self.count if self.count != 0.0 else 0.0))
 
     def reset_state(self) -> None:
         self.total = 0.0
         self.count = 0.0
 
-    def __call__(self, *args: Any) -> float:
-        self.update_state(*args)
+    def __call__(self, *args: Any, sample_weight: Any = None) -> Any:
+        self.update_state(*args, sample_weight=sample_weight)
         return self.result()
 
 
-class _OfPairs(Mean):
-    """The mean of a measure of targets and predictions."""
+class Mean(Metric):
+    """The mean of what it is given."""
 
-    def measure(self, y_true: Any, y_pred: Any) -> Any:
-        raise NotImplementedError
-
-    def update_state(self, y_true: Any, y_pred: Any) -> None:  # type: ignore[override]
-        measured = self.measure(y_true, y_pred)
-        self.total = self.total + float(np.sum(measured))
-        self.count = self.count + float(np.size(measured))
+    def values(self, values: Any) -> Any:  # type: ignore[override]
+        return np.asarray(values)
 
 
-class Accuracy(_OfPairs):
+class Sum(Mean):
+    """The sum of what it is given."""
+
+    def result(self) -> Any:
+        return tensor(np.float64(self.total))
+
+
+class Accuracy(Metric):
     """How often predictions equal targets."""
 
-    def measure(self, y_true: Any, y_pred: Any) -> Any:
-        return np.equal(y_true, y_pred)
+    def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
+        y_true, y_pred = alike(self.name, y_true, y_pred)
+        return of_samples(np.equal(y_true, y_pred))
 
 
-class SparseCategoricalAccuracy(_OfPairs):
+class SparseCategoricalAccuracy(Metric):
     """How often the largest entry of a row is the target's."""
 
-    def measure(self, y_true: Any, y_pred: Any) -> Any:
-        return np.equal(y_true, np.argmax(y_pred, axis=-1))
+    def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
+        must_be_labels(self.name, y_true, y_pred)
+        return np.equal(labels_like(y_true, y_pred), np.argmax(y_pred, axis=-1))
 
 
-class CategoricalAccuracy(_OfPairs):
-    def measure(self, y_true: Any, y_pred: Any) -> Any:
+class CategoricalAccuracy(Metric):
+    """How often the largest entry of a row is where the target's is."""
+
+    def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
         return np.equal(np.argmax(y_true, axis=-1), np.argmax(y_pred, axis=-1))
 
 
-class BinaryAccuracy(_OfPairs):
-    def __init__(self, name: str = "binary_accuracy", threshold: float = 0.5) -> None:
+class BinaryAccuracy(Metric):
+    """How often predictions are on the right side of a threshold."""
+
+    def __init__(self, name: str | None = None, threshold: float = 0.5) -> None:
         super().__init__(name)
         self.threshold = float(threshold)
 
-    def measure(self, y_true: Any, y_pred: Any) -> Any:
-        return np.equal(y_true > 0.5, y_pred > self.threshold)
+    def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
+        y_true, y_pred = alike(self.name, y_true, y_pred)
+        return of_samples(np.equal(y_true > 0.5, y_pred > self.threshold))
 
 
-class MeanSquaredError(_OfPairs):
-    def measure(self, y_true: Any, y_pred: Any) -> Any:
-        return (y_pred - y_true) ** 2
+class MeanSquaredError(Metric):
+    def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
+        y_true, y_pred = alike(self.name, y_true, y_pred)
+        return of_samples((y_pred - y_true) ** 2)
 
 
-class MeanAbsoluteError(_OfPairs):
-    def measure(self, y_true: Any, y_pred: Any) -> Any:
-        return np.abs(y_pred - y_true)
+class RootMeanSquaredError(MeanSquaredError):
+    def result(self) -> Any:
+        return tensor(np.sqrt(np.float64(self.total / self.count if self.count != 0.0 else 0.0)))
+
+
+class MeanAbsoluteError(Metric):
+    def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
+        y_true, y_pred = alike(self.name, y_true, y_pred)
+        return of_samples(np.abs(y_pred - y_true))
+
+
+def of_samples(values: Any) -> Any:
+    """The mean over the last axis, unless that is the samples' own."""
+    return np.mean(values, axis=-1) if values.ndim > 1 else values
+
+
+def weights_for(values: Any, weights: Any) -> Any:
+    """A weight for each of the values."""
+    if weights.ndim == values.ndim + 1:
+        weights = weights[..., 0]
+    while weights.ndim < values.ndim:
+        weights = weights[..., None]
+    return weights + np.zeros(values.shape)

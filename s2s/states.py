@@ -73,7 +73,7 @@ def load(owner: Any, name: str, apart: set[int], arrays: dict[str, Any]) -> None
         place = places.get(plain) or _new_place(plain, places)
         if place is None:
             raise ValueError(f"the state that was saved has {plain}, and the object has not")
-        old = place.get() if plain in places else None
+        old: Any = place.get() if plain in places else None
         if kind == "generator":
             set_generator(old, array)
         elif isinstance(old, Variable):

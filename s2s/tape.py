@@ -35,14 +35,15 @@ class GradientTape:
     recorded.  `persistent` is accepted and costs nothing: a tape can always be asked again.
     """
 
+    _s2s_tape = True
+
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self.persistent = persistent
         self.watch_accessed_variables = watch_accessed_variables
         self._block: tape_block.Block | None = None
         self._world: World | None = None
         self._frame: types.FrameType | None = None  # that of the block, while it runs
-        self._made: dict[str, Any] = {}  # what the names in the block stood for in the end
-        self._name = ""
+        self._made: tape_block.Outcome | None = None
         self._watched: dict[int, Variable] = {}
         self._paused = False
         self._last: tape_question.Answer | None = None
@@ -60,7 +61,7 @@ class GradientTape:
 
     def __exit__(self, *error: Any) -> None:
         assert self._block is not None and self._frame is not None
-        self._made, self._name = self._block.outcome(self, self._frame)
+        self._made = self._block.outcome(self, self._frame)
         self._frame = None
         variable_history.close(self)
 
@@ -150,12 +151,12 @@ class GradientTape:
     ) -> Any:
         if self._block is None or self._world is None:
             raise ValueError_(f"tape.{method} before the tape's `with` block")
-        made, name, line = self._made, self._name, None
+        made, line = self._made, None
         if self._frame is not None:  # asked inside its own block
-            made, name = self._block.outcome(self, self._frame)
-            line = self._frame.f_lineno
+            made, line = self._block.outcome(self, self._frame), self._frame.f_lineno
+        assert made is not None
         asked = tape_question.Asked(method, target, sources, unconnected, seeds)
-        self._last = tape_question.Answer(self._block, self._world, made, name, line, asked)
+        self._last = tape_question.Answer(self._block, self._world, made, line, asked)
         found = self._last.value()
         unconnected_names.remember(sources, found)
         return found

@@ -13,7 +13,7 @@ import inspect
 import sys
 import types
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ from .dispatch import Options
 from .errors import SourceError, UnsupportedError
 from .tape_world import Reader, World
 from .transforms.read import NOT_AVAILABLE, Source, comments_of, parse
+
+NUMBERS = (np.ndarray, np.generic, float, complex)
 
 _blocks: dict[tuple[str, types.CodeType, int], Block] = {}
 
@@ -57,6 +59,16 @@ class Names:
             else:
                 given.append(name)
         return Names(tuple(given), tuple(aliases))
+
+
+@dataclass
+class Outcome:
+    """The tape's own name, what the names of the block stand for, and the numbers and arrays
+    that objects and containers among that hold, with how they are reached."""
+
+    tape: str
+    names: dict[str, Any]
+    parts: list[tuple[str, Any]]
 
 
 @dataclass
@@ -105,22 +117,29 @@ class Block:
         world.read(reader, tuple(seen[n] for n in names.given))
         return world
 
-    def outcome(self, tape: Any, frame: types.FrameType) -> tuple[dict[str, Any], str]:
-        """What the names in the block stand for now, and the tape's own name."""
+    def outcome(self, tape: Any, frame: types.FrameType) -> Outcome:
+        """What the block has made of the names in it, as it is now."""
         place = _found((*self.binds, *self.reads), frame)
         names = [i.optional_vars for i in self.node.items]
         own = [n.id for n in names if isinstance(n, ast.Name)]
         name = next((n for n in own if place.get(n) is tape), own[-1] if own else "")
-        return {n: v for n, v in place.items() if v is not tape}, name
+        values = {n: v for n, v in place.items() if not hasattr(v, "_s2s_tape")}
+        return Outcome(name, values, _parts(values))
 
     # ---- functions
 
     def question(
-        self, seen: dict[str, Any], extra: tuple[str, ...], result: str, line: int | None
+        self,
+        seen: dict[str, Any],
+        extra: tuple[str, ...],
+        result: str,
+        line: int | None,
+        before: tuple[str, ...] = (),
     ) -> tuple[Function, Names]:
         """The block as a function of the names in `seen` and of `extra`; of the block as far as
-        it has come if it is at a `line`."""
+        it has come if it is at a `line`.  What names stood for `before` is `name_before`."""
         names = Names.of(seen)
+        names = replace(names, aliases=(*names.aliases, *((f"{n}_before", n) for n in before)))
         key = (names, extra, result, line)
         if key not in self.questions:
             made = self._make(names, extra, result, line)
@@ -200,6 +219,26 @@ def _found(names: Iterable[str], frame: types.FrameType) -> dict[str, Any]:
     found = {n: next(s for s in spaces if n in s)[n] for n in names if any(n in s for s in spaces)}
     if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         local.clear()  # a copy, with which the frame would keep everything alive
+    return found
+
+
+def _parts(names: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Numbers and arrays in containers, at any depth, and in the objects that have names."""
+    found: list[tuple[str, Any]] = []
+    todo = [(text, value, True) for text, value in names.items()]
+    for text, holder, named in todo:
+        plain = isinstance(holder, (dict, list, tuple))
+        if isinstance(holder, dict):
+            inside = [(f"{text}[{k!r}]", holder[k]) for k in holder if isinstance(k, (str, int))]
+        elif plain:
+            inside = [(f"{text}[{k}]", v) for k, v in enumerate(holder)]
+        elif named and not isinstance(holder, NUMBERS) and not is_program(holder):
+            own = getattr(holder, "__dict__", {})
+            inside = [(f"{text}.{k}", v) for k, v in own.items()]
+        else:
+            continue
+        found += [(t, v) for t, v in inside if isinstance(v, NUMBERS)]
+        todo += [(t, v, named and plain) for t, v in inside if not isinstance(v, NUMBERS)]
     return found
 
 

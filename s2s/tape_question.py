@@ -16,12 +16,10 @@ import numpy as np
 from . import debug
 from .backends import choose_backend
 from .errors import SourceError, UnsupportedError, ValueError_
-from .tape_block import Block
+from .tape_block import NUMBERS, Block, Outcome
 from .tape_world import ADVICE, World
 from .tensor import tensor
 from .variable import Variable
-
-NUMBERS = (np.ndarray, np.generic, float, complex)
 
 
 @dataclass
@@ -44,25 +42,24 @@ class Asked:
 
 @dataclass
 class Answer:
-    """`made` is what the names in the block stood for in the end, `tape` the tape's own; `line`
-    is where the block is, if it is still running."""
+    """`line` is where the block is, if it is still running."""
 
     block: Block
     world: World
-    made: dict[str, Any]
-    tape: str
+    made: Outcome
     line: int | None
     asked: Asked
     # the sources that the block knows, by their text there, and their positions
     known: list[tuple[int, str]] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)  # names of values that were bound anew
     function: Any = None
 
     def value(self) -> Any:
         asked, zero = self.asked, self.asked.zero
         if self.world.refusal is not None:
             raise self.world.refusal
-        if not self.tape:
+        if not self.made.tape:
             raise SourceError("the tape has no name: write `with GradientTape() as tape:`")
         targets, seeds = self._targets()
         sources = list(leaves(asked.sources))
@@ -109,12 +106,14 @@ class Answer:
             what = [names[0], listed[0] if listed else "[]"]
         if asked.method != "gradient" and (len(names) != 1 or not listed):
             listed = [] if len(names) == 1 else listed
-        call = f"{self.tape}.{asked.method}({', '.join(what)})"
+        call = f"{self.made.tape}.{asked.method}({', '.join(what)})"
         if asked.method == "batch_jacobian":
             call = f"[{call}]"
         result = f"return [{', '.join(names)}], {call if listed else '[]'}"
         extra = ("variables", *(["seeds"] if seeds else []), "unconnected")
-        self.function, order = self.block.question(world.names, extra, result, self.line)
+        self.function, order = self.block.question(
+            world.names, extra, result, self.line, tuple(self.before)
+        )
         args: list[Any] = [world.names[n] for n in order.given]
         args += [self.variables, seeds, "none"] if seeds else [self.variables, "none"]
         with world.restored():
@@ -141,15 +140,24 @@ class Answer:
             return f"variables[{next(i for i, v in enumerate(self.variables) if v is value)}]"
         if not isinstance(value, NUMBERS):
             return None
-        names = {**self.world.names, **self.made}
-        own = [name for name, other in names.items() if other is value]
+        own = [name for name, other in self.names.items() if other is value]
         if source and len(own) > 1 and type(value) is float:
             raise UnsupportedError(
                 f"{' and '.join(own)} are one number: it cannot be told which is the source",
                 advice="give Python numbers as arrays or Variables",
             )
-        parts = (f"{n}{step}" for n, v in names.items() for step in _places(v, value))
-        return own[0] if own else next(parts, None)
+        if own:
+            return own[0]
+        then = next((n for n, other in self.world.names.items() if other is value), None)
+        if then is not None:
+            self.before.append(then)
+            return f"{then}_before"
+        return next((text for text, other in self.made.parts if other is value), None)
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """What names stand for at the end of the block."""
+        return {**self.world.names, **self.made.names}
 
     # ---- why not
 
@@ -177,8 +185,7 @@ class Answer:
         """The user's name for a source of the question."""
         for i, variable in enumerate(self.variables):
             if text == f"variables[{i}]":
-                names = {**self.world.names, **self.made}
-                own = (n for n, v in names.items() if v is variable)
+                own = (n for n, v in self.names.items() if v is variable)
                 return next(own, variable.name)
         return text
 
@@ -201,18 +208,6 @@ def _filled(structure: Any, parts: Iterator[Any]) -> Any:
         made = [_filled(v, parts) for v in structure]
         return type(structure)(*made) if hasattr(structure, "_fields") else type(structure)(made)
     return next(parts)
-
-
-def _places(holder: Any, value: Any) -> Iterator[str]:
-    """How a value is reached from an object or container that holds it."""
-    if isinstance(holder, dict):
-        yield from (f"[{k!r}]" for k, v in holder.items() if v is value)
-    elif isinstance(holder, (list, tuple)):
-        yield from (f"[{k}]" for k, v in enumerate(holder) if v is value)
-    else:
-        own = getattr(holder, "__dict__", {})
-        if not isinstance(holder, type) and isinstance(own, dict):
-            yield from (f".{k}" for k, v in own.items() if v is value)
 
 
 def _check_replay(target: Any, again: Any) -> None:

@@ -9,7 +9,6 @@ are as they were then: `restored` puts back what has changed meanwhile.
 
 from __future__ import annotations
 
-import copy
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +31,22 @@ ADVICE = "move such lines out of the block, or decorate the step with @s2s.funct
 class Reader(Specialiser):
     """Finds out what a block reads; no code is made for it."""
 
+    def __init__(self, *what: Any) -> None:
+        super().__init__(*what)
+        self.known_places: dict[Entry, list[Path]] = {}
+
+    def places(self, entry: Entry) -> list[Path]:
+        """Every place that its guards and parameters lead through, holders first."""
+        if entry not in self.known_places:
+            compiled = entry.compiled
+            paths = [*(g.path for g in compiled.object_guards), *(p.path for p in compiled.params)]
+            every = dict.fromkeys(p[:n] for p in paths for n in range(1, len(p) + 1))
+            self.known_places[entry] = list(every)
+        return self.known_places[entry]
+
+    def _count(self, previous: Entry, args: tuple[Any, ...]) -> None:
+        """Those who compile the block tell what keeps changing."""
+
     def translate(self, specs: Any, values: Any) -> Compiled:
         from .transforms import pipeline
 
@@ -40,9 +55,9 @@ class Reader(Specialiser):
 
 class World:
     """`names` are those that the block reads.  `arrays` and `generators` are pairs of the original
-    and a copy, by the id of the original; `variables` are the arrays of Variables, `kept` those
-    of them that have changed since, with what they held.  `items` and `attributes` are places and
-    what stood there, `contents` are containers and what they held."""
+    and its copy or state, by the id of the original; `variables` are the arrays of Variables,
+    `kept` those of them that have changed since, with what they held.  `items` and `attributes`
+    are places and what stood there, `contents` are containers and what they held."""
 
     def __init__(self, names: dict[str, Any]) -> None:
         self.names = names
@@ -72,61 +87,64 @@ class World:
             if i not in reads.used:
                 self.unused.add(param.path)
             elif isinstance(value, np.random.Generator):
-                self.generators[id(value)] = value, copy.deepcopy(value)
+                self.generators[id(value)] = value, value.bit_generator.state
             elif not isinstance(value, np.ndarray):
                 continue
             elif param.path[-1] == (".", "_array"):
                 self.variables[id(value)] = value
             else:
-                self.arrays[id(value)] = value, value.copy()
+                self.arrays[id(value)] = value, value.copy(order="K")
         if reads.legacy:
             self.legacy = np.random.get_state()
-        self._note(entry, args)
+        self._note(reader.places(entry), entry, args)
 
-    def _note(self, entry: Entry, args: tuple[Any, ...]) -> None:
+    def _note(self, places: list[Path], entry: Entry, args: tuple[Any, ...]) -> None:
         """What the names of objects and the places in containers stand for."""
-        compiled = entry.compiled
-        paths = dict.fromkeys([g.path for g in compiled.object_guards])
-        paths |= dict.fromkeys(p.path for p in compiled.params)
         reached: dict[Path, Any] = {}
-        for path in dict.fromkeys(p[:n] for p in paths for n in range(1, len(p) + 1)):
+        for path in places:
             if len(path) == 1:
                 reached[path] = entry.reach.value(args, path)
-                continue
-            holder, step = reached[path[:-1]], path[-1]
-            reached[path] = follow(holder, (step,))
-            self._note_place(holder, step, reached[path])
-        for guard in compiled.object_guards:
-            if guard.kind in ("length", "keys"):
-                self._note_contents(reached[guard.path])
+            else:
+                holder, step = reached[path[:-1]], path[-1]
+                reached[path] = follow(holder, (step,))
+                self._note_place(holder, step, reached[path])
+        noted: set[int] = set()
+        for path, value in reached.items():
+            if path[-1] != (".", "__globals__"):
+                self._note_contents(value, noted)
         for value in self.names.values():
-            self._note_contents(value)
+            self._note_contents(value, noted)
 
     def _note_place(self, holder: Any, step: Step, value: Any) -> None:
+        """What stands at a place outside of containers and objects, which are noted whole."""
         kind, key = step
         if kind == "[]":
-            if isinstance(holder, (list, dict)):
+            if isinstance(holder, dict):
                 self.items.append((holder, key, value))
-            return
-        own = getattr(holder, "__dict__", None)
-        if isinstance(own, dict) and key in own:
-            self.items.append((own, key, value))
+        elif isinstance(holder, types.ModuleType):
+            self.items.append((vars(holder), key, value))
         elif key == "cell_contents" or isinstance(holder, type):
             self.attributes.append((holder, key, value))
         else:
             found = next((c for c in type(holder).__mro__ if key in vars(c)), None)
             if found is not None and isinstance(vars(found)[key], types.MemberDescriptorType):
                 self.attributes.append((holder, key, value))
-            elif found is not None and vars(found)[key] is value and isinstance(own, dict):
+            elif found is not None and vars(found)[key] is value:
                 self.attributes.append((found, key, value))
-                self.items.append((own, key, UNSET))
 
-    def _note_contents(self, value: Any) -> None:
+    def _note_contents(self, value: Any, noted: set[int]) -> None:
+        if id(value) in noted or isinstance(value, OPAQUE):
+            return
+        noted.add(id(value))
         if isinstance(value, (list, tuple, dict)):
             if not isinstance(value, tuple):
                 self.contents.append((value, value.copy()))
             for part in value.values() if isinstance(value, dict) else value:
-                self._note_contents(part)
+                self._note_contents(part, noted)
+            return
+        own = getattr(value, "__dict__", None)
+        if isinstance(own, dict):
+            self.contents.append((own, own.copy()))
 
     # ---- afterwards
 
@@ -164,6 +182,7 @@ class World:
     def params(self, entry: Entry, params: tuple[Any, ...]) -> tuple[Any, ...]:
         """The parameters of a kernel as they were, apart from everything it writes into."""
         self._check_structure(entry)
+        entry.check_writes(params)
         out = [self._then(p.path, value) for p, value in zip(entry.compiled.params, params)]
         for i in entry.compiled.written:
             out[i] = out[i].copy()
@@ -174,7 +193,9 @@ class World:
         if isinstance(value, np.random.Generator):
             if key not in self.generators:
                 raise self._changed(path)
-            return copy.deepcopy(self.generators[key][1])
+            again = np.random.Generator(type(value.bit_generator)(0))
+            again.bit_generator.state = self.generators[key][1]
+            return again
         if not isinstance(value, np.ndarray):
             return value
         if key in self.arrays:
@@ -204,6 +225,7 @@ class World:
 
 
 UNSET = object()
+OPAQUE = (np.ndarray, np.generic, float, int, str, types.ModuleType, types.FunctionType, type)
 
 
 def _put(space: Any, key: Any, value: Any) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .marks import compiled_as
+
 
 class Tensor(np.ndarray):
     """A NumPy array in every way; `numpy()` is a plain copy.  Numbers are arrays of rank 0."""
@@ -24,6 +26,25 @@ class Tensor(np.ndarray):
         return format(self.item(), spec) if self.ndim == 0 and spec else super().__format__(spec)
 
 
+def _in_place(name: str) -> Any:
+    """`x += 1` makes a new number of a number, and changes an array."""
+
+    def operator(self: Tensor, other: Any) -> Any:
+        whole = self.ndim > 0
+        return getattr(super(Tensor, self), f"__{'i' * whole}{name}__")(other)
+
+    return operator
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    setattr(Tensor, f"__i{_name}__", _in_place(_name))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@compiled_as(_same)
 def tensor(value: Any) -> Any:
     """Numbers and arrays of a result as tensors, in the same structure."""
     if isinstance(value, Tensor):

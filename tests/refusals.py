@@ -408,6 +408,40 @@ def variable_inside(x):
     return x * v
 
 
+@dataclass
+class Point:
+    x: float
+    y: float
+
+
+@refused(2.0, says="object with two names", advice="make a new one")
+def dict_that_may_be_another(x):
+    first = {"x": x}
+    second = first
+    if x > 3.0:
+        first = {"x": x * x}
+    first["x"] = 1.0  # @ first["x"]
+    return second["x"] * x
+
+
+@refused({"x": 2.0}, says="object with two names", advice="make a new one")
+def dict_that_may_be_the_callers(d):
+    if d["x"] > 3.0:
+        d = {"x": d["x"] * 2.0}
+    d["x"] = d["x"] * 2.0  # @ d["x"]
+    return d["x"]
+
+
+@refused(2.0, says="object with two names", advice="make a new one")
+def dataclass_that_may_be_another(x):
+    first = Point(x, x)
+    second = first
+    for i in range(3):
+        first.x = first.x * i  # @ first.x
+        first = Point(x * i, x)
+    return first.x + second.x
+
+
 # ---------------------------------------------------------------- what is differentiated
 
 

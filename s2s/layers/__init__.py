@@ -3,11 +3,12 @@
 from .base import Layer
 from .conv import Conv2D, MaxPool2D, MaxPooling2D
 from .dense import Dense
-from .flatten import Flatten
+from .flatten import Flatten, Input
 from .regular import BatchNormalization, Dropout, LayerNormalization
 from .sequence import GRU, LSTM, Embedding, MultiHeadAttention, SimpleRNN
 
 __all__ = [
     "GRU", "LSTM", "BatchNormalization", "Conv2D", "Dense", "Dropout", "Embedding", "Flatten",
-    "Layer", "LayerNormalization", "MaxPool2D", "MaxPooling2D", "MultiHeadAttention", "SimpleRNN",
+    "Input", "Layer",
+    "LayerNormalization", "MaxPool2D", "MaxPooling2D", "MultiHeadAttention", "SimpleRNN",
 ]  # fmt: skip

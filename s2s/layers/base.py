@@ -23,13 +23,26 @@ class Layer(Announces):
     """Subclasses define `call(self, inputs)` and, if they have weights of their own,
     `build(self, input_shape)`, which makes them by `add_weight`."""
 
+    makes_weights = False
     fixed_width = False  # whether the last axis of its inputs is as long as when it was built
 
-    def __init__(self, name: str | None = None, trainable: bool = True, dtype: Any = None) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "build" in vars(cls):
+            cls.makes_weights = True
+
+    def __init__(
+        self,
+        name: str | None = None,
+        trainable: bool = True,
+        dtype: Any = None,
+        input_shape: tuple[int, ...] | None = None,
+    ) -> None:
         self.name = name or type(self).__name__.lower()
         self.trainable = trainable
+        self.input_shape = input_shape  # of one sample, where it is known from the start
         self.dtype = mixed_precision.policy(dtype).variable_dtype
-        self.built = False
+        self.built = self.has_weights = False
         self.takes_training = "training" in inspect.signature(self.call).parameters
         self.input_width: int | None = None
         self.own_weights: tuple[Variable, ...] = ()
@@ -57,20 +70,16 @@ class Layer(Announces):
     def complete(self, input_shape: tuple[Any, ...]) -> None:
         if not self.built:
             self.build(tuple(input_shape))
-            self.built = True
+            self.built, self.has_weights = True, len(self.own_weights) > 0
             if self.fixed_width:
                 self.input_width = input_shape[-1]
 
     def sublayers(self) -> Iterator[Layer]:
         """Those held by attributes, by themselves or in lists, tuples and dicts."""
-        for value in vars(self).values():
-            yield from _layers_in(value)
+        yield from _parts(list(vars(self).values()), Layer)
 
     def _all_weights(self) -> list[Variable]:
-        found = list(self.own_weights)
-        for value in vars(self).values():
-            if isinstance(value, Variable):
-                found.append(value)
+        found = [*self.own_weights, *_parts(list(vars(self).values()), Variable)]
         for layer in self.sublayers():
             found += layer._all_weights()
         return list({id(w): w for w in found}.values())
@@ -120,7 +129,7 @@ class Layer(Announces):
     def __call__(self, inputs: Any, *args: Any, training: Any = None, **kwargs: Any) -> Any:
         if not self.built:
             self.complete(shapes(inputs))
-        if len(self.own_weights) > 0:
+        if self.has_weights:
             must_have_width(self.name, self.input_width, inputs)
             inputs = in_dtype(inputs, self.dtype)
         if self.takes_training:
@@ -153,22 +162,22 @@ def must_have_width(name: str, width: int | None, inputs: Any) -> None:
 
 def must_be_built(layer: Layer) -> None:
     """Complains about a model or layer whose weights do not exist yet."""
-    for part in (layer, *layer.sublayers()):
-        if part is not layer:
-            must_be_built(part)
-        elif not part.built and type(part).build is not Layer.build:
-            raise ValueError(
-                f"{part.name} is not built: its weights are made when the shape of its inputs is "
-                "known; call the model on a batch first, or give input_shape="
-            )
+    if not layer.built and layer.makes_weights:
+        raise ValueError(
+            f"{layer.name} is not built: its weights are made when the shape of its inputs is "
+            "known; call the model on a batch first, or give input_shape="
+        )
+    for part in layer.sublayers():
+        must_be_built(part)
 
 
-def _layers_in(value: Any) -> Iterator[Layer]:
-    if isinstance(value, Layer):
+def _parts(value: Any, kind: type) -> Iterator[Any]:
+    """What is of a kind in a value: itself, or in lists, tuples and dicts."""
+    if isinstance(value, kind):
         yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _layers_in(item)
+            yield from _parts(item, kind)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _layers_in(item)
+            yield from _parts(item, kind)

@@ -21,8 +21,6 @@ class Conv2D(Affine):
         kernel_size: Any,
         strides: Any = (1, 1),
         padding: str = "valid",
-        *,
-        input_shape: tuple[int, ...] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -31,8 +29,8 @@ class Conv2D(Affine):
         self.filters = filters
         self.kernel_size, self.strides = pair(kernel_size), pair(strides)
         self.padding = padding
-        if input_shape is not None:
-            self.complete((None, *input_shape))
+        if self.input_shape is not None:
+            self.complete((None, *self.input_shape))
 
     def kernel_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         return (*self.kernel_size, input_shape[-1], self.filters)

@@ -14,14 +14,12 @@ class Dense(Affine):
         self,
         units: int,
         activation: Any = None,
-        *,
-        input_shape: tuple[int, ...] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(activation, **kwargs)
         self.units = units
-        if input_shape is not None:
-            self.complete((None, *input_shape))
+        if self.input_shape is not None:
+            self.complete((None, *self.input_shape))
 
     def kernel_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         return (input_shape[-1], self.units)

@@ -186,19 +186,18 @@ class MultiHeadAttention(Layer):
 
     def build(self, input_shape: tuple[int, ...]) -> None:
         width, heads = input_shape[-1], self.num_heads
-        for name, size in (
-            ("query", self.key_dim),
-            ("key", self.key_dim),
-            ("value", self.value_dim),
-        ):
-            self.add_part(name, (width, heads, size), (heads, size))
-        self.add_part("output", (heads, self.value_dim, width), (width,))
+        size, value_size = self.key_dim, self.value_dim
+        self.query_kernel, self.query_bias = self.part("query", (width, heads, size), 2)
+        self.key_kernel, self.key_bias = self.part("key", (width, heads, size), 2)
+        self.value_kernel, self.value_bias = self.part("value", (width, heads, value_size), 2)
+        self.output_kernel, self.output_bias = self.part("output", (heads, value_size, width), 1)
 
-    def add_part(self, name: str, kernel: tuple[int, ...], bias: tuple[int, ...]) -> None:
-        made = self.add_weight(kernel, self.kernel_initializer, name=f"{name}/kernel")
-        setattr(self, f"{name}_kernel", made)
-        if self.use_bias:
-            setattr(self, f"{name}_bias", self.add_weight(bias, "zeros", name=f"{name}/bias"))
+    def part(self, name: str, shape: tuple[int, ...], axes: int) -> tuple[Any, Any]:
+        """A kernel, and a bias for its last axes."""
+        kernel = self.add_weight(shape, self.kernel_initializer, name=f"{name}/kernel")
+        if not self.use_bias:
+            return kernel, None
+        return kernel, self.add_weight(shape[-axes:], "zeros", name=f"{name}/bias")
 
     def call(  # type: ignore[override]
         self,

@@ -67,7 +67,7 @@ class Optimizer(Announces):
         """A number, or a function of the number of steps made."""
         if callable(rate):
             self.schedule = rate
-            self.rate = float(rate(self.iterations))
+            self.rate = float(self.schedule(self.iterations))
         elif self.schedule is not None:
             raise TypeError(
                 "the learning rate follows a schedule, which sets it in each step; make the "

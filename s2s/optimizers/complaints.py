@@ -59,7 +59,7 @@ def gradients_must_fit(optimizer: str, pairs: list[Any]) -> None:
 
 
 @looks_only
-def variables_must_be_known(optimizer: str, known: list[Variable], given: list[Variable]) -> None:
+def variables_must_be_known(optimizer: str, known: Any, given: list[Variable]) -> None:
     new = [v.name for v in given if not any(v is k for k in known)]
     if new:
         raise ValueError(

@@ -86,7 +86,7 @@ class LossScaleOptimizer(Announces):
         self.inner_optimizer.build(variables)
 
     @property
-    def variables(self) -> list[Variable]:
+    def variables(self) -> tuple[Variable, ...]:
         return self.inner_optimizer.variables
 
     @property

@@ -258,3 +258,23 @@ def test_an_object_that_cannot_be_built_says_so() -> None:
 
     with pytest.raises(ValueError, match="a part that cannot be built"):
         through(np.ones(3))
+
+
+def test_a_container_that_is_reached_twice_is_one() -> None:
+    class Owner:
+        def __init__(self, numbers: list[float]) -> None:
+            self.numbers = numbers
+
+    numbers = [1.0, 2.0]
+    a, b = Owner(numbers), Owner(numbers)
+
+    @s2s.function(backend="loops")
+    def f(x: float) -> float:
+        a.numbers[0] = x
+        return b.numbers[0] + a.numbers[1]
+
+    assert f(5.0) == 7.0 and numbers == [5.0, 2.0]
+    b.numbers = [10.0, 20.0]
+    assert f(3.0) == 12.0 and numbers == [3.0, 2.0] and b.numbers == [10.0, 20.0]
+    b.numbers = numbers
+    assert f(4.0) == 6.0

@@ -23,7 +23,7 @@ def function(x, y, o=None):
     return number, weights
 
 
-def made(args, guards=(), object_guards=(), lifted=(), holders=(), refuse_shared=None):
+def made(args, guards=(), object_guards=(), lifted=(), holders=()):
     """A hand-made specialisation for `function`: its parameters and guards."""
     specs = {n: describe(a) for n, a in zip("xyo", args)}
     params = [
@@ -38,7 +38,7 @@ def made(args, guards=(), object_guards=(), lifted=(), holders=(), refuse_shared
     compiled = types.SimpleNamespace(
         params=params, guards=guards, object_guards=object_guards, holders=holders
     )
-    return compiled, reach, write_enter(compiled, reach, specs, args, refuse_shared)
+    return compiled, reach, write_enter(compiled, reach, specs, args)
 
 
 x0, x1, y0 = (Dim.of(s) for s in ("x.0", "x.1", "y.0"))
@@ -125,13 +125,11 @@ def test_what_several_paths_share_is_reached_once():
 
 
 def test_holders_that_are_one_object_are_refused():
-    seen = []
     holders = [(("arg", "x"),), (("arg", "o"),)]
     thing, other = Thing(), Thing()
-    _, _, enter = made((thing, 2.0, other), holders=holders, refuse_shared=seen.append)
-    assert enter((thing, 2.0, other)) == (2.0,) and not seen
-    enter((thing, 2.0, thing))
-    assert seen == [(thing, 2.0, thing)]
+    _, _, enter = made((thing, 2.0, other), holders=holders)
+    assert enter((thing, 2.0, other)) == (2.0,)
+    assert enter((thing, 2.0, thing)) is None
 
 
 def test_lifted_values_are_read_anew_and_keep_their_type(monkeypatch):

@@ -346,6 +346,13 @@ def test_targets_are_known_by_identity_wherever_they_are() -> None:
         values = [np.sum(w**k) for k in (2, 3)]
     np.testing.assert_allclose(tape.gradient(results["loss"], w), [2.0, 4.0])
     np.testing.assert_allclose(tape.gradient(values[1], w), [3.0, 12.0])
+    holder = Holder()
+    with s2s.GradientTape() as tape:
+        holder.table["deep"] = [{"loss": (1.0, np.sum(w**2))}]
+        holder.loss = np.sum(w**3)
+    deep = holder.table["deep"][0]["loss"][1]
+    np.testing.assert_allclose(tape.gradient(deep, w), [2.0, 4.0])
+    np.testing.assert_allclose(tape.gradient(holder.loss, w), [3.0, 12.0])
 
 
 def test_several_tapes_in_one_with_and_arrays_of_two_names() -> None:
@@ -381,4 +388,30 @@ def test_jumps_out_of_the_block_are_refused() -> None:
             if i == 1:
                 break
     with pytest.raises(s2s.UnsupportedError, match="a break inside this block"):
+        tape.gradient(y, w)
+
+
+def test_what_is_done_to_targets_and_containers_afterwards() -> None:
+    w = s2s.Variable(np.array([0.0, 0.0]))
+    losses: list[Any] = []
+    with s2s.GradientTape() as tape:
+        losses.append(np.sum(w * 2.0))
+        loss = np.sum(w * 3.0)
+    first, kept = losses[0], loss
+    losses[0] = np.sum(w * 5.0)
+    losses.append(np.sum(w * 7.0))
+    loss *= 2.0  # a number: bound anew
+    np.testing.assert_allclose(tape.gradient(first, w), [2.0, 2.0])
+    np.testing.assert_allclose(tape.gradient(kept, w), [3.0, 3.0])
+    assert tape.gradient(losses[0], w) is None and tape.gradient(losses[1], w) is None
+    assert tape.gradient(loss, w) is None
+
+
+def test_arrays_that_overlap_are_not_taken_apart() -> None:
+    w, x = s2s.Variable(np.zeros(2)), np.ones(4)
+    part = x[:2]
+    with s2s.GradientTape() as tape:
+        x[0] = 7.0
+        y = np.sum(w * part)
+    with pytest.raises(ValueError, match="overlap in memory"):
         tape.gradient(y, w)

@@ -375,6 +375,29 @@ def test_intermediates(run: Any) -> None:
     close(run(g, np.ones(2)), [np.array([4.0, 4.0]), None])
 
 
+def test_second_names(run: Any) -> None:
+    """`b = a` names the same value."""
+    w = s2s.Variable(np.array([1.0, 2.0]))
+
+    def f(x: Any, k: Any) -> Any:
+        z, m = x, k
+        with s2s.GradientTape() as tape:
+            tape.watch([x, k])
+            y = np.sum(x * z) * k * m + np.sum(w)
+            h = y
+            old = x
+            x = x * 2.0
+            q = h * h
+        total = q
+        return tape.gradient(total, [old, z, x, k, m, h, y, w])
+
+    x, k = np.array([1.0, 3.0]), np.float64(2.0)
+    y = 10.0 * 4.0 + 3.0
+    by_x, by_k = 2 * y * 4.0 * 2 * x, 2 * y * 10.0 * 2 * k
+    want = [by_x, by_x, None, by_k, by_k, 2 * y, 2 * y, np.full(2, 2 * y)]
+    close(run(f, x, k), want)
+
+
 # ---- custom gradients, control flow, stopping
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.layers import Dense, Flatten, Layer, initializers
+from s2s.layers import Dense, Embedding, Flatten, Input, Layer, initializers
 from s2s.losses import (
     BinaryCrossentropy,
     CategoricalCrossentropy,
@@ -196,3 +196,175 @@ def test_weights_come_and_go_as_copies() -> None:
 def test_all_gradients_none() -> None:
     with pytest.raises(ValueError, match="every gradient is None"):
         SGD().apply_gradients([(None, s2s.Variable(1.0))])
+
+
+# ---------------------------------------------------------------- models made of parts
+
+
+class Branches(Model):
+    """Layers in attributes, lists and dicts, Variables of its own, two inputs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gain = s2s.Variable(np.ones(1, np.float32), name="gain")
+        self.blocks = [Dense(3, activation="tanh", name="a"), (Dense(3, name="b"),)]
+        self.heads = {"left": Dense(1, name="left"), "right": Dense(1, name="right")}
+        self.shifts = [s2s.Variable(np.zeros(1, np.float32), name="shift")]
+
+    def call(self, x: Any, other: Any, side: str = "left") -> Any:  # type: ignore[override]
+        for block in (self.blocks[0], self.blocks[1][0]):
+            x = block(x)
+        return (self.heads[side](x) + self.heads["right"](other)) * self.gain + self.shifts[0]
+
+
+def test_parts_in_lists_and_dicts() -> None:
+    model, optimizer = Branches(), SGD(0.1)
+
+    @s2s.function(backend="loops")
+    def step(x: Any, y: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            loss = np.mean((model(x, x, side="left") - y) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+
+    y = X.sum(1, keepdims=True)
+    losses = [float(step(X, y)) for _ in range(20)]
+    assert losses[-1] < 0.2 * losses[0]
+    names = ["gain", "shift", *(f"{n}/{w}" for n in "ab" for w in ("kernel", "bias"))]
+    names += [f"{n}/{w}" for n in ("left", "right") for w in ("kernel", "bias")]
+    assert [w.name for w in model.weights] == names
+    assert [layer.name for layer in model.layers] == ["a", "b", "left", "right"]
+
+
+def test_a_layer_used_twice_has_its_weights_once() -> None:
+    shared = Dense(4, activation="tanh")
+    model = Sequential([shared, shared, Dense(1)])
+    step = make_step(model, MeanSquaredError(), SGD(0.1))
+    x, y = X.astype(np.float64), X.sum(1, keepdims=True)
+    model(x)
+    k, b, k2, b2 = weights = model.get_weights()
+    h1 = np.tanh(X @ k + b)
+    h2 = np.tanh(h1 @ k + b)
+    d = 2 * (h2 @ k2 + b2 - y) / 12
+    e2 = d @ k2.T * (1 - h2 * h2)
+    e1 = e2 @ k.T * (1 - h1 * h1)
+    assert step(x, y).dtype == np.float32  # float64 inputs are cast by the layers
+    for got, w, g in zip(
+        model.get_weights(), weights, (h1.T @ e2 + X.T @ e1, (e1 + e2).sum(0), h2.T @ d, d.sum(0))
+    ):
+        np.testing.assert_allclose(got, w - 0.1 * g, rtol=1e-4, atol=1e-6)
+
+
+def test_models_that_know_their_inputs_are_built_at_once() -> None:
+    for model in (
+        Sequential([Dense(3, input_shape=(4,)), Dense(1)]),
+        Sequential([Input((4,)), Dense(3), Dense(1)]),
+        Sequential([Flatten(input_shape=(2, 2)), Dense(3), Dense(1)]),
+    ):
+        assert [w.shape for w in model.weights] == [(4, 3), (3,), (3, 1), (1,)]
+        assert not isinstance(model.layers[0], Input)
+    embedded = Sequential([Input((3,), dtype="int32"), Embedding(5, 2), Flatten(), Dense(1)])
+    assert [w.shape for w in embedded.weights] == [(5, 2), (6, 1), (1,)]
+
+
+# ---------------------------------------------------------------- several of each
+
+
+def test_two_models_and_two_optimizers_in_one_step() -> None:
+    """A generator and a critic, which pull in opposite directions."""
+    generator, critic = Sequential([Dense(2)]), Sequential([Dense(3, "tanh"), Dense(1)])
+    slow, fast = SGD(0.05, momentum=0.9), Adam(0.01)
+    generator(X), critic(X[:, :2])
+
+    @s2s.function(backend="loops")
+    def step(z: Any, real: Any) -> Any:
+        with s2s.GradientTape() as g_tape, s2s.GradientTape() as c_tape:
+            fake = generator(z)
+            g_loss = -np.mean(critic(fake))
+            c_loss = np.mean(critic(fake)) - np.mean(critic(real))
+        g = g_tape.gradient(g_loss, generator.trainable_variables)
+        c = c_tape.gradient(c_loss, critic.trainable_variables)
+        slow.apply_gradients(zip(g, generator.trainable_variables))
+        fast.apply_gradients(zip(c, critic.trainable_variables))
+        return g_loss, c_loss
+
+    before = generator.get_weights(), critic.get_weights()
+    for _ in range(3):
+        g_loss, c_loss = step(X, X[:, :2])
+    assert np.isfinite(g_loss) and np.isfinite(c_loss)
+    assert slow.iterations == fast.iterations == 3
+    assert len(slow.slots["momentum"]) == 2 and len(fast.slots["m"]) == 4
+    for model, old in zip((generator, critic), before):
+        assert all(np.any(a != b) for a, b in zip(model.get_weights()[:1], old[:1]))
+
+
+def test_a_rate_for_each_group() -> None:
+    model = Net()
+    model(X)
+    body, head = SGD(0.0), SGD(1.0)
+    loss_fn = SparseCategoricalCrossentropy(from_logits=True)
+
+    @s2s.function(backend="loops")
+    def step(x: Any, y: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            loss = loss_fn(y, model(x))
+        groups = [model.hidden.trainable_variables, model.out.trainable_variables]
+        gradients = tape.gradient(loss, groups)
+        for optimizer, g, v in zip((body, head), gradients, groups):
+            optimizer.apply_gradients(zip(g, v))
+        return loss
+
+    weights = model.get_weights()
+    want, gradients = by_hand(weights, X, Y)
+    np.testing.assert_allclose(step(X, Y), want, rtol=1e-5)
+    for got, w, g, rate in zip(model.get_weights(), weights, gradients, (0.0, 0.0, 1.0, 1.0)):
+        np.testing.assert_allclose(got, w - rate * g, rtol=1e-4, atol=1e-6)
+    body.learning_rate = 0.5
+    step(X, Y)
+    assert np.any(model.get_weights()[0] != weights[0])
+
+
+@pytest.mark.parametrize("kind", ["list", "variables"])
+def test_accumulation(kind: str) -> None:
+    """Four batches of three give the step of one batch of twelve."""
+    initializers.set_seed(3)
+    model, optimizer = Net(), SGD(0.5)
+    model(X)
+    loss_fn = SparseCategoricalCrossentropy(from_logits=True)
+    sums = [s2s.Variable(np.zeros(w.shape, np.float32), trainable=False) for w in model.weights]
+
+    @s2s.function(backend="loops")
+    def in_lists(x: Any, y: Any) -> None:
+        total = [np.zeros_like(w) for w in model.trainable_variables]
+        for k in range(4):
+            with s2s.GradientTape() as tape:
+                loss = loss_fn(y[3 * k : 3 * k + 3], model(x[3 * k : 3 * k + 3])) / 4.0
+            gradients = tape.gradient(loss, model.trainable_variables)
+            total = [a + g for a, g in zip(total, gradients)]
+        optimizer.apply_gradients(zip(total, model.trainable_variables))
+
+    @s2s.function(backend="loops")
+    def collect(x: Any, y: Any) -> None:
+        with s2s.GradientTape() as tape:
+            loss = loss_fn(y, model(x)) / 4.0
+        for total, g in zip(sums, tape.gradient(loss, model.trainable_variables)):
+            total.assign_add(g)
+
+    @s2s.function(backend="loops")
+    def apply() -> None:
+        optimizer.apply_gradients(zip(sums, model.trainable_variables))
+        for total in sums:
+            total.assign(np.zeros_like(total))
+
+    weights = model.get_weights()
+    _, gradients = by_hand(weights, X, Y)
+    if kind == "list":
+        in_lists(X, Y)
+    else:
+        for k in range(0, 12, 3):
+            collect(X[k : k + 3], Y[k : k + 3])
+        apply()
+    assert optimizer.iterations == 1 and not any(np.any(total.numpy()) for total in sums)
+    for got, w, g in zip(model.get_weights(), weights, gradients):
+        np.testing.assert_allclose(got, w - 0.5 * g, rtol=1e-4, atol=1e-6)

@@ -264,3 +264,21 @@ def test_set_up_is_checked() -> None:
         scheduled.learning_rate = 0.1
     with pytest.raises(ValueError, match="weights are float32 or float64, not float16"):
         Dense(3, dtype="float16")
+
+
+def test_a_layer_added_to_a_compiled_model() -> None:
+    """The list of layers is looked at in every call."""
+    model, optimizer = network(3, 1), SGD()
+    step = s2s.function(training(model, optimizer), backend="loops")
+    step(X, Y)
+    step(X, Y)
+    model.add(Dense(1, name="late"))
+    with pytest.raises(ValueError, match="sgd has not seen late/kernel, late/bias"):
+        step(X, Y)
+    optimizer.build(model.trainable_variables)
+    before = model.layers[-1].kernel.numpy()
+    step(X, Y)
+    assert np.any(model.layers[-1].kernel.numpy() != before)
+    model.layers.pop(1)
+    with pytest.raises(ValueError, match="late was built for inputs of 1 features"):
+        step(X, Y)

@@ -173,6 +173,8 @@ LOSSES: dict[str, Case] = {
     for name, (make, y_true, activation) in _LOSSES.items()
     for reduction in REDUCTIONS
     for weights in (None, WEIGHTS)
+    if (reduction != "mean" or name == "mse")
+    and (reduction != "mean_with_sample_weight" or weights is not None)
 }  # fmt: skip
 MORE: dict[str, Case] = {
     "columns of weights": (_LOSSES["mse"][0], REAL, "linear", "mean", WEIGHTS[:, None]),
@@ -182,6 +184,26 @@ MORE: dict[str, Case] = {
     "sequences": (_LOSSES["sparse_logits"][0], LABELS.reshape(2, 2), "sequences", "mean", None),
 }
 LOSSES |= MORE
+
+
+# ---------------------------------------------------------------- metrics
+
+SCORES = np.exp(numbers((4, 3), 1.7)).astype(np.float32)
+
+METRICS: dict[str, tuple[Make, tuple[Any, ...]]] = {
+    "mean": (lambda k: k.metrics.Mean(), (REAL[:, 0],)),
+    "sum": (lambda k: k.metrics.Sum(), (REAL[:, 0],)),
+    "accuracy": (lambda k: k.metrics.Accuracy(), (LABELS[:, None], np.array([[0], [1], [1], [2]]))),
+    "sparse": (lambda k: k.metrics.SparseCategoricalAccuracy(), (LABELS, SCORES)),
+    "sparse_column": (lambda k: k.metrics.SparseCategoricalAccuracy(), (LABELS[:, None], SCORES)),
+    "categorical": (lambda k: k.metrics.CategoricalAccuracy(), (ROWS, SCORES)),
+    "binary": (lambda k: k.metrics.BinaryAccuracy(), (BITS, SCORES / 3)),
+    "binary_threshold": (lambda k: k.metrics.BinaryAccuracy(threshold=0.2), (BITS, SCORES / 3)),
+    "binary_column": (lambda k: k.metrics.BinaryAccuracy(), (BITS[:, 0], SCORES[:, :1] / 3)),
+    "mse": (lambda k: k.metrics.MeanSquaredError(), (REAL, SCORES)),
+    "rmse": (lambda k: k.metrics.RootMeanSquaredError(), (REAL, SCORES)),
+    "mae": (lambda k: k.metrics.MeanAbsoluteError(), (REAL, SCORES)),
+}
 
 
 def predictions(tf: Any, w: Any, activation: str) -> Any:

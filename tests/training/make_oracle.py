@@ -14,9 +14,11 @@ import numpy as np
 from .cases import (
     LAYERS,
     LOSSES,
+    METRICS,
     OPTIMIZERS,
     STEPS,
     TARGET,
+    WEIGHTS,
     call_options,
     flat,
     numbers,
@@ -44,6 +46,8 @@ def main() -> None:
             w.assign_sub(0.3 * tape.gradient(loss, w))
             path.append(flat([loss]))
         found[f"loss {name}"] = {"losses": path, "weights": flat([w])}
+    for name, (make, data) in METRICS.items():
+        found[f"metric {name}"] = of_metric(make(tf.keras), data)
     found["loss scale"] = of_scaled_loss(tf)
     FILE.write_text(json.dumps(rounded(found), separators=(",", ":")) + "\n")
 
@@ -90,6 +94,16 @@ def of_optimizer(tf: Any, optimizer: Any) -> list[Any]:
         optimizer.apply_gradients(zip(tape.gradient(loss, [w, b]), [w, b]))
         path.append(flat([w, b]))
     return path
+
+
+def of_metric(metric: Any, data: tuple[Any, ...]) -> list[float]:
+    """After two batches of different sizes, and after a weighted one."""
+    found = []
+    for first, last in ((0, 3), (3, 4)):
+        metric.update_state(*(d[first:last] for d in data))
+        found.append(float(metric.result()))
+    metric.update_state(*data, sample_weight=WEIGHTS)
+    return [*found, float(metric.result())]
 
 
 def of_scaled_loss(tf: Any) -> list[Any]:

@@ -14,6 +14,7 @@ import s2s.tf as tf
 from .cases import (
     LAYERS,
     LOSSES,
+    METRICS,
     OPTIMIZERS,
     STEPS,
     TARGET,
@@ -22,7 +23,7 @@ from .cases import (
     numbers,
     predictions,
 )
-from .make_oracle import FILE
+from .make_oracle import FILE, of_metric
 
 ORACLE = json.loads(FILE.read_text())
 
@@ -107,6 +108,23 @@ def test_loss(name: str) -> None:
     for losses in want["losses"]:
         close(flat([step(y_true, weights)]), losses, name)
     close(flat([w.numpy()]), want["weights"], name)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metric(name: str) -> None:
+    make, data = METRICS[name]
+    np.testing.assert_allclose(of_metric(make(tf.keras), data), ORACLE[f"metric {name}"], rtol=1e-6)
+    metric = make(tf.keras)
+
+    @s2s.function(backend="loops")
+    def update(weights: Any, *data: Any) -> Any:
+        metric.update_state(*data, sample_weight=weights)
+        return metric.result()
+
+    weights = np.ones(4)
+    weights[3] = 0.0
+    np.testing.assert_allclose(update(weights, *data), ORACLE[f"metric {name}"][0], rtol=1e-6)
+    np.testing.assert_allclose(metric.result().numpy(), ORACLE[f"metric {name}"][0], rtol=1e-6)
 
 
 @pytest.mark.parametrize("backend", ["loops", "python"])

@@ -329,12 +329,15 @@ class Arrays(Mixin):
         partners = [p for p in partners if not _one_of(p, cell) and not _one_of(cell, p)]
         reachable = self.reachable()
         for other in sorted(partners, key=lambda c: c.label):
-            if other.param is not None or other in reachable:
-                name, label = cell.label or "this array", other.label or "another array"
+            if other.param is not None or other.path or other in reachable:
+                array = isinstance(self.state.heap.get(cell), Var)
+                name = cell.label or ("this array" if array else "this object")
+                label = other.label or ("another array" if array else "another")
+                shared = f"share memory with {label}" if array else "be an object with two names"
                 self.refuse(
                     node,
-                    f"{name} may share memory with {label}, so this write cannot be followed",
-                    "make a copy first: `.copy()`",
+                    f"{name} may {shared}, so this write cannot be followed",
+                    "make a copy first: `.copy()`" if array else "make a new one instead",
                 )
 
     def reachable(self) -> set[Cell]:
@@ -347,6 +350,8 @@ class Arrays(Mixin):
             alive = None if frame is None else frame.lifetimes.get(id(frame.stmt))
             # Names in angle brackets are the compiler's own.
             todo += [v for n, v in env.items() if alive is None or n in alive or n[0] == "<"]
+        # What objects and containers from outside hold can be reached after the call.
+        todo += [self.state.heap.get(cell) for cell in self.first_contents]
         while todo:
             value = todo.pop()
             cell = getattr(value, "cell", None)

@@ -357,6 +357,8 @@ class Calls(Mixin):
             return self.build_objects(function, args, kwargs, node)
         if hasattr(function, "_s2s_look"):
             return self.look(function, args, kwargs, node)
+        if hasattr(function, "_s2s_instead"):
+            return self.call_function(Obj(function._s2s_instead), args, kwargs, node)
         try:
             bound = inspect.signature(function).bind(*args, **kwargs)
         except TypeError as error:

@@ -245,6 +245,8 @@ class Effects(Mixin):
             return self.variables[value.cell]
         if isinstance(value, Num) and value.known is not None:
             return value.known[0]
+        if isinstance(value, Num) and value.operand.type.dtype == "int64":
+            return self._integer_at_hand(value)
         if isinstance(value, (Num, Ref)):
             type_ = self.sym(value).type
             shape = [self.b.facts.size_of(d) for d in getattr(type_, "shape", ())]
@@ -252,6 +254,17 @@ class Effects(Mixin):
                 raise _SizeUnknown
             return np.broadcast_to(np.zeros((), type_.dtype), tuple(shape))  # type: ignore[arg-type]
         return getattr(value, "value", value)
+
+    def _integer_at_hand(self, value: Num) -> int:
+        """A size, or an int that was read from somewhere."""
+        size = getattr(value.operand.type, "value", None)
+        known = None if size is None else self.b.facts.size_of(size)
+        for lifted, found in self.reached.items():
+            if value.operand in found:
+                known = getattr(lifted, "value", None)
+        if known is None:
+            raise _SizeUnknown
+        return known
 
     def _blamed(self, error: Exception, function: Any, node: Any) -> Exception:
         """The error with the innermost line outside of the package that complains."""

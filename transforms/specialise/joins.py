@@ -48,7 +48,7 @@ class Joins(Mixin):
 
     b: Builder
     state: State
-    voids: set[Cell]  # stand-ins for arrays of names that are not bound yet
+    voids: set[Cell]  # stand-ins for what names that are not bound yet will hold
     branch_names: list[frozenset[str]]  # the names that existed before each open branch
     runtime_depth: int
 
@@ -284,6 +284,7 @@ class Joins(Mixin):
             cell = Cell()
             values = tuple(self.undef_like(v, seen) for v in content.values)
             self.state.heap[cell] = replace(content, values=values)
+            self.voids.add(cell)
             return replace(like, cell=cell)
         return like
 

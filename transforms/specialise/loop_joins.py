@@ -36,6 +36,7 @@ from .values import (
 )
 
 Key = tuple[Any, ...]
+CONTAINERS = (ListVal, DictVal, InstanceVal)
 
 
 @dataclass
@@ -44,6 +45,8 @@ class Plan:
 
     leaves: dict[Key, Type] = field(default_factory=dict)
     cells: dict[Key, Cell] = field(default_factory=dict)
+    # containers that are made anew in iterations: the one at hand
+    boxes: dict[Key, Cell] = field(default_factory=dict)
     maybe: dict[Key, Value] = field(default_factory=dict)
     grows: dict[Cell, Type] = field(default_factory=dict)
     conflicts: dict[Key, Conflict] = field(default_factory=dict)
@@ -55,6 +58,9 @@ class Plan:
             self.leaves[key] = type_
             self.changed = True
 
+    def in_conflict(self, key: Key) -> bool:
+        return any(key[:n] in self.conflicts for n in range(2, len(key) + 1))
+
 
 def _same_type(a: Type, b: Type) -> bool:
     return a == b
@@ -65,7 +71,7 @@ class LoopJoins(Mixin):
 
     b: Builder
     state: State
-    voids: set[Cell]  # stand-ins for arrays of names that are not bound yet
+    voids: set[Cell]  # stand-ins for what names that are not bound yet will hold
 
     def loop(self, run: Callable[[], Any], node: ast.AST) -> tuple[Block, list[Carried], Any]:
         """Finds what a loop carries.  `run` runs one iteration into the current block and
@@ -90,8 +96,9 @@ class LoopJoins(Mixin):
                     ended, outcome = True, None
             # An iteration that always fails hands nothing on.
             end = head.copy() if ended else self.state
-            for key, x, y in self._locations(head, end):
-                self._compare(plan, key, x, y, start, end)
+            for key, x, y in self._locations(plan, head, end):
+                self._compare(plan, key, x, y, head, end)
+            self._compare_boxes(plan, head, end)
             self._compare_aliases(plan, start, end)
             if not plan.changed:
                 break
@@ -128,16 +135,19 @@ class LoopJoins(Mixin):
             return operand
         return Sym(self.b, operand).astype(type_.dtype).operand
 
-    def _locations(self, head: State, end: State) -> list[tuple[Key, Any, Any]]:
+    def _locations(self, plan: Plan, head: State, end: State) -> list[tuple[Key, Any, Any]]:
         found: list[tuple[Key, Any, Any]] = []
+        boxes = set(plan.boxes.values())  # compared where they are found
         for cell in head.heap:
+            if cell in boxes:
+                continue
             found.append((("heap", cell), head.heap[cell], end.heap[cell]))
         for name in dict.fromkeys([*head.env, *end.env]):
             x, y = head.env.get(name, UNDEFINED), end.env.get(name, UNDEFINED)
             found.append((("env", name), x, y))
         return found
 
-    def _compare(self, plan: Plan, key: Key, x: Any, y: Any, start: State, end: State) -> None:
+    def _compare(self, plan: Plan, key: Key, x: Any, y: Any, head: State, end: State) -> None:
         """Extends the plan by what differs between the head and the end of an iteration."""
         if key in plan.conflicts or x is y:
             return
@@ -148,7 +158,7 @@ class LoopJoins(Mixin):
             return
         if isinstance(x, Maybe):
             self._compare(
-                plan, (*key, "value"), x.value, y.value if isinstance(y, Maybe) else y, start, end
+                plan, (*key, "value"), x.value, y.value if isinstance(y, Maybe) else y, head, end
             )
             flag = y.flag if isinstance(y, Maybe) else const(True)
             if x.flag != flag:
@@ -169,15 +179,15 @@ class LoopJoins(Mixin):
             return
         if isinstance(x, TupleVal) and isinstance(y, TupleVal) and len(x.values) == len(y.values):
             for i, (p, q) in enumerate(zip(x.values, y.values)):
-                self._compare(plan, (*key, i), p, q, start, end)
+                self._compare(plan, (*key, i), p, q, head, end)
             return
         if isinstance(x, Items) and isinstance(y, Items) and len(x.values) == len(y.values):
             for i, (p, q) in enumerate(zip(x.values, y.values)):
-                self._compare(plan, (*key, i), p, q, start, end)
+                self._compare(plan, (*key, i), p, q, head, end)
             return
         if isinstance(x, Fields) and isinstance(y, Fields) and x.keys == y.keys:
             for i, (p, q) in enumerate(zip(x.values, y.values)):
-                self._compare(plan, (*key, i), p, q, start, end)
+                self._compare(plan, (*key, i), p, q, head, end)
             return
         if isinstance(x, (Items, Growing)) and isinstance(y, (Items, Growing)):
             elem = self._element_type((end, x), (end, y))
@@ -198,8 +208,13 @@ class LoopJoins(Mixin):
                 "a list that grows in a loop may hold numbers or arrays of one rank only",
                 "keep one list per field",
             )
-        if isinstance(x, (ListVal, DictVal, InstanceVal)) and isinstance(y, type(x)):
-            if x.cell is y.cell:
+        if isinstance(x, CONTAINERS) and isinstance(y, type(x)):
+            if x.cell is y.cell or key in plan.boxes:
+                return
+            same = getattr(x, "cls", None) is getattr(y, "cls", None)
+            if same and _alike(head.heap[x.cell], end.heap[y.cell]):
+                plan.boxes[key] = Cell(x.cell.label)
+                plan.changed = True
                 return
         try:
             if x == y:
@@ -208,6 +223,19 @@ class LoopJoins(Mixin):
             pass
         plan.conflicts[key] = Conflict("a name means different things in different iterations")
         plan.changed = True
+
+    def _compare_boxes(self, plan: Plan, head: State, end: State) -> None:
+        """What is held by the containers that are made anew in iterations."""
+        for key, cell in list(plan.boxes.items()):
+            if cell not in head.heap or plan.in_conflict(key):
+                continue
+            before, after = head.heap[cell], end.heap[self._value_at(end, key).cell]
+            if not _alike(before, after):
+                plan.conflicts[key] = Conflict("a container holds other things in the next round")
+                plan.changed = True
+                continue
+            for i, (p, q) in enumerate(zip(before.values, after.values)):
+                self._compare(plan, (*key, i), p, q, head, end)
 
     def _compare_refs(self, plan: Plan, key: Key, x: Ref, y: Ref, end: State) -> None:
         saved, self.state = self.state, end
@@ -243,11 +271,14 @@ class LoopJoins(Mixin):
         """Carried arrays that may share memory at the head of some iteration."""
         pairs: set[frozenset[Cell]] = set()
         ends: dict[Any, list[Cell]] = {}
-        own = set(plan.cells.values())
-        for key, cell in plan.cells.items():
+        carried = {**plan.cells, **plan.boxes}
+        own = set(carried.values())
+        for key, cell in carried.items():
+            if plan.in_conflict(key):
+                continue
             for state, kind in ((start, "start"), (end, "end")):
                 value = self._value_at(state, key)
-                if not isinstance(value, Ref):
+                if not isinstance(value, (Ref, *CONTAINERS)):
                     continue
                 # A cell made in the body cannot be reached from the next iteration but through
                 # what is carried; what it may share memory with can.
@@ -310,6 +341,11 @@ class LoopJoins(Mixin):
                 if isinstance(value, Num):
                     return Num(var)
                 return Growing(var) if isinstance(value, Growing) else var
+            if key in plan.boxes and isinstance(value, CONTAINERS):
+                cell, content = plan.boxes[key], start.heap[value.cell]
+                values = tuple(visit((*key, i), v, "") for i, v in enumerate(content.values))
+                head.heap[cell] = replace(content, values=values)
+                return replace(value, cell=cell)
             if isinstance(value, (TupleVal, Items, Fields)):
                 values = tuple(visit((*key, i), v, "") for i, v in enumerate(value.values))
                 if all(p is q for p, q in zip(values, value.values)):
@@ -332,7 +368,8 @@ class LoopJoins(Mixin):
             elif step == "flag":
                 return value.flag if isinstance(value, Maybe) else const(True)
             else:
-                value = value.values[step]
+                held = state.heap[value.cell] if isinstance(value, CONTAINERS) else value
+                value = held.values[step]
         return value
 
     def _leaf_at(self, state: State, key: Key) -> Operand:
@@ -346,6 +383,13 @@ class LoopJoins(Mixin):
         if isinstance(value, (Num, Growing)):
             return value.operand
         return value
+
+
+def _alike(x: Any, y: Any) -> bool:
+    """Whether two containers hold as many values, under the same names."""
+    if isinstance(x, Items) and isinstance(y, Items):
+        return len(x.values) == len(y.values)
+    return isinstance(x, Fields) and isinstance(y, Fields) and x.keys == y.keys
 
 
 def _plain(type_: Type) -> Type:

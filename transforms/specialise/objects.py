@@ -71,6 +71,7 @@ class Objects(Mixin):
     params: list[Param]
     object_guards: list[ObjectGuard]
     lifted: dict[Path, Value]
+    containers: list[tuple[Path, Any, Value]]  # those reached, and by which path first
     reached: dict[Any, list[Var]]
     baked: frozenset[Path]
     runtime_ints: frozenset[Path]
@@ -191,6 +192,16 @@ class Objects(Mixin):
         return Obj(value, path)
 
     def _lift_container(self, value: Any, path: Path) -> Value:
+        for other, known, lifted in self.containers:
+            if known is value:  # by whatever path it is reached, it is one
+                self.object_guards += [ObjectGuard(p, "is", value) for p in (other, path)]
+                return lifted
+        out = self._lift_parts(value, path)
+        if not isinstance(value, tuple):
+            self.containers.append((path, value, out))
+        return out
+
+    def _lift_parts(self, value: Any, path: Path) -> Value:
         spec_kind, keys, values = _container(value)
         if isinstance(value, dict):
             self.object_guards.append(ObjectGuard(path, "keys", tuple(value)))

@@ -89,6 +89,19 @@ class PythonCalls(Mixin):
             raise self.located(RuntimeError("super(): no arguments"), node)
         return Super(self.lookup(named[0].arg, node), cells["__class__"].cell_contents)
 
+    def call_replace(self, args: Any, kwargs: Any, node: Any) -> Value:
+        """`dataclasses.replace`."""
+        old = args[0]
+        if not isinstance(old, InstanceVal) or hasattr(old.cls, "__post_init__"):
+            return NotImplemented
+        content = self.state.heap[old.cell]
+        unknown = next((k for k in kwargs if k not in content.keys), None)
+        if unknown is not None:
+            text = f"{old.cls.__name__}.__init__() got an unexpected keyword argument {unknown!r}"
+            raise self.located(TypeError(text), node)
+        values = (kwargs.get(k, v) for k, v in zip(content.keys, content.values))
+        return self.new_instance(old.cls, content.keys, tuple(values))
+
     def call_len(self, args: Any, kwargs: Any, node: Any) -> Value:
         (value,) = args
         if isinstance(value, Ref):

@@ -176,6 +176,7 @@ class Specialiser(
         self.params: list[Param] = []
         self.object_guards = shared.object_guards
         self.lifted: dict[Path, Value] = {}
+        self.containers: list[tuple[Path, Any, Value]] = []
         self.reached: dict[Any, list[Var]] = {}
         self.sources = shared.sources
         self.stack: list[Frame] = []
@@ -232,7 +233,9 @@ class Specialiser(
                 for path, step, value in self.changes()
             ]
         if not results and isinstance(result, Obj) and result.value is None:
-            self._refuse_none(node)
+            assigned = (c for c in self.variables if self.state.heap[c] != c.param)
+            if not any(c.param is not None for c in assigned):
+                self._refuse_none(node)
         name = node.name if isinstance(node, ast.FunctionDef) else "function"
         if isinstance(self.function, Derived):
             name = self.function.name

@@ -252,6 +252,7 @@ class Statements(Mixin):
             return
         if isinstance(owner, DictVal):
             self.allow_effect(owner.cell, node)
+            self.refuse_shared(owner.cell, node)
             content = self.state.heap[owner.cell]
             key = self.static(index, node, "a dict key")
             if key in content.keys:
@@ -311,6 +312,7 @@ class Statements(Mixin):
             return
         if isinstance(owner, InstanceVal):
             self.allow_effect(owner.cell, node)
+            self.refuse_shared(owner.cell, node)
             if owner.cls.__dataclass_params__.frozen:
                 raise self.located(AttributeError(f"cannot assign to field {name!r}"), node)
             content = self.state.heap[owner.cell]

@@ -23,11 +23,13 @@ from ..adjoints import bar_type
 from ..build import Builder
 from ..errors import ValueError_
 from ..ir import (
+    Assign,
     Block,
     Custom,
     Function,
     Operand,
     Origin,
+    Scalar,
     Stmt,
     Var,
     inner_targets_of,
@@ -43,7 +45,8 @@ class Tape:
     """A region: `block[start:end]`, still open if `end` is None.  `entry` is what each Variable
     held when it was opened, `taken` are the names that existed then.  `watched` are values by
     name, `cells` Variables that are watched by request; `unrecorded` names what was computed
-    while recording was stopped."""
+    while recording was stopped; `copies` are statements before it that give numbers that are
+    watched a second name."""
 
     block: Block
     start: int
@@ -55,6 +58,7 @@ class Tape:
     cells: dict[Cell, Var] = field(default_factory=dict)
     seen: dict[Cell, None] = field(default_factory=dict)
     unrecorded: set[str] = field(default_factory=set)
+    copies: Block = field(default_factory=list)
 
     @property
     def last(self) -> int:
@@ -135,10 +139,20 @@ class Tapes(Mixin):
     def region(self, tape: Tape) -> Block:
         """What has been computed in the tape's block on the way to the present place."""
         if tape.end is not None:
-            return tape.block[tape.start : tape.end]
+            return [*tape.copies, *tape.block[tape.start : tape.end]]
         blocks = [*self.b.around, self.b.block]
         inner = next(i for i, block in enumerate(blocks) if block is tape.block) + 1
-        return [*tape.block[tape.start :], *(s for block in blocks[inner:] for s in block)]
+        rest = (s for block in blocks[inner:] for s in block)
+        return [*tape.copies, *tape.block[tape.start :], *rest]
+
+    def first_name(self, x: Operand) -> Operand:
+        """A number that was given a second name (`z = x`) under its first."""
+        while isinstance(x, Var) and isinstance(x.type, Scalar):
+            op = self.b.definitions.get(x.name)
+            if op is None or op.name != "copy":
+                break
+            x = op.args[0]
+        return x
 
     def in_reach(self, tape: Tape) -> bool:
         """Whether the tape's block is one of those around the present place."""
@@ -228,7 +242,7 @@ class Tapes(Mixin):
         if tape.block is not self.b.block:
             self.refuse(node, "tape.reset() in a branch or loop of its block", "reset it before")
         tape.start, tape.taken = len(tape.block), frozenset(self.b.names.taken)
-        for known in (tape.watched, tape.cells, tape.seen, tape.unrecorded):
+        for known in (tape.watched, tape.cells, tape.seen, tape.unrecorded, tape.copies):
             known.clear()
         tape.entry = self._held()
 
@@ -251,9 +265,17 @@ class Tapes(Mixin):
                 if not (tape.accessed and self.variables[cell].trainable):
                     self._refuse_late(tape, tape.entry.get(cell) or cell.param, node)
                     tape.cells.setdefault(cell, x)
-            elif isinstance(x, Var) and x.name not in tape.watched:
+            elif isinstance(x, Var) and self.first_name(x).name not in tape.watched:
+                x = self.first_name(x)
                 self._refuse_late(tape, x, node)
                 tape.watched[x.name] = x
+                tape.copies += self._copies_of(x, tape)
+
+    def _copies_of(self, x: Var, tape: Tape) -> Block:
+        """The statements before the tape's region that give a number a second name."""
+        before = [*(s for block in self.b.around for s in block), *tape.block[: tape.start]]
+        found = (s for s in before if isinstance(s, Assign) and s.op.name == "copy")
+        return [s for s in found if self.first_name(s.target) == x]
 
     def _refuse_late(self, tape: Tape, x: Var, node: Any) -> None:
         """What was computed from a value before it was watched would not count."""

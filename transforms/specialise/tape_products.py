@@ -80,7 +80,7 @@ class TapeProducts(Mixin):
         asked = self._asked_of(tape, outs, given["sources"], node)
         wanted = asked.connected
         bars: dict[str, Operand] = {}
-        if wanted and tape.block is self.b.block:
+        if wanted and tape.block is self.b.block and not tape.copies:
             bars = self._swept_in_place(asked, wanted, seeds)
         elif wanted:
             made = self._swept_apart(asked, wanted)
@@ -91,6 +91,7 @@ class TapeProducts(Mixin):
     def _targets(self, given: dict[str, Value], node: Any) -> tuple[list[Operand], list[Operand]]:
         """What is differentiated, and the adjoints it is given."""
         pattern, outs = self._leaves(given["target"], node)
+        outs = [self.first_name(x) for x in outs]
         seeds = given.get("output_gradients")
         if seeds is None or (isinstance(seeds, Obj) and seeds.value is None):
             ones = [self._ones(x) if is_float(x.type) else x for x in outs]
@@ -185,7 +186,7 @@ class TapeProducts(Mixin):
         if is_complex(outs[0].type):
             self.refuse(node, "not supported: a Jacobian of complex numbers",
                         "take it of real and imaginary parts")  # fmt: skip
-        return outs[0]
+        return self.first_name(outs[0])
 
     def _one_by_one(self, asked: Asked, wanted: list[Var], seed: Operand) -> list[Operand]:
         made = self._swept_apart(asked, wanted)
@@ -235,7 +236,7 @@ class TapeProducts(Mixin):
                 asked.node, "this source is one of two arrays, as it turns out at run time",
                 "ask for the gradient inside the branches",
             )  # fmt: skip
-        x = self.read(value) if isinstance(value, Ref) else value.operand
+        x = self.read(value) if isinstance(value, Ref) else self.first_name(value.operand)
         if not is_float(x.type):
             return None, f"is {x.type.dtype}, and there are derivatives by floats only"
         if not isinstance(x, Var):

@@ -1,9 +1,11 @@
 """`tf.keras`: the same layers, models, losses and optimizers."""
 
 from ... import layers, losses, metrics, models, optimizers
+from ...layers import Input
 from ...models import Model, Sequential
 from . import mixed_precision
 
 __all__ = [
-    "Model", "Sequential", "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
+    "Input", "Model", "Sequential",
+    "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
 ]  # fmt: skip
