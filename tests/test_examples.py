@@ -105,6 +105,38 @@ def test_accumulation() -> None:
     assert max(differences) < 1e-5
 
 
+def test_char_lstm(tmp_path: Path) -> None:
+    picture = tmp_path / "letters.png"
+    short = ("--steps", "40", "--characters", "30")
+    text = run("char_lstm.py", *short, "--out", str(picture))
+    line = next(row for row in text.splitlines() if row.startswith("loss"))
+    first, last, _ = numbers(line)
+    assert first > 4.0 and last < 3.7
+    assert "    The gradient " in text
+    assert picture.stat().st_size > 10_000
+
+
+def test_small_transformer(tmp_path: Path) -> None:
+    """Its first steps: it learns how a sum begins, not yet to add."""
+    picture = tmp_path / "sums.png"
+    short = ("--steps", "41", "--blocks", "1")
+    text = run("small_transformer.py", *short, "--out", str(picture))
+    right = re.search(r"new problems: .* \(([\d.]+)% of the digits\)", text)
+    assert right is not None and float(right[1]) > 20
+    assert len(re.findall(r"\d{3}\+\d{3} = \d+", text)) == 5
+    assert picture.stat().st_size > 10_000
+
+
+def test_neural_ode(tmp_path: Path) -> None:
+    picture = tmp_path / "spiral.png"
+    text = run("neural_ode.py", "--steps", "60", "--out", str(picture))
+    losses = next(numbers(row) for row in text.splitlines() if row.startswith("loss"))
+    assert losses[-1] < 0.3 * losses[0]
+    refused = next(row for row in text.splitlines() if row.startswith("refused"))
+    assert int(refused.split()[-1]) > 0
+    assert picture.stat().st_size > 10_000
+
+
 def test_none_is_forgotten() -> None:
     here = Path(__file__).read_text(encoding="utf-8")
     for path in (ROOT / "examples").glob("*.py"):
