@@ -238,3 +238,12 @@ def empty_tuple_argument(nothing, x):
     for v in nothing:
         s = s * v
     return s * s
+
+
+@case(build(dict, w_01=arr(2), s=num()), tags="structures text")
+def keys_from_text(p):
+    width, name = 2, "swim"
+    key = f"{name[1]}_{1:0{width}d}"
+    quoted = f"{name!r:>8}"
+    weight = 3.0 if quoted == "  'swim'" else 0.0
+    return weight * np.sum(p[key]) * p[name[:1]] + (p["s"] if name[::-2] == "mw" else 0.0)

@@ -204,7 +204,15 @@ class Attributes(Mixin):
             return self.grid_by_index(owner.value, index, node)
         if isinstance(owner, Obj) and (owner.value is np.r_ or owner.value is np.c_):
             return self.joined_by_index(owner.value, index, node)
-        if isinstance(owner, Obj) and not isinstance(owner.value, str):
+        if isinstance(owner, Obj) and isinstance(owner.value, str):
+            parts = (index.start, index.stop, index.step) if isinstance(index, SliceVal) else ()
+            known = [p and self.static(p, node, "a slice bound") for p in parts]
+            key = slice(*known) if parts else self.static(index, node, "this index")
+            try:
+                return self.constant(owner.value[key])
+            except Exception as error:
+                raise self.located(error, node) from None
+        if isinstance(owner, Obj):
             key = self.static(index, node, "this index")
             try:
                 value = owner.value[key]

@@ -138,15 +138,17 @@ class Expressions(Mixin):
         return self.closure(node)
 
     def eval_JoinedStr(self, node: ast.JoinedStr) -> Value:
-        return self.constant("".join(self._text_part(v) for v in node.values))
+        return self.constant(self._text(node))
 
-    def _text_part(self, node: ast.expr) -> str:
+    def _text(self, node: Any) -> str:
+        if isinstance(node, ast.JoinedStr):  # a format is one, too
+            return "".join(self._text(v) for v in node.values)
         if isinstance(node, ast.Constant):
             return str(node.value)
-        assert isinstance(node, ast.FormattedValue)
         value = self.static(self.eval(node.value), node, "a formatted value")
-        spec = self._text_part(node.format_spec) if node.format_spec else ""
-        return format(value, spec)
+        convert = {"s": str, "r": repr, "a": ascii}.get(chr(max(node.conversion, 0)))
+        spec = self._text(node.format_spec) if node.format_spec else ""
+        return format(convert(value) if convert else value, spec)
 
     def eval_NamedExpr(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)
