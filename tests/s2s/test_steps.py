@@ -117,6 +117,39 @@ def test_a_users_own_model_loss_and_optimizer(backend: str) -> None:
     assert optimizer.t == t == 19 and compiled(step) == 1
 
 
+class Momentum:
+    """Slots that are made when they are needed."""
+
+    def __init__(self) -> None:
+        self.velocity: dict[str, Any] = {}
+
+    def step(self, gradients: Any, variables: Any) -> None:
+        for g, w in zip(gradients, variables):
+            if w.name not in self.velocity:
+                self.velocity[w.name] = np.zeros(w.shape, np.float32)
+            self.velocity[w.name] = 0.9 * self.velocity[w.name] - 0.1 * g
+            w.assign_add(self.velocity[w.name])
+
+
+def test_slots_that_are_made_in_the_first_step() -> None:
+    model, optimizer, reference, known = Linear(), Momentum(), Linear(), SGD(0.1, momentum=0.9)
+
+    @s2s.function(backend="loops")
+    def step(x: Any, y: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            loss = np.mean((model(x) - y) ** 2)
+            other = np.mean((reference(x) - y) ** 2)
+        optimizer.step(tape.gradient(loss, model.parameters()), model.parameters())
+        gradients = tape.gradient(other, reference.parameters())
+        known.apply_gradients(zip(gradients, reference.parameters()))
+        return loss
+
+    for x, y in batches(32):
+        step(x, y)
+    np.testing.assert_allclose(model.w.numpy(), reference.w.numpy(), rtol=1e-5)
+    assert list(optimizer.velocity) == ["w", "b"] and compiled(step) == 2
+
+
 # ---------------------------------------------------------------- compiled once
 
 
