@@ -61,6 +61,11 @@ class Answer:
             raise self.world.refusal
         if not self.made.tape:
             raise SourceError("the tape has no name: write `with GradientTape() as tape:`")
+        if asked.method != "gradient" and isinstance(asked.target, (list, tuple, dict)):
+            raise UnsupportedError(
+                "a Jacobian is taken of one number or array of floats",
+                advice="call it once for each",
+            )
         targets, seeds = self._targets()
         sources = list(leaves(asked.sources))
         texts = [self._text(s, source=True) for s in sources]
@@ -96,20 +101,16 @@ class Answer:
         """The targets, computed again, and what was asked."""
         asked, world = self.asked, self.world
         names = [t for t, _ in targets]
-        listed = [t for _, t in self.known]
-        if asked.method == "gradient":
-            what = [f"[{', '.join(names)}]", f"[{', '.join(listed)}]"]
-            what += ["output_gradients=seeds"] if seeds else []
-        elif asked.method == "jacobian":
-            what = [names[0], f"[{', '.join(listed)}]"]
-        else:
-            what = [names[0], listed[0] if listed else "[]"]
-        if asked.method != "gradient" and (len(names) != 1 or not listed):
-            listed = [] if len(names) == 1 else listed
-        call = f"{self.made.tape}.{asked.method}({', '.join(what)})"
+        target, sources = f"[{', '.join(names)}]", f"[{', '.join(t for _, t in self.known)}]"
+        if asked.method != "gradient":
+            target = names[0]
+        if asked.method == "batch_jacobian" and len(self.known) == 1:
+            sources = self.known[0][1]
+        seeded = ", output_gradients=seeds" if seeds else ""
+        call = f"{self.made.tape}.{asked.method}({target}, {sources}{seeded})"
         if asked.method == "batch_jacobian":
             call = f"[{call}]"
-        result = f"return [{', '.join(names)}], {call if listed else '[]'}"
+        result = f"return [{', '.join(names)}], {call if self.known else '[]'}"
         extra = ("variables", *(["seeds"] if seeds else []), "unconnected")
         self.function, order = self.block.question(
             world.names, extra, result, self.line, tuple(self.before)

@@ -121,6 +121,17 @@ def test_watching_structures_and_numbers(run: Any) -> None:
     close(run(f, np.array([1.0, 2.0]), 3.0, np.float64(2.0)), [np.array([12.0, 24.0]), 10.0, None])
 
 
+def test_constants_of_the_program_can_be_watched(run: Any) -> None:
+    def f() -> Any:
+        x = 3.0
+        with s2s.GradientTape() as tape:
+            tape.watch(x)
+            y = x**2
+        return tape.gradient(y, x)
+
+    close(run(f), 6.0)
+
+
 def test_integers_are_watched_in_vain(run: Any) -> None:
     count = s2s.Variable(np.array([1, 2]))
 
@@ -605,6 +616,25 @@ def test_jacobians(run: Any) -> None:
     close(p, np.diag(3 * v**2))
     close(s, 3 * v**2)
     close(same, np.eye(4).reshape(2, 2, 2, 2))
+
+
+def test_jacobians_of_one_target(run: Any) -> None:
+    w = s2s.Variable(np.array([1.0, 2.0]))
+
+    def f() -> Any:
+        with s2s.GradientTape() as tape:
+            y, z = w * 2.0, w * 3.0
+        return tape.jacobian([y, z], w)
+
+    with pytest.raises(s2s.UnsupportedError, match="of one number or array"):
+        run(f)
+
+    def g() -> Any:
+        with s2s.GradientTape() as tape:
+            y = np.argmax(w)
+        return tape.gradient(y, w)
+
+    assert run(g) is None
 
 
 def test_batch_jacobians(run: Any) -> None:

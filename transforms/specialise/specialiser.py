@@ -234,7 +234,7 @@ class Specialiser(
             ]
         if not results and isinstance(result, Obj) and result.value is None:
             assigned = (c for c in self.variables if self.state.heap[c] != c.param)
-            if not any(c.param is not None for c in assigned):
+            if not self.tapes and not any(c.param is not None for c in assigned):
                 self._refuse_none(node)
         name = node.name if isinstance(node, ast.FunctionDef) else "function"
         if isinstance(self.function, Derived):

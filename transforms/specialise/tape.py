@@ -261,15 +261,16 @@ class Tapes(Mixin):
             x = self.read(leaf) if isinstance(leaf, Ref) else leaf.operand
             if not is_float(x.type):
                 self._warn(f"the tape watches floats, not {x.type.dtype}: the gradient is None")
-            elif cell in self.variables:
+            elif cell is not None and cell in self.variables:
                 if not (tape.accessed and self.variables[cell].trainable):
                     self._refuse_late(tape, tape.entry.get(cell) or cell.param, node)
                     tape.cells.setdefault(cell, x)
-            elif isinstance(x, Var) and self.first_name(x).name not in tape.watched:
-                x = self.first_name(x)
-                self._refuse_late(tape, x, node)
-                tape.watched[x.name] = x
-                tape.copies += self._copies_of(x, tape)
+            else:
+                first = self.first_name(x)
+                if isinstance(first, Var) and first.name not in tape.watched:
+                    self._refuse_late(tape, first, node)
+                    tape.watched[first.name] = first
+                    tape.copies += self._copies_of(first, tape)
 
     def _copies_of(self, x: Var, tape: Tape) -> Block:
         """The statements before the tape's region that give a number a second name."""
@@ -277,8 +278,9 @@ class Tapes(Mixin):
         found = (s for s in before if isinstance(s, Assign) and s.op.name == "copy")
         return [s for s in found if self.first_name(s.target) == x]
 
-    def _refuse_late(self, tape: Tape, x: Var, node: Any) -> None:
+    def _refuse_late(self, tape: Tape, x: Var | None, node: Any) -> None:
         """What was computed from a value before it was watched would not count."""
+        assert x is not None
         flows = (source for stmt in walk(self.region(tape)) for source, _ in edges(stmt))
         if ("value", x.name) in flows:
             self.refuse(
