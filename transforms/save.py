@@ -7,6 +7,7 @@ name to a `SlotPlan`; their `Save` and `restore` stay in the program until `stor
 - recompute: the value is cheap and made of what is at hand at the restore: constants,
   values in scope that keep their memory, loop indices (the mirrored loop has the same), and
   values that are restored anyway.
+- settle: an array holds the value, and still does after the loops (`settled.py`).
 - scope: no loop stands between the `Save` and the block that holds both; the value is
   handed out through the phis of the branches in between.
 - dense: all loops in between have trip counts that are known before the outermost.
@@ -50,6 +51,7 @@ from .loops import int_const, trip_count
 from .recompute import Recomputer, lasting, overwritten
 from .respell import respell
 from .scopes import Scope, Scopes, dims_of, names_of
+from .settled import Settled
 from .simplify.dead import drop_dead
 
 
@@ -131,6 +133,7 @@ class _Saver:
         self.renamed: dict[str, Operand] = {}
         self.plans: dict[str, SlotPlan] = {}
         self.recomputed: dict[str, Var] = {}
+        self.settled = Settled(function.body, facts)
         self.pairs = self.find_pairs()
         self.pair_of: dict[str, list[_Pair]] = {}
         self.original: dict[str, Operand] = {}
@@ -141,7 +144,8 @@ class _Saver:
 
     def run(self) -> Function:
         for pair in self.pairs:
-            if not (self.recompute(pair) or self.scope(pair) or self.dense(pair)):
+            done = self.recompute(pair) or self.settle(pair)
+            if not (done or self.scope(pair) or self.dense(pair)):
                 labels = ((a.label, b.label) for a, b in pair.loops())
                 ours, theirs = zip(*labels)
                 self.plans[pair.slot.name] = SlotPlan("stack", ours, theirs)
@@ -200,7 +204,21 @@ class _Saver:
 
     # ---- recompute
 
-    def recompute(self, pair: _Pair) -> bool:
+    def settle(self, pair: _Pair) -> bool:
+        """Reads it again from an array that still holds it after the loops."""
+        loops = [ours for ours, _ in pair.loops()]
+        if not loops or not isinstance(pair.save.value, Var):
+            return False
+        final = self.settled.final(pair.value, self.block_of(pair.save_scope), loops)
+        return final is not None and self.recompute(pair, final)
+
+    def block_of(self, scope: Scope) -> Block:
+        if scope.stmt is None:
+            return self.function.body
+        return getattr(scope.stmt, scope.branch)
+
+    def recompute(self, pair: _Pair, instead: Op | None = None) -> bool:
+        """From what it was computed from, or by another operation that yields it."""
         if isinstance(pair.save.value, Const):
             self.renamed[pair.restore.target.name] = pair.save.value
             self.instead[id(pair.save)] = self.instead[id(pair.restore)] = []
@@ -221,7 +239,10 @@ class _Saver:
         def twin(x: Var, axis: int) -> tuple[Var, int] | None:
             return self.twin(dims_of(x)[axis], x.user, pair.restore)
 
-        maker = Recomputer(self.definitions, self.names, lookup, self.lasting, twin)
+        definitions = self.definitions
+        if instead is not None:
+            definitions = {**definitions, pair.value.name: instead}
+        maker = Recomputer(definitions, self.names, lookup, self.lasting, twin)
         target = pair.restore.target
         counted = indices.get(pair.value.name)
         counted = counted or self.counter(pair.value, pair, lookup, maker.block)

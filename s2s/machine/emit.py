@@ -167,7 +167,17 @@ class Body(Expressions):
             sizes = [self.integer(e) for e in value.args[0].elts]
             buffer = allocate(self.context, self.builder, type_, sizes, self._no_memory)
             self.assign_array(name, buffer, fresh=True)
+        elif self.types.value(value.func) is kernels.reserve:
+            self._reserve(name, value)
         else:
+            self.assign_array(name, self.expr(value), fresh=True)
+
+    def _reserve(self, name: str, value: ast.Call) -> None:
+        """A longer buffer, asked for only where the one there is has no room."""
+        old: Buffer = self.expr(value.args[0])
+        used, more = (self.integer(a) for a in value.args[1:])
+        enough = self.builder.icmp_signed("<=", self.builder.add(used, more), old.sizes[0])
+        with self.builder.if_then(self.builder.not_(enough), likely=False):
             self.assign_array(name, self.expr(value), fresh=True)
 
     def _no_memory(self) -> None:

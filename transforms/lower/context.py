@@ -17,7 +17,7 @@ from ..errors import UnsupportedError
 from . import loop_ir as L
 from .elementwise import cast
 from .fuse import Usage, writes
-from .prove import Ranges
+from .prove import Proven, Ranges
 from .values import Emitter, Value, buffer_value, put, scalar_value
 
 Handler = Callable[["Context", ir.Assign], Value]
@@ -59,12 +59,12 @@ class Context:
         boundscheck: bool = True,
     ) -> None:
         self.function = function
-        self.facts = facts
         self.failures = failures
         self.boundscheck = boundscheck
         self.usage = Usage(function)
         self.element_reads = Usage(function, elements=True)
         self.ranges = Ranges(facts)
+        self.facts = Proven(facts, self.ranges)
         self.env: dict[str, Value] = {}
         self.strided = _strided(function)
         self.param_names = {p.name for p in function.params}

@@ -292,7 +292,7 @@ def loops(
     if isinstance(target.type, ir.Scalar):
         return scalar_value(total({}))
     dest = cx.dest(target, reads, tuple(sizes[c] for c in out))
-    tails = {names[-1] for v, names in zip(values, letters, strict=True) if v.ndim > 1}
+    tails = {_nearest(v, names) for v, names in zip(values, letters, strict=True) if v.ndim > 1}
     if summed and out and out[-1] in tails and not tails & set(summed) and dtype != "bool":
         # Neighbours in memory belong to different results: accumulate into them in order.
         fill(em, dest, lambda index: L.Lit(0, dtype))
@@ -305,6 +305,13 @@ def loops(
         at = dict(zip(out, index, strict=True))
         put(em, dest, index, total(at) if summed else term(at, dtype))
     return dest
+
+
+def _nearest(v: Value, names: str) -> str:
+    """The letter of the axis along which neighbours lie side by side in memory."""
+    if v.memory is None:
+        return names[-1]
+    return names[v.memory.axes.index(max(v.memory.axes))]
 
 
 def _one_covers(letters: list[str]) -> bool:

@@ -182,17 +182,37 @@ def _power(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr
     x, n = args
     if isinstance(n, L.Lit) and n.value in (1, 2, 3):
         x = em.let(cast(x, compute))
-        out = x
-        for _ in range(int(n.value) - 1):
-            out = L.Bin("*", out, x, compute)
-        return fit(out, compute)
+        return fit(_whole_power(x, int(n.value), compute), compute)
     x, n = cast(x, compute), cast(n, compute)
+    if kind(compute) == "f" and isinstance(n, L.Lit) and _is_short(n.value):
+        return _short_power(em, em.let(x), float(n.value), compute)
     if kind(compute) in "fc":
         # Under CPython two Python floats would raise where NumPy gives nan or inf.
         if isinstance(x, L.Lit):
             return L.Call("np.power", (x, n), compute)
         return L.Bin("**", x, n, compute)
     return fit(L.Call("rt.int_power", (x, n), compute), compute)
+
+
+def _whole_power(x: L.Expr, n: int, dtype: str) -> L.Expr:
+    out = x
+    for _ in range(n - 1):
+        out = L.Bin("*", out, x, dtype)
+    return out
+
+
+def _is_short(n: float) -> bool:
+    """Whether a power is a few products and a root, which loops compute several of at once."""
+    return 0 < abs(n) <= 4 and 2 * n == int(2 * n)
+
+
+def _short_power(em: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
+    out: L.Expr | None = _whole_power(x, int(abs(n)), dtype) if abs(n) >= 1 else None
+    if abs(n) != int(abs(n)):
+        root = L.Call("np.sqrt", (x,), dtype)
+        out = root if out is None else L.Bin("*", out, root, dtype)
+    assert out is not None
+    return L.Bin("/", L.Lit(1, dtype), out, dtype) if n < 0 else out
 
 
 def _part(function: str) -> Callable[..., L.Expr]:

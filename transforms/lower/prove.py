@@ -58,6 +58,29 @@ class Ranges:
         )
 
 
+class Proven(Facts):
+    """Facts at the current statement: slices that are proven to lie inside an axis are as long as
+    their bounds are apart."""
+
+    def __init__(self, facts: Facts, ranges: Ranges) -> None:
+        super().__init__(facts.sizes, facts.guards, facts.equals)
+        self.ranges = ranges
+
+    def canonical(self, dim: Dim) -> Dim:
+        dim = super().canonical(dim)
+        atoms = [s for monomial, _ in dim.terms for s in monomial if isinstance(s, Atom)]
+        lengths = {a: d for a in atoms if a.op == "len" and (d := self._length(a)) is not None}
+        return super().canonical(dim.substitute(lengths)) if lengths else dim
+
+    def _length(self, atom: Atom) -> Dim | None:
+        n, start, stop, step = atom.parts
+        assert n is not None
+        a, b = start or Dim.of(0), n if stop is None else stop
+        one = step is None or step == Dim.of(1)
+        inside = one and all(map(self.ranges.nonnegative, (a, b - a, n - b)))
+        return b - a if inside else None
+
+
 def relaxed(dim: Dim) -> Dim:
     """A lower bound: max(d, 0) is at least d."""
     out = Dim.of(dim.const)

@@ -1,0 +1,306 @@
+"""Elements of an array that nothing overwrites any more.
+
+A sweep that needs what a loop read from an array it also writes need not keep a copy if those
+elements are never written again: the array still holds them when the loop is done.  So it is with
+the finished rows of a factorisation.
+
+Indices are sums of a loop's index, or a size, and a number; so are the bounds of loops.  That a
+later write meets an element that was read is then a set of inequalities `a - b <= c`, which
+contradict each other if and only if some of them, one after another, lead from a value to less
+than itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .dims import Atom, Dim, Facts, symbol_is_size
+from .ir import Assign, Block, Const, For, If, Op, Operand, Scalar, Var, While, blocks_of, walk
+
+# a - b <= c, where a and b are variables, or "" for nothing
+Bound = tuple[str, str, int]
+Names = dict[str, str]
+# Of one axis: the least and the greatest index; None where there is no limit.
+Span = tuple[Dim | None, Dim | None]
+
+
+@dataclass(frozen=True)
+class Access:
+    """Elements that are read or written, the loops around it, outermost first, and when."""
+
+    spans: tuple[Span, ...]
+    loops: tuple[For, ...]
+    order: int
+
+
+class Settled:
+    """Finds final values for the slots of one function."""
+
+    def __init__(self, body: Block, facts: Facts) -> None:
+        self.facts = facts
+        self.order = {id(s): i for i, s in enumerate(walk(body))}
+
+    def final(self, value: Var, block: Block, loops: Sequence[For | While]) -> Op | None:
+        """Reads the value of a slot from what an array is after the outermost loop, if it is
+        still there.  `block` is where it is saved, `loops` those around it, outermost first."""
+        nest = [loop for loop in loops if isinstance(loop, For)]
+        if len(nest) < len(loops) or not nest or not _distinct(nest):
+            return None
+        for stmt in block:
+            found = _access(stmt, value)
+            if found is None:
+                continue
+            array, spans, op = found
+            order = self.order[id(stmt)]
+            for c in nest[0].carried:
+                versions = _versions(nest[0], c.phi)
+                names = {array.name, c.next.name if isinstance(c.next, Var) else ""}
+                if names <= versions:
+                    read = Access(spans, tuple(nest), order)
+                    if self._stays(read, nest[0], versions):
+                        return Op("index", (c.result, *op.args), op.attrs)
+        return None
+
+    def _stays(self, read: Access, loop: For, versions: set[str]) -> bool:
+        if not self._counted_from_the_front(read):
+            return False
+        for write in self._writes(loop, (), versions):
+            if write is None or not _distinct(write.loops):
+                return False
+            if not self._counted_from_the_front(write):
+                return False
+            if any(map(_possible, self._meetings(read, write))):
+                return False
+        return True
+
+    def _writes(
+        self, loop: For, around: tuple[For, ...], versions: set[str]
+    ) -> Iterator[Access | None]:
+        """All writes into the array in a loop; None for one that cannot be told."""
+        yield from self._writes_in(loop.body, (*around, loop), versions)
+
+    def _writes_in(
+        self, block: Block, loops: tuple[For, ...], versions: set[str]
+    ) -> Iterator[Access | None]:
+        for stmt in block:
+            if isinstance(stmt, For):
+                yield from self._writes(stmt, loops, versions)
+            elif isinstance(stmt, While):
+                if any(c.phi.name in versions for c in stmt.carried):
+                    yield None
+            elif isinstance(stmt, If):
+                for inner in blocks_of(stmt):
+                    yield from self._writes_in(inner, loops, versions)
+            elif isinstance(stmt, Assign) and stmt.target.name in versions:
+                spans = _written(stmt.op)
+                yield None if spans is None else Access(spans, loops, self.order[id(stmt)])
+
+    # ---- inequalities
+
+    def _meetings(self, read: Access, write: Access) -> Iterator[list[Bound]]:
+        """For each way in which a write comes after the read: what holds if they meet."""
+        shared = 0
+        for a, b in zip(read.loops, write.loops):
+            shared += a is b
+        for level in range(shared + 1):
+            if level == shared and write.order <= read.order:
+                continue
+            ours = {_symbol(loop): f"{_symbol(loop)}'" for loop in read.loops}
+            theirs = {_symbol(loop): f'{_symbol(loop)}"' for loop in write.loops}
+            for loop in read.loops[:level]:
+                theirs[_symbol(loop)] = ours[_symbol(loop)]
+            bounds = [*self._domain(read.loops, ours), *self._domain(write.loops, theirs)]
+            if level < shared:
+                loop = read.loops[level]
+                now, later = ours[_symbol(loop)], theirs[_symbol(loop)]
+                up = _direction(loop)
+                if up is None:
+                    yield []
+                    continue
+                bounds.append((now, later, -1) if up else (later, now, -1))
+            for (a, b), (c, d) in zip(read.spans, write.spans):
+                bounds += self._at_most(a, ours, d, theirs)
+                bounds += self._at_most(c, theirs, b, ours)
+                bounds += self._at_most(a, ours, b, ours)
+                bounds += self._at_most(c, theirs, d, theirs)
+            yield bounds
+
+    def _domain(self, loops: tuple[For, ...], names: Names) -> Iterator[Bound]:
+        for loop in loops:
+            index, start = Dim.of(_symbol(loop)), _value(loop.start)
+            stop = None if loop.count is not None else _value(loop.stop)
+            up = _upwards(loop)
+            if up is None:
+                continue
+            last = None if stop is None else stop + (-1 if up else 1)
+            low, high = (start, last) if up else (last, start)
+            yield from self._at_most(low, names, index, names)
+            yield from self._at_most(index, names, high, names)
+
+    def _at_most(self, a: Dim | None, names_a: Names, b: Dim | None, names_b: Names) -> list[Bound]:
+        """a <= b, as far as it can be said."""
+        left, right = self._variable(a, names_a), self._variable(b, names_b)
+        if left is None or right is None:
+            return []
+        return [(left[0], right[0], right[1] - left[1])]
+
+    def _variable(self, dim: Dim | None, names: Names) -> tuple[str, int] | None:
+        if dim is None:
+            return None
+        dim = self.facts.canonical(dim)
+        if dim.is_const:
+            return "", dim.const
+        ((monomial, k), *more) = dim.terms
+        if more or k != 1 or len(monomial) != 1:
+            return None
+        (symbol,) = monomial
+        if isinstance(symbol, Atom) and Dim.of(symbol).symbols & names.keys():
+            return None
+        return names.get(symbol, symbol), dim.const
+
+    def _counted_from_the_front(self, access: Access) -> bool:
+        """Whether no index is negative, which would count from the end."""
+        names = {_symbol(loop): _symbol(loop) for loop in access.loops}
+        domain = list(self._domain(access.loops, names))
+        for low, high in access.spans:
+            for dim, least in ((low, 0), (high, -1)):
+                if dim is None:
+                    continue
+                negative = self._at_most(dim, names, Dim.of(least - 1), names)
+                if not negative or _possible([*domain, *negative]):
+                    return False
+        return True
+
+
+def _possible(bounds: list[Bound]) -> bool:
+    """Whether integers exist that satisfy all bounds (Bellman and Ford)."""
+    names = {n for a, b, _ in bounds for n in (a, b)}
+    bounds = bounds + [("", n, 0) for n in names if n and symbol_is_size(n)]
+    reach = dict.fromkeys(names | {""}, 0)
+    for _ in range(len(reach) + 1):
+        changed = False
+        for a, b, c in bounds:
+            # a <= b + c
+            if reach[b] + c < reach[a]:
+                reach[a] = reach[b] + c
+                changed = True
+        if not changed:
+            return True
+    return False
+
+
+# ---------------------------------------------------------------- what statements do
+
+
+def _access(stmt: object, value: Var) -> tuple[Var, tuple[Span, ...], Op] | None:
+    """Where a value was read from an array, or is stored in one: the version of the array that
+    holds it then, and the read as an operation without the array."""
+    if not isinstance(stmt, Assign) or not isinstance(stmt.op.args[0] if stmt.op.args else 0, Var):
+        return None
+    op = stmt.op
+    if op.name == "index" and stmt.target == value:
+        spans = _spans(op.attrs["items"], op.args)
+        array = op.args[0]
+        if spans is None or not isinstance(array, Var):
+            return None
+        return array, spans, Op("index", op.args[1:], op.attrs)
+    if op.name == "update" and op.args[1] == value and isinstance(value.type, Scalar):
+        spans = _written(op)
+        items = op.attrs["path"][0][1]
+        if spans is None or any(kind != "int" for kind, *_ in items):
+            return None
+        read = tuple(("int", p - 1) for _, p in items)
+        return stmt.target, spans, Op("index", op.args[2:], {"items": read})
+    return None
+
+
+def _written(op: Op) -> tuple[Span, ...] | None:
+    if op.name not in ("update", "update_add") or len(op.attrs["path"]) != 1:
+        return None
+    ((kind, items),) = op.attrs["path"]
+    return _spans(items, op.args) if kind == "index" else None
+
+
+def _spans(
+    items: tuple[tuple[object, ...], ...], args: tuple[Operand, ...]
+) -> tuple[Span, ...] | None:
+    spans: list[Span] = []
+    for kind, *places in items:
+        given = [None if p is None else args[p] for p in places]
+        if kind == "all":
+            spans.append((Dim.of(0), None))
+        elif kind == "int" and given[0] is not None and _value(given[0]) is not None:
+            at = _value(given[0])
+            spans.append((at, at))
+        elif kind == "slice" and (given[2] is None or _value(given[2]) == Dim.of(1)):
+            bounds = [None if x is None else _value(x) for x in given[:2]]
+            if any(x is not None and b is None for x, b in zip(given, bounds)):
+                return None
+            low, high = bounds
+            spans.append((low or Dim.of(0), None if high is None else high - 1))
+        else:
+            return None
+    return tuple(spans)
+
+
+def _versions(loop: For, phi: Var) -> set[str]:
+    """The names of what an array that a loop carries becomes in it."""
+    found = {phi.name}
+
+    def scan(block: Block) -> None:
+        for s in block:
+            if isinstance(s, Assign):
+                first = s.op.args[0] if s.op.args else None
+                if s.op.name in ("update", "update_add") and isinstance(first, Var):
+                    if first.name in found:
+                        found.add(s.target.name)
+            elif isinstance(s, (For, While)):
+                mine = [c for c in s.carried if isinstance(c.init, Var) and c.init.name in found]
+                found.update(c.phi.name for c in mine)
+                for inner in blocks_of(s):
+                    scan(inner)
+                for c in mine:
+                    if isinstance(c.next, Var) and c.next.name in found:
+                        found.add(c.result.name)
+            elif isinstance(s, If):
+                for inner in blocks_of(s):
+                    scan(inner)
+                for p in s.phis:
+                    sides = (p.then_value, p.else_value)
+                    if all(isinstance(x, Var) and x.name in found for x in sides):
+                        found.add(p.target.name)
+
+    scan(loop.body)
+    return found
+
+
+def _value(operand: Operand) -> Dim | None:
+    if isinstance(operand, Const):
+        return Dim.of(operand.value) if isinstance(operand.value, int) else None
+    return operand.type.value if isinstance(operand.type, Scalar) else None
+
+
+def _symbol(loop: For) -> str:
+    """What sizes and indices call a loop's index; "" if it has no symbol of its own."""
+    value = _value(loop.index)
+    if value is None or value.const or len(value.terms) != 1:
+        return ""
+    ((monomial, k),) = value.terms
+    return monomial[0] if k == 1 and len(monomial) == 1 else ""
+
+
+def _distinct(loops: Sequence[For]) -> bool:
+    symbols = {_symbol(loop) for loop in loops}
+    return len(symbols) == len(loops) and "" not in symbols
+
+
+def _upwards(loop: For) -> bool | None:
+    step = _value(loop.step)
+    return None if step is None or step.const not in (1, -1) or step.terms else step.const > 0
+
+
+def _direction(loop: For) -> bool | None:
+    """Whether later iterations have larger indices."""
+    up = _upwards(loop)
+    return None if up is None else up != loop.reverse
