@@ -15,7 +15,7 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..errors import S2SError, TypeError_, UnsupportedError
-from ..read import read
+from ..read import read, signature
 from ..replacements import replacement
 from ..rules import SURFACES
 from ..rules.complex_lists import refuse_complex
@@ -360,7 +360,7 @@ class Calls(Mixin):
         if hasattr(function, "_s2s_instead"):
             return self.call_function(Obj(function._s2s_instead), args, kwargs, node)
         try:
-            bound = inspect.signature(function).bind(*args, **kwargs)
+            bound = signature(function).bind(*args, **kwargs)
         except TypeError as error:
             raise self.located(TypeError(f"{function.__name__}() {error}"), node) from None
         env = self._bound_arguments(bound, callee)
@@ -404,7 +404,7 @@ class Calls(Mixin):
             return self.constant(default)
         if callee.path:
             function = callee.value
-            names = list(inspect.signature(function).parameters)
+            names = list(signature(function).parameters)
             if function.__kwdefaults__ and name in function.__kwdefaults__:
                 return self.lift(default, (*callee.path, (".", "__kwdefaults__"), ("[]", name)))
             code = function.__code__

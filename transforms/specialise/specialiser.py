@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import os
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -16,7 +15,7 @@ from ..errors import S2SError, UnsupportedError
 from ..fence import fence
 from ..ir import Function, Module, Operand, Origin, Scalar, Span, Var, walk
 from ..pipeline_types import ObjectGuard, Param
-from ..read import Source, read
+from ..read import Source, read, signature
 from ..structure import Argument, Fixed, Out, OutTree, Path, Spec, Step, Tree
 from .arrays import Arrays
 from .attributes import Attributes
@@ -266,7 +265,7 @@ class Specialiser(
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
         self.stmt = None
-        for p in inspect.signature(self.function).parameters.values():
+        for p in signature(self.function).parameters.values():
             value = self.state.env[p.name]
             if p.kind is p.VAR_POSITIONAL:
                 args += self.static_items(value) or ()
