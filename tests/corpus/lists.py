@@ -157,3 +157,15 @@ def extend_and_insert(x):
     for v in x:
         a.append(v * a[-1])
     return a[-1] * a[0] + a[1]
+
+
+@case(arr(4), tags="lists")
+def arrays_of_rank_zero_in_a_list(x):
+    items = []
+    for i in range(len(x)):
+        items.append(np.asarray(x[i] * x[0]))
+    items[1] = np.asarray(items[2] + 1.0)
+    total = np.sum(np.stack(items) ** 2)
+    for item in items:
+        total += np.sin(item)
+    return total

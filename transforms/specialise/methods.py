@@ -149,7 +149,7 @@ class Methods(Mixin):
                 "a list that grows in a loop may hold numbers or arrays only",
                 "keep one list per field",
             )
-        item = self.sym(value)
+        item = self.element(value)
         if item.ndim != elem.ndim:
             self.refuse(
                 node,

@@ -292,7 +292,7 @@ class Statements(Mixin):
             self.refuse(node, "this assignment to a list is not supported")
         if not isinstance(value, (Num, Ref)):
             self.refuse(node, "a run-time list may hold numbers or arrays only")
-        item = self.sym(value)
+        item = self.element(value)
         elem = content.operand.type.elem
         if item.ndim != elem.ndim:
             self.refuse(node, "a run-time list must hold elements of one rank")
