@@ -180,6 +180,9 @@ class Attributes(Mixin):
         return self.subscript(owner, index, node)
 
     def subscript(self, owner: Value, index: Value, node: ast.AST) -> Value:
+        special = self.call_special(owner, "__getitem__", (index,), node)
+        if special is not None:
+            return special
         if isinstance(owner, Ref):
             return self.index_value(owner, self.index_items(owner, index, node), node)
         if isinstance(owner, Rec):

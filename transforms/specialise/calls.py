@@ -79,6 +79,10 @@ def surface_of(value: Any) -> str | None:
     return path
 
 
+# Python's own functions that run over all their arguments
+ITERATING = (all, any, enumerate, filter, list, map, max, min, reversed, sorted, sum, tuple, zip)
+
+
 class Calls(Mixin):
     """Mixed into the specialiser."""
 
@@ -128,6 +132,8 @@ class Calls(Mixin):
             return self.call(self.lift(*given), args, kwargs, node)
         builtin = getattr(self, f"call_{getattr(value, '__name__', '')}", None)
         if builtin is not None and getattr(value, "__module__", "") in ("builtins", "dataclasses"):
+            if value in ITERATING:
+                args = tuple(self.iterated(a, node) for a in args)
             result = builtin(args, kwargs, node)
             if result is not NotImplemented:
                 return result

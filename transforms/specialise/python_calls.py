@@ -115,6 +115,9 @@ class PythonCalls(Mixin):
             return self.wrap(self.b.emit("list_len", self.state.heap[value.cell].operand))
         if isinstance(value, RangeVal):
             return self.range_count(value)
+        special = self.call_special(value, "__len__", (), node)
+        if special is not None:
+            return special
         items = self.static_items(value)
         if items is None:
             raise self.located(TypeError(f"{self.kind_of(value)} has no len()"), node)

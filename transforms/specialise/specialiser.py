@@ -34,6 +34,7 @@ from .loops import Loops
 from .methods import Methods
 from .numpy_calls import NumpyCalls
 from .objects import Objects
+from .operators import Operators
 from .outline import Callee, NeedOutline, NeedStaticArgument, Outlines, Shared, last_return
 from .peel import Peel
 from .python_calls import PythonCalls
@@ -132,6 +133,7 @@ class Specialiser(
     Objects,
     Indexing,
     Expressions,
+    Operators,
     Calls,
     NumpyCalls,
     Outlines,

@@ -266,6 +266,8 @@ class Statements(Mixin):
             self.refuse(node, "writing to a structured array is not supported", "use plain arrays")
         if isinstance(owner, TupleVal):
             raise self.located(TypeError("'tuple' object does not support item assignment"), node)
+        if self.call_special(owner, "__setitem__", (index, value), node) is not None:
+            return
         self.refuse(
             node, f"writing into {self.kind_of(owner)} is not supported", "return the value instead"
         )
@@ -340,7 +342,7 @@ class Statements(Mixin):
                 if isinstance(current, ListVal) and name == "add":
                     self.call_method(current, "extend", (value,), {}, node)
                     return
-                self.bind(target, self.binary(name, current, value, node), node)
+                self.bind(target, self._augmented(name, current, value, node), node)
             return
         owner = self.eval(target.value)  # type: ignore[attr-defined]
         if isinstance(target, ast.Subscript):
@@ -352,7 +354,7 @@ class Statements(Mixin):
             elif isinstance(current, Ref) and not isinstance(owner, Ref):
                 self._in_place(current, name, value, node)
             else:
-                self.store_item(owner, index, self.binary(name, current, value, node), target)
+                self.store_item(owner, index, self._augmented(name, current, value, node), target)
             return
         assert isinstance(target, ast.Attribute)
         current = self.attribute(owner, target.attr, target)
@@ -361,8 +363,12 @@ class Statements(Mixin):
             self._in_place(current, name, value, node)
         else:
             self.store_attribute(
-                owner, target.attr, self.binary(name, current, value, node), target
+                owner, target.attr, self._augmented(name, current, value, node), target
             )
+
+    def _augmented(self, name: str, current: Value, value: Value, node: ast.AST) -> Value:
+        special = self.special_binary(name, current, value, node, in_place=True)
+        return special if special is not None else self.binary(name, current, value, node)
 
     def _in_place(self, ref: Ref, name: str, value: Value, node: ast.AST) -> None:
         """`a += b` writes into a's memory, in a's dtype."""
