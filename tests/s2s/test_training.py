@@ -368,3 +368,12 @@ def test_accumulation(kind: str) -> None:
     assert optimizer.iterations == 1 and not any(np.any(total.numpy()) for total in sums)
     for got, w, g in zip(model.get_weights(), weights, gradients):
         np.testing.assert_allclose(got, w - 0.5 * g, rtol=1e-4, atol=1e-6)
+
+
+def test_losses_and_metrics_have_numpy() -> None:
+    y, p = np.ones((4, 1), np.float32), np.zeros((4, 1), np.float32)
+    for loss_fn in (MeanSquaredError(), MeanSquaredError(reduction="sum"), Huber(reduction=None)):
+        assert isinstance(loss_fn(y, p).numpy(), (np.floating, np.ndarray))
+        assert loss_fn(y, p, sample_weight=np.ones(4)).dtype == np.float32
+    assert s2s.metrics.Mean()(3.0).numpy() == 3.0
+    assert s2s.metrics.Accuracy()([1, 2], [1, 3]).numpy() == 0.5
