@@ -121,6 +121,20 @@ def test_watching_structures_and_numbers(run: Any) -> None:
     close(run(f, np.array([1.0, 2.0]), 3.0, np.float64(2.0)), [np.array([12.0, 24.0]), 10.0, None])
 
 
+def test_watched_arrays_that_are_written(run: Any) -> None:
+    """The gradient is by what they held when they were watched."""
+
+    def f(x: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            tape.watch(x)
+            y = np.sum(x * x)
+            x[0] = 5.0 * x[1]
+            z = y + np.sum(x * x)
+        return tape.gradient(z, x)
+
+    close(run(f, np.array([1.0, 3.0])), np.array([2.0, 6.0 + 6.0 + 150.0]))
+
+
 def test_constants_of_the_program_can_be_watched(run: Any) -> None:
     def f() -> Any:
         x = 3.0

@@ -44,9 +44,9 @@ from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
 class Tape:
     """A region: `block[start:end]`, still open if `end` is None.  `entry` is what each Variable
     held when it was opened, `taken` are the names that existed then.  `watched` are values by
-    name, `cells` Variables that are watched by request; `unrecorded` names what was computed
-    while recording was stopped; `copies` are statements before it that give numbers that are
-    watched a second name."""
+    name, `cells` what arrays and Variables held when they were watched; `unrecorded` names what
+    was computed while recording was stopped; `copies` are statements before it that give numbers
+    that are watched a second name."""
 
     block: Block
     start: int
@@ -226,7 +226,8 @@ class Tapes(Mixin):
             return Obj(None)
         if name == "watched_variables":
             seen = [c for c in tape.seen if tape.accessed and self.variables[c].trainable]
-            return TupleVal(tuple(Ref(c) for c in dict.fromkeys([*seen, *tape.cells])))
+            asked = [c for c in tape.cells if c in self.variables]
+            return TupleVal(tuple(Ref(c) for c in dict.fromkeys([*seen, *asked])))
         if name == "reset":
             self._reset(tape, node)
             return Obj(None)
@@ -271,6 +272,8 @@ class Tapes(Mixin):
                     self._refuse_late(tape, first, node)
                     tape.watched[first.name] = first
                     tape.copies += self._copies_of(first, tape)
+                    if cell is not None:
+                        tape.cells.setdefault(cell, first)
 
     def _copies_of(self, x: Var, tape: Tape) -> Block:
         """The statements before the tape's region that give a number a second name."""

@@ -236,6 +236,8 @@ class TapeProducts(Mixin):
                 asked.node, "this source is one of two arrays, as it turns out at run time",
                 "ask for the gradient inside the branches",
             )  # fmt: skip
+        if isinstance(value, Ref) and value.cell in tape.cells and not value.path:
+            return tape.cells[value.cell], ""  # whatever was written into it since
         x = self.read(value) if isinstance(value, Ref) else self.first_name(value.operand)
         if not is_float(x.type):
             return None, f"is {x.type.dtype}, and there are derivatives by floats only"
