@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import types
 from typing import Any
 
 import numpy as np
@@ -278,3 +279,31 @@ def test_a_container_that_is_reached_twice_is_one() -> None:
     assert f(3.0) == 12.0 and numbers == [3.0, 2.0] and b.numbers == [10.0, 20.0]
     b.numbers = numbers
     assert f(4.0) == 6.0
+
+
+def test_objects_with_attributes_of_their_own_making() -> None:
+    class Settings(dict[str, Any]):
+        __getattr__ = dict.__getitem__
+
+    class Lazy:
+        def __init__(self) -> None:
+            self.known = {"rate": 0.5}
+
+        def __getattr__(self, name: str) -> Any:
+            return self.known[name]
+
+    settings, lazy = Settings(rate=2.0, name="a"), Lazy()
+    space = types.SimpleNamespace(count=1, inner=types.SimpleNamespace(rate=3.0))
+
+    def f(x: float) -> float:
+        space.count += 1
+        space.inner.rate = space.inner.rate * x
+        return x * settings.rate * settings["rate"] * lazy.rate * space.count
+
+    compiled = s2s.function(f, backend="loops")
+    assert compiled(2.0) == 8.0 and (space.count, space.inner.rate) == (2, 6.0)
+    settings["rate"] = 1.0
+    lazy.known["rate"] = 2.0
+    assert compiled(2.0) == 12.0 and (space.count, space.inner.rate) == (3, 12.0)
+    with pytest.raises(AttributeError, match="nothing"):
+        s2s.function(lambda x: x * lazy.nothing, backend="loops")(1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from ..build import Builder, Sym
 from ..ir import is_complex
 from ..rules.declare import python_number
 from ..rules.library import LIBRARY
-from ..rules.promote import is_weak
+from ..rules.promote import is_weak, join_types
 from ..rules.registry import SURFACES
 from .tape import TapeVal
 from .values import (
@@ -81,6 +82,10 @@ class Attributes(Mixin):
             cls = self._searched(owner.owner)
             after = cls.__mro__[cls.__mro__.index(owner.cls) + 1 :]
             return self._of_class(owner.owner, cls, after, name, node)
+        if isinstance(owner, DictVal) and not hasattr(dict, name):
+            # A plain dict has no such attribute; those of users that have one mean the item.
+            if name in self.state.heap[owner.cell].keys:
+                return self.subscript(owner, self.constant(name), node)
         if isinstance(owner, (ListVal, DictVal, RngVal)):
             return Bound(owner, name)
         if isinstance(owner, Obj):
@@ -254,10 +259,28 @@ class Attributes(Mixin):
     def _pick(self, values: tuple[Value, ...], index: Num, node: ast.AST) -> Value:
         """A run-time index into a sequence of numbers: the numbers become an array."""
         if values and all(isinstance(v, Num) for v in values):
-            array = self.wrap(self.surface_call("numpy.array", [list(values)], {}, node))
+            exact = _common_dtype(values)
+            dtype = {} if exact is None else {"dtype": Obj(exact)}
+            array = self.wrap(self.surface_call("numpy.array", [list(values)], dtype, node))
             element = self.index_value(array, (("int", index.operand),), node)
             if not all(v.operand.type.weak for v in values):
                 return element
             dtype = self.sym(element).dtype  # Python's numbers stay Python's numbers
             return self.wrap(self.b.emit("cast", self.sym(element), dtype=dtype, weak=True))
         return self.need_unroll(node)
+
+
+def _common_dtype(values: tuple[Num, ...]) -> str | None:
+    """The dtype of NumPy's numbers that stand among Python's, if it holds those without loss:
+    `[np.float32(x), 2.0]` are float32 wherever they are used with float32."""
+    kinds = [v.operand.type for v in values]
+    if len({kind.weak for kind in kinds}) == 1:
+        return None
+    dtype = functools.reduce(join_types, kinds).dtype
+
+    def holds(v: Num) -> bool:
+        if not v.operand.type.weak:
+            return np.can_cast(v.operand.type.dtype, dtype)
+        return v.known is not None and np.dtype(dtype).type(v.known[0]) == v.known[0]
+
+    return dtype if all(map(holds, values)) else None

@@ -21,7 +21,6 @@ from ..rules import SURFACES
 from ..rules.complex_lists import refuse_complex
 from ..rules.library.fill import copy_where
 from ..rules.registry import NeedStatic
-from ..structure import refuse_foreign
 from .derived import DerivedVal
 from .indexing import plain_items
 from .numpy_calls import path_of
@@ -474,64 +473,11 @@ class Calls(Mixin):
             env[p.name] = value
         return env
 
-    # ---- classes
-
-    def construct(self, cls: Any, args: Any, kwargs: Any, node: Any) -> Value:
-        if hasattr(cls, "_fields") and tuple in cls.__mro__:
-            defaults = {k: self.constant(v) for k, v in cls._field_defaults.items()}
-            values = {**defaults, **dict(zip(cls._fields, args)), **kwargs}
-            if len(args) > len(cls._fields) or set(values) != set(cls._fields):
-                raise self.located(
-                    TypeError(f"{cls.__name__} takes {', '.join(cls._fields)}"), node
-                )
-            return TupleVal(tuple(values[f] for f in cls._fields), cls)
-        if _is_plain_dataclass(cls):
-            fields = dataclasses.fields(cls)
-            try:
-                bound = inspect.signature(cls).bind(*args, **kwargs)
-            except TypeError as error:
-                raise self.located(TypeError(str(error)), node) from None
-            values = []
-            for f in fields:
-                if f.name in bound.arguments:
-                    values.append(bound.arguments[f.name])
-                elif f.default is not dataclasses.MISSING:
-                    values.append(self.constant(f.default))
-                elif f.default_factory in (list, dict):
-                    values.append(
-                        self.new_list(()) if f.default_factory is list else self.new_dict((), ())
-                    )
-                else:
-                    self.refuse(node, f"the default of {cls.__name__}.{f.name} is not supported")
-            return self.new_instance(cls, tuple(f.name for f in fields), tuple(values))
-        module = (cls.__module__ or "").split(".")[0]
-        if module == "numba" or "jitclass" in str(type(cls)):
-            try:
-                refuse_foreign(cls)
-            except UnsupportedError as error:
-                raise self.refusal(node, error.message, error.advice) from None
-            return self.refuse(node, f"{cls.__module__}.{cls.__name__} is not supported")
-        if hasattr(cls, "_s2s_variable"):
-            return self.refuse(
-                node,
-                f"a {cls.__name__} is not created in compiled code",
-                "create it before the first call",
-            )
-        return self.refuse(
-            node,
-            f"creating a {cls.__name__} here is not supported",
-            "create it outside, or use a dataclass",
-        )
-
 
 def _is_library(function: Any) -> bool:
     module = (getattr(function, "__module__", None) or "").split(".")[0]
     libraries = ("numpy", "scipy", "numba", "pandas", "jax", "torch", "tensorflow")
     return module in libraries or module in sys.stdlib_module_names
-
-
-def _is_plain_dataclass(cls: Any) -> bool:
-    return dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__")
 
 
 def _is_add_at(value: Any) -> bool:

@@ -121,7 +121,8 @@ class Effects(Mixin):
             self.call_function(Obj(found.fset), (owner, value), {}, node)
             return
         setter = type(target).__setattr__
-        plain = setter is object.__setattr__ or hasattr(setter, "_s2s_plain")
+        plain = setter in (object.__setattr__, types.SimpleNamespace.__setattr__)
+        plain = plain or hasattr(setter, "_s2s_plain")
         slot = isinstance(found, types.MemberDescriptorType)
         if not plain or (hasattr(found, "__set__") and not slot):
             self.refuse(

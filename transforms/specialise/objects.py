@@ -178,7 +178,7 @@ class Objects(Mixin):
         except TypeError as error:
             message, _, advice = f"{path_text(path)}: {error}".partition("; ")
             raise self.refusal(self.reading, message, advice) from None
-        if hasattr(value, "_s2s_variable") and not isinstance(value, type):
+        if hasattr(type(value), "_s2s_variable"):
             if not guarded:
                 self.object_guards.append(ObjectGuard(path, "is", value))
             return self.variable(value, path)
@@ -332,8 +332,8 @@ class Objects(Mixin):
             raw = inspect.getattr_static(target, name)
         except AttributeError:
             raw = None
-            # A module may make what it has when it is asked for.
-            if not isinstance(target, types.ModuleType) or not hasattr(target, name):
+            # Modules and objects may make what they have when they are asked for.
+            if not _makes(target, name):
                 text = f"{type(target).__name__!r} object has no attribute {name!r}"
                 raise self.located(AttributeError(text), node) from None
         if isinstance(raw, property) and hasattr(raw.fget, "_s2s_static"):
@@ -389,3 +389,12 @@ def _is_library(value: Any) -> bool:
     if isinstance(value, functools.partial):  # its class is a library's, it is not
         return False
     return callable(value) and isinstance(module, str) and module.split(".")[0] in CONSTANT_MODULES
+
+
+def _makes(target: Any, name: str) -> bool:
+    """Whether an attribute that is not there is made by `__getattr__`, which may fail as it likes."""
+    asked = isinstance(target, types.ModuleType) or hasattr(type(target), "__getattr__")
+    try:
+        return asked and hasattr(target, name)
+    except Exception:
+        return False

@@ -108,7 +108,8 @@ class Operators(Mixin):
                 return self.constant(False)
             others = tuple(q.values[q.keys.index(k)] for k in p.keys)
         elif isinstance(left, InstanceVal) and isinstance(right, InstanceVal):
-            if left.cls is not right.cls or not left.cls.__dataclass_params__.eq:
+            options = getattr(left.cls, "__dataclass_params__", None)
+            if left.cls is not right.cls or options is None or not options.eq:
                 return self.constant(left.cell is right.cell)
             p, others = self.state.heap[left.cell], self.state.heap[right.cell].values
         else:

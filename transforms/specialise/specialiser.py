@@ -26,6 +26,7 @@ from .derived import Derivatives
 from .effects import Counts, Effects, located
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
+from .instances import Instances
 from .jacobians import Jacobians
 from .joins import Joins
 from .lifetimes import lifetimes
@@ -135,6 +136,7 @@ class Specialiser(
     Expressions,
     Operators,
     Calls,
+    Instances,
     NumpyCalls,
     Outlines,
     Statements,

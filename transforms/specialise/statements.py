@@ -312,17 +312,8 @@ class Statements(Mixin):
         if isinstance(owner, Obj):
             self.store_on_object(owner, name, value, node)
             return
-        if isinstance(owner, InstanceVal):
-            self.allow_effect(owner.cell, node)
-            self.refuse_shared(owner.cell, node)
-            if owner.cls.__dataclass_params__.frozen:
-                raise self.located(AttributeError(f"cannot assign to field {name!r}"), node)
-            content = self.state.heap[owner.cell]
-            if name in content.keys:
-                values = list(content.values)
-                values[content.keys.index(name)] = value
-                self.state.heap[owner.cell] = Fields(content.keys, tuple(values))
-                return
+        if isinstance(owner, InstanceVal) and self.store_in_instance(owner, name, value, node):
+            return
         self.refuse(
             node,
             f"writing to an attribute of {self.kind_of(owner)} is not supported",
