@@ -392,7 +392,7 @@ def _is_library(value: Any) -> bool:
 
 
 def _makes(target: Any, name: str) -> bool:
-    """Whether an attribute that is not there is made by `__getattr__`, which may fail as it likes."""
+    """Whether `__getattr__` makes an attribute that is not there; it may fail as it likes."""
     asked = isinstance(target, types.ModuleType) or hasattr(type(target), "__getattr__")
     try:
         return asked and hasattr(target, name)
