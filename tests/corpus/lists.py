@@ -169,3 +169,13 @@ def arrays_of_rank_zero_in_a_list(x):
     for item in items:
         total += np.sin(item)
     return total
+
+
+@case(arr(N + 2), num(0.7), tags="lists zip")
+def zipped_with_numbers_of_both_kinds(x, s):
+    total = x[0] * 0.0
+    for a, b in zip(x, [s, 2.0, np.sin(s)]):
+        total += a * b * b
+    for b in [s, 0.5]:
+        total = total * b
+    return total

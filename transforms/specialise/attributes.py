@@ -281,6 +281,6 @@ def _common_dtype(values: tuple[Num, ...]) -> str | None:
     def holds(v: Num) -> bool:
         if not v.operand.type.weak:
             return np.can_cast(v.operand.type.dtype, dtype)
-        return v.known is not None and np.dtype(dtype).type(v.known[0]) == v.known[0]
+        return v.known is not None and np.array(v.known[0]).astype(dtype) == v.known[0]
 
     return dtype if all(map(holds, values)) else None
