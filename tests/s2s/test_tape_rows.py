@@ -427,11 +427,33 @@ def test_second_names(run: Any) -> None:
 
 
 @s2s.custom_gradient
-def clipped(x: Any, y: Any) -> Any:
-    def grad(out_bar: Any, twice_bar: Any) -> Any:
-        return out_bar * 100.0, twice_bar * 7.0
+def bent(x: Any, y: Any) -> Any:
+    def grad(first_bar: Any, second_bar: Any) -> Any:
+        return first_bar * 100.0, second_bar * 7.0 * y
 
-    return (x * 1.0, y * 2.0), grad
+    return (x * 1.0, x * y), grad
+
+
+@s2s.custom_gradient
+def bent_too(x: Any, y: Any) -> Any:
+    def grad(*bars: Any) -> Any:
+        return bars[0] * 100.0, bars[1] * 7.0 * y
+
+    return (x * 1.0, x * y), grad
+
+
+def test_custom_gradients_of_several_values(run: Any) -> None:
+    u, v = s2s.Variable(np.array([1.0, 2.0])), s2s.Variable(np.array([3.0, 4.0]))
+
+    def f() -> Any:
+        with s2s.GradientTape(persistent=True) as tape:
+            p, q = bent(u * 1.0, v * 2.0)
+            a, b = bent_too(u * 1.0, v * 2.0)
+            y, z = np.sum(p + 2.0 * q), np.sum(a + 2.0 * b)
+        return tape.gradient(y, [u, v]), tape.gradient(z, [u, v])
+
+    want = [np.full(2, 100.0), 2 * 2 * 7.0 * 2 * np.array([3.0, 4.0])]
+    close(run(f), (want, want))
 
 
 def test_custom_gradients() -> None:
