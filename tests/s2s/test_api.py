@@ -150,6 +150,17 @@ def test_decorated_functions_keep_their_own_parameters():
     s2s.check_grads(f, 3.0, 2.0)
 
 
+def test_zip_that_is_strict():
+    def f(x, y):
+        return sum(a * b for a, b in zip(x, y, strict=True))
+
+    compiled = s2s.function(f, backend="loops")
+    assert compiled([1.0, 2.0], np.ones(2)) == 3.0
+    for x, y in (([1.0, 2.0], np.ones(3)), ([1.0, 2.0], [1.0])):
+        with pytest.raises(ValueError, match=r"zip\(\) arguments have different lengths"):
+            compiled(x, y)
+
+
 def test_partials():
     gradient = s2s.grad(functools.partial(lambda a, b: a * b * b, 2.0))
     assert gradient(3.0) == 12.0

@@ -170,6 +170,9 @@ class Calls(Mixin):
         if hasattr(value, "py_func"):
             inner = Obj(value.py_func, (*callee.path, (".", "py_func")) if callee.path else ())
             return self.call_function(inner, args, kwargs, node)
+        if isinstance(value, functools._lru_cache_wrapper):
+            path = (*callee.path, (".", "__wrapped__")) if callee.path else ()
+            return self.call_function(Obj(value.__wrapped__, path), args, kwargs, node)
         if isinstance(value, functools.partial):
             parts = tuple(
                 self.lift(v, (*callee.path, (".", "args"), ("[]", i)))

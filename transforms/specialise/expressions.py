@@ -229,6 +229,10 @@ class Expressions(Mixin):
             p, q = self.static_items(left), self.static_items(right)
             if p is not None and q is not None:
                 return self.new_list(tuple(p + q))
+        if name == "bitwise_or" and isinstance(left, DictVal) and isinstance(right, DictVal):
+            p, q = self.state.heap[left.cell], self.state.heap[right.cell]
+            both = {**dict(zip(p.keys, p.values)), **dict(zip(q.keys, q.values))}
+            return self.new_dict(tuple(both), tuple(both.values()))
         if name == "multiply":
             for seq, count in ((left, right), (right, left)):
                 if isinstance(seq, (TupleVal, ListVal)) and isinstance(count, Num):

@@ -13,7 +13,6 @@ from ..ir import Print
 from ..rules.library.python import largest, smallest
 from .values import (
     Bound,
-    Cell,
     Closure,
     DictVal,
     EnumerateVal,
@@ -135,7 +134,34 @@ class PythonCalls(Mixin):
     def call_zip(self, args: Any, kwargs: Any, node: Any) -> Value:
         if kwargs.keys() - {"strict"}:
             self.refuse(node, "this keyword of zip is not supported")
+        if "strict" in kwargs and self.static(kwargs["strict"], node, "strict"):
+            sizes = [self.call_len((a,), {}, node) for a in args]
+            for size in sizes[1:]:
+                text = "zip() arguments have different lengths"
+                same = self.compare(ast.Eq(), sizes[0], size, node)
+                self.b.check(Sym(self.b, same.operand), "ValueError", text)
         return ZipVal(tuple(args))
+
+    def call_sorted(self, args: Any, kwargs: Any, node: Any) -> Value:
+        """By what is known while compiling, as names are; numbers are sorted at run time."""
+        items = self.static_items(args[0])
+        if items is None:
+            return NotImplemented
+        by = kwargs.get("key")
+        if by is None or (isinstance(by, Obj) and by.value is None):
+            keys = items
+        elif isinstance(by, Closure):
+            keys = [self.call(by, (item,), {}, node) for item in items]
+        else:
+            return NotImplemented
+        known = [_known_prefix(key) for key in keys]
+        whole = all(complete for _, complete in known)
+        places = [prefix for prefix, _ in known]
+        if () in places or not (whole or len(set(places)) == len(places)):
+            return NotImplemented
+        backward = "reverse" in kwargs and self.static(kwargs["reverse"], node, "reverse")
+        order = sorted(range(len(items)), key=places.__getitem__, reverse=bool(backward))
+        return self.new_list(tuple(items[i] for i in order))
 
     def call_reversed(self, args: Any, kwargs: Any, node: Any) -> Value:
         (value,) = args
@@ -211,7 +237,7 @@ class PythonCalls(Mixin):
         items = self.static_items(args[0])
         if items is None:
             return self.refuse(
-                node, "the length of this tuple is known only at run time", "use an array"
+                node, "the length of this tuple is known only at run time", "use an array or a list"
             )
         return TupleVal(tuple(items))
 
@@ -220,11 +246,9 @@ class PythonCalls(Mixin):
             return self.new_list(())
         if isinstance(args[0], ListVal):
             return self._copy_list(self.state.heap[args[0].cell])
-        if isinstance(args[0], Ref) and self.ref_type(args[0]).ndim == 1:
-            cell = Cell()
-            self.state.heap[cell] = Growing(self.b.emit("list_unstack", self.sym(args[0])).operand)
-            return ListVal(cell)
         items = self.static_items(args[0])
+        if isinstance(args[0], Ref) and items is None:
+            return self.rows_of(args[0], node)
         if items is None:
             return self.refuse(
                 node, "the length of this list is known only at run time", "append in a loop"
@@ -422,3 +446,17 @@ class PythonCalls(Mixin):
             else:
                 parts.append(format(self.static(value, part, "a formatted value"), spec))
         return parts
+
+
+def _known_prefix(key: Value) -> tuple[tuple[Any, ...], bool]:
+    """What is known of a key to sort by, up to the first thing that is not; whether it is all."""
+    parts = key.values if isinstance(key, TupleVal) else (key,)
+    known: list[Any] = []
+    for part in parts:
+        if isinstance(part, Num) and part.known is not None:
+            known.append(part.known[0])
+        elif isinstance(part, Obj) and isinstance(part.value, (str, bytes)):
+            known.append(part.value)
+        else:
+            return tuple(known), False
+    return tuple(known), True

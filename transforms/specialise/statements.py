@@ -13,6 +13,7 @@ from ..build import Builder, Sym
 from ..ir import Assign, Call, Draw, If, Phi, Raise, Var
 from .expressions import BINARY
 from .values import (
+    Cell,
     Closure,
     DictVal,
     Ended,
@@ -27,6 +28,7 @@ from .values import (
     Partial,
     Rec,
     Ref,
+    SliceVal,
     State,
     TupleVal,
     Value,
@@ -201,7 +203,10 @@ class Statements(Mixin):
         items = self.static_items(value)
         starred = [i for i, t in enumerate(names) if isinstance(t, ast.Starred)]
         if items is None:
-            if isinstance(value, Ref) and not starred:
+            if isinstance(value, Ref) and starred:
+                items = self._parts_of(value, starred[0], len(names) - 1, node)
+                starred = []
+            elif isinstance(value, Ref):
                 items = self._array_items(value, len(names), node)
             elif isinstance(value, ListVal) and not starred:
                 content = self.state.heap[value.cell]
@@ -238,6 +243,30 @@ class Statements(Mixin):
                 ValueError(f"cannot unpack: expected {count} values, got {size.known[0]}"), node
             )
         return [self.row(value, self.constant(i), node) for i in range(count)]
+
+    def _parts_of(self, value: Ref, at: int, others: int, node: ast.AST) -> list[Value]:
+        """What `first, *rest, last = value` binds, with the star at the position `at`."""
+        size = self.size(self.sym(value), 0)
+        enough = self.b.sym(size.operand) >= others
+        least = f"not enough values to unpack (expected at least {others}, got "
+        self.b.check(enough, "ValueError", least, self.b.sym(size.operand), ")")
+        after = others - at
+        until = self.constant(-after) if after else None
+        rest = self.subscript(value, SliceVal(self.constant(at), until, None), node)
+        edges = [*range(at), *range(-after, 0)]
+        items = [self.row(value, self.constant(i), node) for i in edges]
+        return [*items[:at], self.rows_of(rest, node), *items[at:]]
+
+    def rows_of(self, value: Ref, node: ast.AST) -> ListVal:
+        """`list(value)` of an array whose length is known at run time."""
+        rank = self.ref_type(value).ndim
+        if rank == 0:
+            raise self.located(TypeError("iteration over a 0-d array"), node)
+        if rank > 1:
+            self.appended.add(value.cell)  # its rows are views
+        cell = Cell()
+        self.state.heap[cell] = Growing(self.b.emit("list_unstack", self.sym(value)).operand)
+        return ListVal(cell)
 
     def row(self, value: Ref, index: Num, node: ast.AST) -> Value:
         items = (("int", index.operand),) + (("all",),) * (self.ref_type(value).ndim - 1)
@@ -358,6 +387,9 @@ class Statements(Mixin):
             )
 
     def _augmented(self, name: str, current: Value, value: Value, node: ast.AST) -> Value:
+        if isinstance(current, DictVal) and name == "bitwise_or":
+            self.call_method(current, "update", (value,), {}, node)
+            return current
         special = self.special_binary(name, current, value, node, in_place=True)
         return special if special is not None else self.binary(name, current, value, node)
 
