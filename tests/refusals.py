@@ -942,6 +942,13 @@ def _guarded(v):
         return 0.0
 
 
+@refused(np.ones((3, 2)), says="is also an element of a list", advice="copy")
+def rows_in_a_list_written(m):
+    first, *rest = m
+    first[0] = 2.0  #@ first[0]
+    return np.sum(rest[0])
+
+
 def marker(text: str) -> tuple[int, str] | None:
     """The line (from 0) and the caret's text that a function's source asks for."""
     for number, line in enumerate(text.splitlines()):

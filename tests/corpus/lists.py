@@ -179,3 +179,24 @@ def zipped_with_numbers_of_both_kinds(x, s):
     for b in [s, 0.5]:
         total = total * b
     return total
+
+
+@case(arr(N + 2, 3), tags="lists rows")
+def rows_as_a_list(m):
+    rows = list(m)
+    total = 0.0
+    for row in rows:
+        total += np.sum(row * rows[0])
+    return total * len(rows) + rows[-1] @ rows[1]
+
+
+@case(arr(N + 3, 3), arr(N + 2), tags="lists rows unpack")
+def first_and_rest_of_rows(m, x):
+    first, *rest = m
+    a, *middle, b = x
+    total = np.sum(first) * a * b
+    for row in rest:
+        total += np.sin(row @ first)
+    for v in middle:
+        total += v * v
+    return total + np.sum(np.stack(rest) ** 2)
