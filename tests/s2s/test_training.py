@@ -377,3 +377,24 @@ def test_losses_and_metrics_have_numpy() -> None:
         assert loss_fn(y, p, sample_weight=np.ones(4)).dtype == np.float32
     assert s2s.metrics.Mean()(3.0).numpy() == 3.0
     assert s2s.metrics.Accuracy()([1, 2], [1, 3]).numpy() == 0.5
+
+
+def test_rates_and_counts_read_like_variables() -> None:
+    model, optimizer = Net(), SGD(0.1)
+    step = make_step(model, SparseCategoricalCrossentropy(from_logits=True), optimizer)
+    step(X, Y)
+    optimizer.learning_rate.assign(0.05)
+    assert optimizer.learning_rate == 0.05 and optimizer.learning_rate.numpy() == np.float32(0.05)
+    optimizer.learning_rate = np.float32(0.5)
+    assert type(optimizer.rate) is float
+    step(X, Y)
+    assert optimizer.iterations == 2 and optimizer.iterations.numpy() == 2
+
+    @s2s.function(backend="loops")
+    def scaled(x: Any, rate: Any) -> Any:
+        return x * optimizer.learning_rate / rate * optimizer.iterations
+
+    assert scaled(3.0, optimizer.learning_rate) == 6.0
+    optimizer.learning_rate = 0.25
+    step(X, Y)
+    assert scaled(3.0, optimizer.learning_rate) == 9.0
