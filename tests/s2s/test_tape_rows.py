@@ -480,6 +480,26 @@ def test_custom_gradients() -> None:
     close(np.asarray(tape.gradient(y, w)), want)
 
 
+def test_variables_inside_custom_gradients_are_refused(run: Any) -> None:
+    w = s2s.Variable(np.array([1.0, 2.0]), name="weights")
+
+    @s2s.custom_gradient
+    def scaled(x: Any) -> Any:
+        def grad(bar: Any) -> Any:
+            return bar * 3.0
+
+        return x * w, grad
+
+    def f(x: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            tape.watch(x)
+            y = np.sum(scaled(x))
+        return tape.gradient(y, x)
+
+    with pytest.raises(s2s.UnsupportedError, match="reads the Variable weights"):
+        run(f, np.ones(2))
+
+
 def test_control_flow(run: Any) -> None:
     w = s2s.Variable(np.array([0.5, -0.3]))
 

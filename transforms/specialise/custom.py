@@ -68,6 +68,7 @@ class CustomRules(Mixin):
                 "return y, grad where grad(y_bar) gives one adjoint per argument", TypeError_,
             )  # fmt: skip
         value, pull = result.values
+        self.refuse_variables_inside(traced.block, node)
         self.name_arguments(traced)
         self.b.block += traced.block
 
@@ -144,6 +145,7 @@ class CustomRules(Mixin):
                 node, f"an implicit function returns one number or array, not {self.kind_of(x)}",
                 "put the unknowns into one array: s2s.flatten", TypeError_,
             )  # fmt: skip
+        self.refuse_variables_inside(traced.block, node)
         self.name_arguments(traced)
         self.b.block += traced.block
         ((which, equation),) = derived.options

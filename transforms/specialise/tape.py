@@ -214,6 +214,21 @@ class Tapes(Mixin):
         self.b.block.append(Custom([new], (now,), (old,), (), rule, self.b.origin))
         self.state.heap[cell] = new
 
+    def refuse_variables_inside(self, block: Block, node: ast.AST) -> None:
+        """A function with a gradient of its own has none by Variables that it reads by itself,
+        although tapes watch them."""
+        if all(t.end is not None or not t.accessed for t in self.tapes):
+            return
+        own = {v.name: c for c, v in self._held().items() if self.variables[c].trainable}
+        for stmt in walk(block):
+            for (_, source), _ in edges(stmt):
+                if source in own:
+                    name = self.variables[own[source]].name
+                    self.refuse(
+                        node, f"this function has a gradient of its own, and reads the Variable "
+                        f"{name}, for which that gives none", "pass the Variable as an argument",
+                    )  # fmt: skip
+
     # ---- methods
 
     def tape_method(self, owner: TapeVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
