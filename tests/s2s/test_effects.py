@@ -307,3 +307,30 @@ def test_objects_with_attributes_of_their_own_making() -> None:
     assert compiled(2.0) == 12.0 and (space.count, space.inner.rate) == (3, 12.0)
     with pytest.raises(AttributeError, match="nothing"):
         s2s.function(lambda x: x * lazy.nothing, backend="loops")(1.0)
+
+
+@pytest.mark.parametrize("backend", ["loops", "python"])
+def test_an_array_set_in_a_branch_is_the_array_itself(backend: str) -> None:
+    best = Best()
+
+    @s2s.function(backend=backend)
+    def keep(x, size):
+        if size < best.size:
+            best.size = size
+            best.x = x
+        else:
+            best.worse = x * 2.0
+        return size * 1.0
+
+    first, x, y = best.x, np.ones(2), np.ones(2)
+    keep(x, 1.0)
+    assert best.x is x and best.size == 1.0 and best.worse is not x
+    keep(y, 2.0)
+    assert best.x is x and best.worse.tolist() == [2.0, 2.0]
+    keep(y, 0.5)
+    assert best.x is y and first.tolist() == [0.0, 0.0]
+
+
+class Best:
+    def __init__(self) -> None:
+        self.size, self.x, self.worse = 9.0, np.zeros(2), np.zeros(2)
