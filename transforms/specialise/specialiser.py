@@ -309,7 +309,7 @@ class Specialiser(
             return Out(len(results) - 1)
         if isinstance(value, Ref):
             results.append(self.read(value))
-            return self._argument(value) or Out(len(results) - 1)
+            return self._outside_array(value) or Out(len(results) - 1)
         if isinstance(value, TupleVal):
             children = tuple(self._out_tree(v, results, node) for v in value.values)
             kind = "namedtuple" if value.cls is not None else "tuple"
@@ -336,7 +336,7 @@ class Specialiser(
             return Fixed(value.value)
         return self.refuse(last_return(node), f"returning {self.kind_of(value)} is not supported")
 
-    def _argument(self, value: Ref) -> Argument | None:
+    def _outside_array(self, value: Ref) -> Argument | None:
         """The array from outside that a value is, if it is one."""
         if value.cell.param is None or value.path:
             return None
@@ -349,7 +349,7 @@ class Specialiser(
         if not isinstance(value, Ref) or value.path or value.cell.choice is None:
             return tree
         condition, *refs = value.cell.choice
-        first, second = (self._argument(ref) or tree for ref in refs)
+        first, second = (self._outside_array(ref) or tree for ref in refs)
         if first == second:
             return tree
         results.append(condition)
