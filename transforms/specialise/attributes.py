@@ -116,13 +116,14 @@ class Attributes(Mixin):
         if isinstance(raw, staticmethod):
             return Obj(raw.__func__)
         if isinstance(raw, classmethod):
-            return Partial(Obj(raw.__func__), (Obj(cls),))
+            return Partial(Obj(raw.__func__), (self.class_value(cls),))
         instance = not (isinstance(owner, Obj) and owner.value is cls)
         if isinstance(raw, types.FunctionType):
             return Partial(Obj(raw), (owner,)) if instance else Obj(raw)
         if isinstance(raw, property) and instance:
             return self.call_function(Obj(raw.fget), (owner,), {}, node)
-        return self.constant(raw)
+        place = self.class_value(definer).path
+        return self.lift(raw, (*place, (".", name))) if place else self.constant(raw)
 
     def _array_attribute(self, ref: Ref, name: str, node: ast.AST) -> Value:
         if name == "shape":

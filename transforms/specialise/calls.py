@@ -189,8 +189,11 @@ class Calls(Mixin):
         if isinstance(value, types.MethodType):
             if _is_library(value.__func__):
                 return self._no_rule(value, node)
-            own = callee.path and not isinstance(value.__self__, type)
-            owner = self.lift(value.__self__, callee.path[:-1]) if own else Obj(value.__self__)
+            owner: Value = Obj(value.__self__)
+            if isinstance(value.__self__, type):
+                owner = self.class_value(value.__self__)
+            elif callee.path:
+                owner = self.lift(value.__self__, callee.path[:-1])
             function = Obj(value.__func__, (*callee.path, (".", "__func__")) if callee.path else ())
             return self.call_function(function, (owner, *args), kwargs, node)
         if isinstance(value, types.FunctionType):

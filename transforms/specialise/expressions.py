@@ -12,6 +12,7 @@ import numpy as np
 from ..build import Builder
 from ..errors import S2SError, ValueError_
 from ..ir import Assign, Block, Const, Scalar
+from ..pipeline_types import ObjectGuard
 from ..rules.registry import RULES, SURFACES
 from .values import (
     Bound,
@@ -376,7 +377,10 @@ class Expressions(Mixin):
             return self.not_(found, node) if negate else found
         if isinstance(container, Obj) and isinstance(item, (Obj, Num)):
             key = self.static(item, node, "this value")
-            return self.constant((key in container.value) != negate)
+            found = key in container.value
+            if container.path:
+                self.object_guards.append(ObjectGuard(container.path, "item", (key, found)))
+            return self.constant(found != negate)
         items = self.static_items(container)
         if items is None:
             return self.refuse(node, "`in` needs a container that is known while compiling")

@@ -33,6 +33,7 @@ from ..structure import (
     TreeSpec,
     child_step,
     describe,
+    follow,
     leaf_type,
     path_name,
     path_text,
@@ -312,6 +313,20 @@ class Objects(Mixin):
         if is_constant_module(value) or (_is_library(value) and not _is_jitclass(value)):
             return Obj(value)
         return self.lift(value, path)
+
+    def class_value(self, cls: type) -> Obj:
+        """A class, with the path by which its attributes are read at each call if it has one."""
+        if _is_library(cls):
+            return Obj(cls)
+        known = (v for v in self.lifted.values() if isinstance(v, Obj) and v.value is cls)
+        for value in known:
+            return value
+        path = (("module", cls.__module__), *((".", n) for n in cls.__qualname__.split(".")))
+        try:
+            found = follow(sys.modules[cls.__module__], path[1:])
+        except (AttributeError, KeyError):
+            found = None
+        return self.lift(cls, path) if found is cls else Obj(cls)
 
     def attribute_of(self, owner: Obj, name: str, node: ast.AST) -> Value:
         """An attribute of a static object; what it yields is lifted by its path."""

@@ -10,8 +10,10 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..ir import Print
+from ..pipeline_types import ObjectGuard
 from ..rules.library.python import largest, smallest
 from .values import (
+    UNDEFINED,
     Bound,
     Closure,
     DictVal,
@@ -201,7 +203,7 @@ class PythonCalls(Mixin):
         return plain.get(type(value)) or type(getattr(value, "value", None))
 
     def call_type(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return Obj(self.class_of(args[0]))
+        return self.class_value(self.class_of(args[0]))
 
     def call_is_dataclass(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self.constant(dataclasses.is_dataclass(self.class_of(args[0])))
@@ -222,7 +224,13 @@ class PythonCalls(Mixin):
             keys = self.state.heap[owner.cell].keys
             return self.constant(name in keys or hasattr(owner.cls, name))
         if isinstance(owner, Obj):
-            return self.constant(hasattr(owner.value, name))
+            written = self.written_attribute(owner, name)
+            if written is not None:
+                return self.constant(written is not UNDEFINED)
+            has = hasattr(owner.value, name)
+            if owner.path:
+                self.object_guards.append(ObjectGuard(owner.path, "attribute", (name, has)))
+            return self.constant(has)
         return self.constant(hasattr(self.class_of(owner), name))
 
     def call_getattr(self, args: Any, kwargs: Any, node: Any) -> Value:
