@@ -21,6 +21,7 @@ from ..rules import SURFACES
 from ..rules.complex_lists import refuse_complex
 from ..rules.library.fill import copy_where
 from ..rules.registry import NeedStatic
+from ..structure import Path
 from .derived import DerivedVal
 from .indexing import plain_items
 from .numpy_calls import path_of
@@ -189,12 +190,7 @@ class Calls(Mixin):
         if isinstance(value, types.MethodType):
             if _is_library(value.__func__):
                 return self._no_rule(value, node)
-            owner: Value = Obj(value.__self__)
-            if isinstance(value.__self__, type):
-                owner = self.class_value(value.__self__)
-            elif callee.path:
-                owner = self.lift(value.__self__, callee.path[:-1])
-            function = Obj(value.__func__, (*callee.path, (".", "__func__")) if callee.path else ())
+            owner, function = self._taken_apart(value, callee.path)
             return self.call_function(function, (owner, *args), kwargs, node)
         if isinstance(value, types.FunctionType):
             return self._call_python(callee, args, kwargs, node)
@@ -204,6 +200,22 @@ class Calls(Mixin):
         if isinstance(call, types.FunctionType):
             return self.call_function(Obj(call), (callee, *args), kwargs, node)
         return self._no_rule(value, node)
+
+    def _taken_apart(self, method: types.MethodType, path: Path) -> tuple[Value, Obj]:
+        """The object a bound method belongs to, which need not be the one that holds it, and the
+        function behind it."""
+        owner, function = method.__self__, method.__func__
+        if not path:
+            return Obj(owner), Obj(function)
+        holder, (step, name) = self.lifted.get(path[:-1]), path[-1]
+        at = (*path, (".", "__func__"))
+        if isinstance(owner, type):
+            return self.class_value(owner), Obj(function, at)
+        held_by_owner = isinstance(holder, Obj) and holder.value is owner
+        if step == "." and held_by_owner and getattr(type(owner), name, None) is function:
+            return holder, Obj(function, at)
+        self.lift(function, at)  # another function may take its place
+        return self.lift(owner, (*path, (".", "__self__"))), Obj(function, at)
 
     def _call_python(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         if _is_library(callee.value):

@@ -351,6 +351,9 @@ class Objects(Mixin):
             if not _makes(target, name):
                 text = f"{type(target).__name__!r} object has no attribute {name!r}"
                 raise self.located(AttributeError(text), node) from None
+            made = self.call_special(owner, "__getattr__", (self.constant(name),), node)
+            if made is not None:
+                return made
         if isinstance(raw, property) and hasattr(raw.fget, "_s2s_static"):
             # What is decided by the objects alone is computed by Python, and guarded.
             return self.lift(getattr(target, name), (*owner.path, (".", name)))
@@ -360,6 +363,12 @@ class Objects(Mixin):
             )
         if owner.path == () and not isinstance(target, types.ModuleType):
             return self.constant(getattr(target, name))
+        getter = self.special(Obj(raw), "__get__")
+        if getter is not None and not isinstance(target, type):
+            definer = next(c for c in type(target).__mro__ if name in vars(c))
+            place = self.class_value(definer).path
+            descriptor = self.lift(raw, (*place, (".", "__dict__"), ("[]", name)))
+            return self.call_function(getter, (descriptor, owner, Obj(type(target))), {}, node)
         value = getattr(target, name)
         if isinstance(value, types.MethodType):
             return Obj(value, (*owner.path, (".", name)))
