@@ -21,9 +21,10 @@ import numpy as np
 from .api import Function
 from .binding import Binder
 from .dispatch import Options
-from .errors import SourceError, UnsupportedError
+from .errors import UnsupportedError
+from .tape_source import source_of
 from .tape_world import Reader, World
-from .transforms.read import NOT_AVAILABLE, Source, comments_of, parse
+from .transforms.read import Source
 
 NUMBERS = (np.ndarray, np.generic, float, complex)
 
@@ -84,23 +85,8 @@ class Block:
 
     @staticmethod
     def read(frame: types.FrameType) -> Block:
-        try:
-            lines, _ = inspect.findsource(frame.f_code)
-            file = inspect.getsourcefile(frame.f_code) or frame.f_code.co_filename
-        except (OSError, TypeError):
-            raise SourceError(f"the block of this tape: {NOT_AVAILABLE}") from None
-        line = frame.f_lineno
-        found = [
-            n
-            for n in ast.walk(parse(file, "".join(lines)))
-            if isinstance(n, ast.With) and n.lineno <= line <= n.body[0].lineno
-        ]
-        if not found:
-            raise SourceError(f"the block of this tape: {NOT_AVAILABLE}")
-        node = max(found, key=lambda n: n.lineno)
-        last = node.end_lineno or node.lineno
-        comments = comments_of(lines[node.lineno - 1 : last], node.lineno)
-        source = Source(file, lines, node, node.lineno, last, comments)  # type: ignore[arg-type]
+        source = source_of(frame)
+        node: Any = source.node
         return Block(node, source, _names_read(node), tuple(_names_assigned(node)))
 
     # ---- values

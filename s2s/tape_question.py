@@ -195,7 +195,9 @@ def _out_of_the_block(error: Exception) -> Exception:
     """What stood in the way of reading the block, told for a tape."""
     if type(error) is not UnsupportedError:
         return error
-    advice = "move this line out of the tape's block" + (f"; {error.advice}" if error.advice else "")
+    advice = "move this line out of the tape's block" + (
+        f"; {error.advice}" if error.advice else ""
+    )
     return UnsupportedError(
         error.message, span=error.span, source_line=error.source_line, advice=advice
     )
