@@ -77,7 +77,8 @@ class Attributes(Mixin):
             content = self.state.heap[owner.cell]
             if name in content.keys:
                 return content.values[content.keys.index(name)]
-            return self._of_class(owner, owner.cls, owner.cls.__mro__, name, node)
+            cls = self._searched(owner)
+            return self._of_class(owner, cls, cls.__mro__, name, node)
         if isinstance(owner, Super):
             cls = self._searched(owner.owner)
             after = cls.__mro__[cls.__mro__.index(owner.cls) + 1 :]

@@ -80,7 +80,21 @@ def surface_of(value: Any) -> str | None:
 
 
 # Python's own functions that run over all their arguments
-ITERATING = (all, any, enumerate, filter, list, map, max, min, reversed, sorted, sum, tuple, zip)
+ITERATING: tuple[Any, ...] = (
+    all,
+    any,
+    enumerate,
+    filter,
+    list,
+    map,
+    max,
+    min,
+    reversed,
+    sorted,
+    sum,
+    tuple,
+    zip,
+)
 
 
 class Calls(Mixin):
