@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 from .ir import Origin
@@ -49,7 +50,7 @@ class Page:
         lines = [pad + line if line.strip() else "" for line in lines]
         self.put([Line.of(t, span.file, span.line + k) for k, t in enumerate(lines)])
 
-    def put(self, lines: list[str]) -> None:
+    def put(self, lines: Sequence[str]) -> None:
         self.lines += [*self.announce, *lines]
         self.announce = []
 
