@@ -312,6 +312,22 @@ def test_second_derivatives(run: Any) -> None:
     close(run(two_at_once), (6.0, 27.0, 27.0))
 
 
+def test_an_outer_tape_inside_the_inner_block(run: Any) -> None:
+    def f(x: Any) -> Any:
+        with s2s.GradientTape() as outer:
+            with s2s.GradientTape() as inner:
+                inner.watch(x)
+                outer.watch(x)
+                y = np.sum(x**3)
+                with outer.stop_recording():
+                    z = np.sum(x**2)
+            g = inner.gradient([y, z], x)
+        return g, outer.gradient(g, x)
+
+    x = np.array([1.0, 2.0])
+    close(run(f, x), (3 * x**2 + 2 * x, 6 * x + 2))
+
+
 def test_an_outer_tape_asked_first(run: Any) -> None:
     x = s2s.Variable(np.array(3.0))
 

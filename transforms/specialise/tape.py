@@ -46,7 +46,7 @@ class Tape:
     held when it was opened, `taken` are the names that existed then.  `watched` are values by
     name, `cells` what arrays and Variables held when they were watched; `unrecorded` names what
     was computed while recording was stopped; `copies` are statements before it that give numbers
-    that are watched a second name."""
+    that are watched a second name.  A tape `around` a block in plain Python began before it."""
 
     block: Block
     start: int
@@ -59,6 +59,7 @@ class Tape:
     seen: dict[Cell, None] = field(default_factory=dict)
     unrecorded: set[str] = field(default_factory=set)
     copies: Block = field(default_factory=list)
+    around: bool = False
 
     @property
     def last(self) -> int:
@@ -103,6 +104,7 @@ class Tapes(Mixin):
             known = {n: self.static(self.eval(v), v, str(n)) for n, v in given.items()}
             tape = Tape(self.b.block, len(self.b.block), frozenset(self.b.names.taken))
             tape.accessed = known.get("watch_accessed_variables", True)
+            tape.around = known.get("around", False)
             tape.entry = self._held()
             opened.append(tape)
             self.tapes.append(tape)

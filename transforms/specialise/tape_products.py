@@ -208,6 +208,11 @@ class TapeProducts(Mixin):
                 node, "this tape was made in another branch, loop or function than its gradient is "
                 "asked for", "ask inside the branch or loop that holds the `with` block",
             )  # fmt: skip
+        if tape.around:
+            self.refuse(
+                node, "a tape around this one is asked inside its block",
+                "ask it after the block, or decorate the step with @s2s.function",
+            )  # fmt: skip
         region = self.region(tape)
         function = self._function(Traced(region, [], [], [], None), outs)
         function.notes["unrecorded"] = frozenset(tape.unrecorded)
