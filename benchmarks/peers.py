@@ -4,6 +4,8 @@
 the compilers.  `wrt` names the arguments to differentiate by.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -180,7 +180,7 @@ def plot(judged: list[j.Judged], path: Path) -> bool:
     axes.set_ylim(-0.7, len(shown) - 0.3)
     axes.set_xlabel("time of a peer / time of s2s (right of the line: s2s is faster)")
     axes.grid(axis="x", alpha=0.3)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.4, 1.0 + 1.2 / (1 + len(shown))), ncols=4)
+    figure.legend(loc="outside upper center", ncols=len(marks), fontsize=8)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
     return True

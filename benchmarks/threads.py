@@ -18,6 +18,8 @@ VARIABLES = (
 def environment(threads: int, dtype: str, caches: Path | None = None) -> dict[str, str]:
     """Of a process that measures; `caches` is where compiled code is kept."""
     made = {**os.environ, **{name: str(threads) for name in VARIABLES}}
+    # Installed libraries have their bytecode; ours, run from its sources, shall too.
+    made.pop("PYTHONDONTWRITEBYTECODE", None)
     made["S2S_BENCH_THREADS"] = str(threads)
     made["JAX_ENABLE_X64"] = "1" if dtype == "float64" else "0"
     made["JAX_PLATFORMS"] = "cpu"

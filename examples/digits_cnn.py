@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -16,6 +17,7 @@ from tqdm import tqdm
 
 import s2s
 from s2s import layers
+from s2s.layers import initializers
 
 model = s2s.Sequential(
     [
@@ -52,8 +54,8 @@ def main() -> None:
     options.add_argument("--epochs", type=int, default=25)
     epochs = options.parse_args().epochs
 
-    layers.initializers.set_seed(0)
-    digits = load_digits()
+    initializers.set_seed(0)
+    digits: Any = load_digits()
     images = (digits.images / 16.0).astype(np.float32)[..., None]
     order = np.random.default_rng(0).permutation(len(images))
     train, test = order[:1437], order[1437:]

@@ -16,6 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 import s2s
+from s2s.layers import Dense, initializers
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
@@ -25,13 +26,13 @@ import matplotlib.pyplot as plt  # noqa: E402
 class LinearModel(s2s.Model):
     def __init__(self):
         super().__init__()
-        self.dense = s2s.layers.Dense(1)
+        self.dense = Dense(1)
 
     def call(self, inputs):
         return self.dense(inputs)
 
 
-s2s.layers.initializers.set_seed(0)
+initializers.set_seed(0)
 model = LinearModel()
 loss_fn = s2s.losses.MeanSquaredError()
 optimizer = s2s.optimizers.SGD(learning_rate=0.1)

@@ -16,6 +16,7 @@ from .dispatch import Options, Specialiser, specialiser_for
 from .entry import Entry
 from .errors import TypeError_, ValueError_
 from .transforms.derived import derive
+from .transforms.read import signature
 
 if TYPE_CHECKING:
     from .explain import Report
@@ -257,7 +258,7 @@ class Function:
 
     def __getattr__(self, name: str) -> Any:
         if name == "__signature__":
-            return inspect.signature(self._with_given(self._shared.target.function))
+            return signature(self._with_given(self._shared.target.function))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:

@@ -18,8 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import Overlap, ValueError_, internal
+from .errors import (
+    InternalCompilerError,
+    Overlap,
+    UnsupportedError,
+    ValueError_,
+    internal,
+    name_place,
+)
 from .progress import Progress
+from .transforms.ir import Span
 from .transforms.structure import ArraySpec, RecordSpec, RngSpec, ScalarSpec, Spec
 
 if TYPE_CHECKING:
@@ -65,7 +73,12 @@ def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kern
     with Progress(compiled.name) as progress:
         progress.stage("compiling with Numba")
         types_ = signature(compiled, seed, params)
-        dispatcher = build(compiled.lowered, compiled.entry, types_, compiled.written)
+        try:
+            dispatcher = build(compiled.lowered, compiled.entry, types_, compiled.written)
+        except InternalCompilerError:
+            if "np.float16" in compiled.lowered:
+                raise half_precision(compiled) from None
+            raise
 
     def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
         if seed is None:
@@ -75,6 +88,22 @@ def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kern
     whole = _aligned(kernel, compiled)
     whole.dispatcher = dispatcher  # type: ignore[attr-defined]
     return whole
+
+
+def half_precision(compiled: Compiled) -> UnsupportedError:
+    """Numba has hardly any float16 outside of graphics cards."""
+    lines = enumerate(compiled.source.splitlines(), 1)
+    at = next((n for n, line in lines if "float16" in line and n in compiled.places), None)
+    span, text = None, ""
+    if at is not None:
+        file, number = compiled.places[at]
+        text = linecache.getline(file, number).rstrip()
+        start = len(text) - len(text.lstrip())
+        span = Span(file, number, start, number, len(text))
+    return UnsupportedError(
+        f"{compiled.name} computes with float16, which is not compiled", span=span,
+        source_line=text, advice='use np.float32, or backend="python"',
+    )  # fmt: skip
 
 
 def signature(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -172,8 +201,12 @@ def python_kernel(compiled: Compiled) -> Kernel:
 
     def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
         values = [cast(p) if cast else p for cast, p in zip(casts, params)]
-        with np.errstate(all="ignore"):
-            results = flat(entry(*values, *(() if seed is None else (seed,))))
+        try:
+            with np.errstate(all="ignore"):
+                results = flat(entry(*values, *(() if seed is None else (seed,))))
+        except Exception as error:
+            name_place(error, space["__name__"], compiled)
+            raise
         # The readable text makes its own arrays; they are handed over as the ABI wants it.
         for (position, _), buffer in zip(sorted(compiled.out_like.items()), buffers):
             buffer[...] = results[position]

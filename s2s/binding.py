@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .errors import SourceError, TypeError_
+from .transforms.read import signature
 
 Wrt = int | str | tuple[int | str, ...] | list[int | str]
 
@@ -86,7 +87,7 @@ class Binder:
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
-        self.signature = inspect.signature(function)
+        self.signature = signature(function)
         parameters = self.signature.parameters.values()
         self.names = tuple(p.name for p in parameters)
         self.var_positional = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "")

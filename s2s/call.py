@@ -25,6 +25,7 @@ from .transforms.ir import Scalar
 from .transforms.structure import (
     Argument,
     ArraySpec,
+    Either,
     Fixed,
     Out,
     OutTree,
@@ -391,6 +392,9 @@ class _Writer:
             return self.constant(tree.value)
         if isinstance(tree, Argument):
             return self.text(tree.path)
+        if isinstance(tree, Either):
+            first, second = self._tree(tree.first, leaf), self._tree(tree.second, leaf)
+            return f"({first} if {leaf(tree.condition.index)} else {second})"
         assert isinstance(tree, Tree)
         inner = [self._tree(child, leaf) for child in tree.children]
         if tree.kind == "tuple":

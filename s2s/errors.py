@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import linecache
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,24 @@ def translate(error: Exception, compiled: Compiled) -> Exception:
         file = compiled.files.get(match["file"], match["file"])
         _annotate(error, file, int(match["line"]))
     return error
+
+
+def name_place(error: Exception, file: str, compiled: Compiled) -> None:
+    """Gives an error that the readable text in `file` met the user's line.  What NumPy said gets
+    it as its last words, too; what the user's own `raise` said does not."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == file:
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    place = compiled.places.get(found) if found else None
+    if found is None or place is None or getattr(error, "line", None) is not None:
+        return
+    raised = compiled.source.splitlines()[found - 1].lstrip().startswith("raise ")
+    if not raised and len(error.args) == 1 and isinstance(error.args[0], str):
+        text = linecache.getline(*place).strip()
+        error.args = (f"{error.args[0]} ({os.path.basename(place[0])}:{place[1]}: {text})",)
+    _annotate(error, *place)
 
 
 def phrase(parts: tuple[Any, ...], values: list[Any]) -> str:

@@ -206,6 +206,8 @@ def _explain(guard: ObjectGuard, value: Any) -> str:
     text = path_text(guard.path)
     if guard.kind == "equals":
         return f"{text} ({guard.expected!r} before, {value!r} now)"
+    if guard.kind in ("attribute", "item"):
+        return f"whether {text} has the {guard.kind} {guard.expected[0]!r}"
     if guard.kind in ("type", "length", "keys"):
         return f"the {guard.kind} of {text}"
     return f"which object {text} is"

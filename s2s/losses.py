@@ -10,6 +10,7 @@ import numpy as np
 from .announce import Announces
 from .layers.activations import log_softmax
 from .marks import looks_only
+from .tensor import tensor
 
 EPSILON = 1e-7
 MEANS = ("sum_over_batch_size", "mean", "mean_with_sample_weight")
@@ -49,7 +50,8 @@ class Elementwise(Loss):
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         if sample_weight is None and self.reduction in MEANS:
-            return np.mean(self.elements(*alike(self.name, y_true, y_pred)))  # all means at once
+            # All means at once.
+            return tensor(np.mean(self.elements(*alike(self.name, y_true, y_pred))))
         return reduced(self.call(y_true, y_pred), sample_weight, self.reduction)
 
 
@@ -192,7 +194,7 @@ class SparseCategoricalCrossentropy(Loss):
 def alike(name: str, y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     """Both of one rank, where only a last axis of length 1 is missing, and of one dtype."""
     must_fit(name, y_true, y_pred)
-    y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
+    y_true = np.asarray(y_true)
     if y_true.ndim == 1 and y_pred.ndim == 2:
         y_true = y_true[:, None]
     elif y_true.ndim == 2 and y_pred.ndim == 1:
@@ -233,13 +235,13 @@ def reduced(losses: Any, sample_weight: Any, reduction: str | None, counts: Any 
         if reduction == "mean_with_sample_weight":
             divisor = np.sum(weights)
     if reduction is None or reduction == "none" or losses.ndim == 0:
-        return losses
+        return tensor(losses)
     if reduction == "sum":
-        return np.sum(losses)
+        return tensor(np.sum(losses))
     if weights is None:
-        return np.mean(losses)
+        return tensor(np.mean(losses))
     # The losses are all 0 where the divisor is.
-    return np.sum(losses) / np.where(divisor == 0, 1.0, divisor).astype(losses.dtype)
+    return tensor(np.sum(losses) / np.where(divisor == 0, 1.0, divisor).astype(losses.dtype))
 
 
 # ---------------------------------------------------------------- complaints

@@ -65,7 +65,7 @@ class Accuracy(Metric):
     """How often predictions equal targets."""
 
     def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
-        y_true, y_pred = alike(self.name, y_true, y_pred)
+        y_true, y_pred = alike(self.name, y_true, np.asarray(y_pred))
         return of_samples(np.equal(y_true, y_pred))
 
 
@@ -92,13 +92,13 @@ class BinaryAccuracy(Metric):
         self.threshold = float(threshold)
 
     def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
-        y_true, y_pred = alike(self.name, y_true, y_pred)
+        y_true, y_pred = alike(self.name, y_true, np.asarray(y_pred))
         return of_samples(np.equal(y_true > 0.5, y_pred > self.threshold))
 
 
 class MeanSquaredError(Metric):
     def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
-        y_true, y_pred = alike(self.name, y_true, y_pred)
+        y_true, y_pred = alike(self.name, y_true, np.asarray(y_pred))
         return of_samples((y_pred - y_true) ** 2)
 
 
@@ -109,7 +109,7 @@ class RootMeanSquaredError(MeanSquaredError):
 
 class MeanAbsoluteError(Metric):
     def values(self, y_true: Any, y_pred: Any) -> Any:  # type: ignore[override]
-        y_true, y_pred = alike(self.name, y_true, y_pred)
+        y_true, y_pred = alike(self.name, y_true, np.asarray(y_pred))
         return of_samples(np.abs(y_pred - y_true))
 
 

@@ -1,7 +1,7 @@
 """The state of an object in plain Python, as arrays by name: the numbers, arrays, Variables and
 random generators in its attributes, in lists and dicts there, and in objects it holds.
 
-    optimizer.iterations          a number
+    optimizer.steps               a number
     optimizer.slots['m'][0]       an array, or, with `:variable` behind it, a Variable
 
 An object may say in `saved_attributes` which of its attributes are its state.

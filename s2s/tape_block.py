@@ -21,9 +21,10 @@ import numpy as np
 from .api import Function
 from .binding import Binder
 from .dispatch import Options
-from .errors import SourceError, UnsupportedError
+from .errors import UnsupportedError
+from .tape_source import source_of
 from .tape_world import Reader, World
-from .transforms.read import NOT_AVAILABLE, Source, comments_of, parse
+from .transforms.read import Source
 
 NUMBERS = (np.ndarray, np.generic, float, complex)
 
@@ -41,24 +42,26 @@ def find(frame: types.FrameType) -> Block:
 @dataclass(frozen=True)
 class Names:
     """The names that a block reads: `given` are parameters, `aliases` second names for some of
-    them; what is left is looked up like globals."""
+    them, `tapes` those of tapes around it; what is left is looked up like globals."""
 
     given: tuple[str, ...]
     aliases: tuple[tuple[str, str], ...]
+    tapes: tuple[str, ...] = ()
 
     @staticmethod
     def of(seen: dict[str, Any]) -> Names:
         given: list[str] = []
         aliases: list[tuple[str, str]] = []
+        tapes = tuple(n for n, v in seen.items() if hasattr(v, "_s2s_tape"))
         for name, value in seen.items():
-            if is_program(value):
+            if is_program(value) or name in tapes:
                 continue
             first = next((n for n in given if seen[n] is value), None)
             if first is not None and isinstance(value, (np.ndarray, np.generic)):
                 aliases.append((name, first))
             else:
                 given.append(name)
-        return Names(tuple(given), tuple(aliases))
+        return Names(tuple(given), tuple(aliases), tapes)
 
 
 @dataclass
@@ -84,23 +87,8 @@ class Block:
 
     @staticmethod
     def read(frame: types.FrameType) -> Block:
-        try:
-            lines, _ = inspect.findsource(frame.f_code)
-            file = inspect.getsourcefile(frame.f_code) or frame.f_code.co_filename
-        except (OSError, TypeError):
-            raise SourceError(f"the block of this tape: {NOT_AVAILABLE}") from None
-        line = frame.f_lineno
-        found = [
-            n
-            for n in ast.walk(parse(file, "".join(lines)))
-            if isinstance(n, ast.With) and n.lineno <= line <= n.body[0].lineno
-        ]
-        if not found:
-            raise SourceError(f"the block of this tape: {NOT_AVAILABLE}")
-        node = max(found, key=lambda n: n.lineno)
-        last = node.end_lineno or node.lineno
-        comments = comments_of(lines[node.lineno - 1 : last], node.lineno)
-        source = Source(file, lines, node, node.lineno, last, comments)  # type: ignore[arg-type]
+        source = source_of(frame)
+        node: Any = source.node
         return Block(node, source, _names_read(node), tuple(_names_assigned(node)))
 
     # ---- values
@@ -160,7 +148,11 @@ class Block:
             posonlyargs=[], args=[_at(ast.arg(n), block) for n in given],
             kwonlyargs=[], kw_defaults=[], defaults=[],
         )  # fmt: skip
-        body = [*before, block, _placed(result, block)]
+        inside: ast.stmt = block
+        for name in names.tapes:
+            around = _placed(f"with GradientTape(around=True) as {name}: pass", block)
+            around.body, inside = [inside], around
+        body = [*before, inside, _placed(result, block)]
         node = _at(ast.FunctionDef("tape_block", arguments, body, []), block)
         if hasattr(node, "type_params") or "type_params" in ast.FunctionDef._fields:
             node.type_params = []

@@ -58,7 +58,7 @@ class Answer:
     def value(self) -> Any:
         asked, zero = self.asked, self.asked.zero
         if self.world.refusal is not None:
-            raise self.world.refusal
+            raise _out_of_the_block(self.world.refusal)
         if not self.made.tape:
             raise SourceError("the tape has no name: write `with GradientTape() as tape:`")
         if asked.method != "gradient" and isinstance(asked.target, (list, tuple, dict)):
@@ -189,6 +189,18 @@ class Answer:
                 own = (n for n, v in self.names.items() if v is variable)
                 return next(own, variable.name)
         return text
+
+
+def _out_of_the_block(error: Exception) -> Exception:
+    """What stood in the way of reading the block, told for a tape."""
+    if type(error) is not UnsupportedError:
+        return error
+    advice = "move this line out of the tape's block" + (
+        f"; {error.advice}" if error.advice else ""
+    )
+    return UnsupportedError(
+        error.message, span=error.span, source_line=error.source_line, advice=advice
+    )
 
 
 def leaves(value: Any) -> Iterator[Any]:

@@ -133,7 +133,7 @@ class World:
                 self.attributes.append((found, key, value))
 
     def _note_contents(self, value: Any, noted: set[int]) -> None:
-        if id(value) in noted or isinstance(value, OPAQUE):
+        if id(value) in noted or isinstance(value, OPAQUE) or hasattr(value, "_s2s_tape"):
             return
         noted.add(id(value))
         if isinstance(value, (list, tuple, dict)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import numpy as np
 from . import api, binding, trees
 from .derivatives import hvp, jvp
 from .errors import TypeError_, UnsupportedError
+from .transforms.read import signature
 from .transforms.structure import (
     ArraySpec,
     Path,
@@ -196,7 +196,7 @@ class _Subject:
         """The plain function on copies of its arguments, which it may write into."""
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
-        for name, p in inspect.signature(self.function).parameters.items():
+        for name, p in signature(self.function).parameters.items():
             value = trees.copy_leaves(arguments[name])
             if p.kind is p.VAR_POSITIONAL:
                 positional += value
@@ -223,7 +223,7 @@ class _Subject:
             gradient = api.value_and_grad(
                 self.function, wrt=self.wrt, has_aux=self.has_aux, **self.options
             )
-            parameters = inspect.signature(self.function).parameters.values()
+            parameters = signature(self.function).parameters.values()
             if all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
                 value, gradients = gradient(*arguments)
             else:
@@ -278,7 +278,7 @@ def _projected(subject: _Subject) -> Any:
         terms.append(f"np.sum({path_text((('', 'result'), *steps))} * weights_{k})")
     result = "result, _ = " if subject.has_aux else "result = "
     calls = []
-    for name, p in inspect.signature(subject.function).parameters.items():
+    for name, p in signature(subject.function).parameters.items():
         star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
         calls.append(f"{name}={name}" if p.kind is p.KEYWORD_ONLY else star + name)
     text = (

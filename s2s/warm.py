@@ -8,6 +8,7 @@ looked up anew.  What depends on the identity of any other object is not remembe
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import pickle
@@ -167,7 +168,9 @@ def identity(function: Any, defaults: bool = True) -> tuple[Any, ...]:
             _check_plain(value)
     code = function.__code__
     where = (function.__module__, function.__qualname__, code.co_firstlineno)
-    return (*where, _file_hash(code.co_filename), _code_hash(code), repr(given))
+    made = getattr(function, "_s2s_source", None)  # a function made from part of another
+    text = "" if made is None else cache.digest(ast.dump(made.node, include_attributes=True))
+    return (*where, _file_hash(code.co_filename), _code_hash(code), text, repr(given))
 
 
 def _code_hash(code: types.CodeType) -> str:

@@ -1,6 +1,6 @@
 """Programs that are refused, or fail as Python would; each says what the user must be told.
 
-`#@ text` marks the line at fault, and what stands at the caret.  A new case is one function.
+`# @ text` marks the line at fault, and what stands at the caret.  A new case is one function.
 """
 
 # ruff: noqa: F821, F841, B007, B018, C416, PLW0602, PLW0603, E731
@@ -887,14 +887,14 @@ def list_of_ragged_arrays(x):
     return np.sum(np.stack(parts))  # @ np.stack(parts)
 
 
-@refused(V, says="", advice="")
+@refused(V, says="of one rank only", advice="one list")
 def list_of_mixed_ranks(x):
     parts = []
-    for i in range(x.shape[0]):
+    for i in range(x.shape[0]):  # @ for i in range(x.shape[0])
         if i == 0:
             parts.append(x)
         else:
-            parts.append(x[0])  # @ parts.append(x[0])
+            parts.append(x[0])
     return len(parts) * x[0]
 
 
@@ -942,10 +942,17 @@ def _guarded(v):
         return 0.0
 
 
+@refused(np.ones((3, 2)), says="is also an element of a list", advice="copy")
+def rows_in_a_list_written(m):
+    first, *rest = m
+    first[0] = 2.0  # @ first[0]
+    return np.sum(rest[0])
+
+
 def marker(text: str) -> tuple[int, str] | None:
     """The line (from 0) and the caret's text that a function's source asks for."""
     for number, line in enumerate(text.splitlines()):
-        found = re.search(r"#@ (.*)$", line)
+        found = re.search(r"# ?@ (.*)$", line)
         if found:
             return number, found[1]
     return None

@@ -11,6 +11,8 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+from . import read
+
 # Derivatives in a direction: it is passed right after the first argument.
 DIRECTED = ("jvp", "vjp", "hvp")
 
@@ -56,7 +58,7 @@ class Derived:
         return f"{self.kind} of {inner.title if isinstance(inner, Derived) else inner.__name__}"
 
     def _signature(self) -> inspect.Signature:
-        signature = inspect.signature(self.function)
+        signature = read.signature(self.function)
         if self.kind == "custom":
             signature = signature.replace(return_annotation=signature.empty)
         if self.kind not in DIRECTED:

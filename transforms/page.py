@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 from .ir import Origin
 from .text import WIDTH, lay_out
 from .verbatim import UserText
+
+
+class Line(str):
+    """A line that stands for one of the user's: the file and the number there."""
+
+    place: tuple[str, int]
+
+    @staticmethod
+    def of(text: str, file: str, number: int) -> Line:
+        line = Line(text)
+        line.place = (file, number)
+        return line
 
 
 class Page:
@@ -21,17 +34,25 @@ class Page:
         self.told: Any = None  # the statement whose line was announced last
         self.around: list[Any] = []  # the loops around the present line
         self.announce: list[str] = []
+        self.origin: Origin | None = None  # of the statement that is being written
 
     def line(self, text: str) -> None:
-        for note in self.announce:
-            self.lines.append(note)
-        self.announce = []
-        self.lines += lay_out(text, self.indent)
+        lines = lay_out(text, self.indent)
+        if self.origin is not None:
+            span = self.origin.span
+            lines = [Line.of(t, span.file, span.line) for t in lines]
+        self.put(lines)
 
     def verbatim(self, lines: list[str]) -> None:
-        self.lines += self.announce
+        """The lines of the present statement, one by one."""
+        assert self.origin is not None
+        span, pad = self.origin.stmt, " " * self.indent
+        lines = [pad + line if line.strip() else "" for line in lines]
+        self.put([Line.of(t, span.file, span.line + k) for k, t in enumerate(lines)])
+
+    def put(self, lines: Sequence[str]) -> None:
+        self.lines += [*self.announce, *lines]
         self.announce = []
-        self.lines += [" " * self.indent + line if line.strip() else "" for line in lines]
 
     def key(self, origin: Origin | None) -> Any:
         """What is announced once: a statement of the user's, an inlined call."""
@@ -41,6 +62,7 @@ class Page:
 
     def mention(self, origin: Origin | None) -> None:
         """Prepares the comments that stand above a statement."""
+        self.origin = origin
         if origin is None:
             return
         key = self.key(origin)

@@ -33,7 +33,7 @@ from .specialise import NeedStaticArgument, Specialised, specialise
 from .specialise.specialiser import last_return
 from .storage import storage
 from .structure import Fixed, Out, OutTree, Path, Spec, Step, Tree, TreeSpec, child_step, path_text
-from .write import write
+from .write import write_with_places
 
 
 @dataclass
@@ -82,6 +82,8 @@ class Compiled:
     written: list[int] = field(default_factory=list)  # params the function writes into
     failures: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)  # the files errors may name, by base name
+    # where the lines of `source` come from: number -> file, line
+    places: dict[int, tuple[str, int]] = field(default_factory=dict)
     # what is to be set after the call (the path of its holder, the step there, the value), and
     # the objects and containers from outside, among which the holders are
     changes: list[tuple[Path, Step, OutTree]] = field(default_factory=list)
@@ -94,7 +96,7 @@ def compile_request(request: Request) -> Compiled:
     spec = _specialise(request)
     stages = list(_middle(spec, request))
     module, facts = stages[-1][1], spec.facts
-    readable = write(storage(module))
+    readable, places = write_with_places(storage(module))
     lowered = lower(storage(module, for_lowering=True), facts, boundscheck=request.boundscheck)
     return Compiled(
         name=module.entry,
@@ -111,6 +113,7 @@ def compile_request(request: Request) -> Compiled:
         written=spec.written,
         failures=lowered.failures,
         files=spec.files,
+        places=places,
         changes=spec.changes,
         holders=spec.holders if spec.changes else [],
         passes=lambda: _passes(stages, readable, lowered.text),

@@ -24,7 +24,7 @@ class Param:
 class ObjectGuard:
     """What the specialisation assumed of something reached by `path`: `kind` is "is"
     (identity), "function" (made by the same lines), "equals" (a plain value), "type",
-    "length" or "keys"."""
+    "length" or "keys"; "attribute" and "item" tell whether it has one, as (which, answer)."""
 
     path: Path
     kind: str
@@ -44,4 +44,8 @@ class ObjectGuard:
             return len(value) == self.expected
         if self.kind == "keys":
             return tuple(value) == self.expected
+        if self.kind == "attribute":
+            return hasattr(value, self.expected[0]) == self.expected[1]
+        if self.kind == "item":
+            return (self.expected[0] in value) == self.expected[1]
         return type(value) is type(self.expected) and value == self.expected

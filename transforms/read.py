@@ -99,6 +99,12 @@ def read(function: Any) -> Source:
     return source
 
 
+def signature(function: Any) -> inspect.Signature:
+    """The parameters of the code itself: under `functools.wraps`, Python shows those of another."""
+    plain = isinstance(function, types.FunctionType)
+    return inspect.signature(function, follow_wrapped=not plain)
+
+
 @functools.lru_cache(maxsize=32)
 def parse(file: str, text: str) -> ast.Module:
     try:

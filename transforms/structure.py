@@ -267,7 +267,16 @@ class Tree:
     children: tuple[OutTree, ...]
 
 
-OutTree = Out | Argument | Tree | Fixed
+@dataclass(frozen=True)
+class Either:
+    """The first if a result of the kernel is true, else the second."""
+
+    condition: Out
+    first: OutTree
+    second: OutTree
+
+
+OutTree = Out | Argument | Tree | Fixed | Either
 
 
 def rebuild(tree: OutTree, leaf: Callable[[int], Any], argument: Callable[[Path], Any]) -> Any:
@@ -278,6 +287,9 @@ def rebuild(tree: OutTree, leaf: Callable[[int], Any], argument: Callable[[Path]
         return tree.value
     if isinstance(tree, Argument):
         return argument(tree.path)
+    if isinstance(tree, Either):
+        chosen = tree.first if leaf(tree.condition.index) else tree.second
+        return rebuild(chosen, leaf, argument)
     values = [rebuild(c, leaf, argument) for c in tree.children]
     if tree.kind == "tuple":
         return tuple(values)

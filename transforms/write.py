@@ -39,7 +39,7 @@ from .ir import (
     While,
     blocks_of,
 )
-from .page import comment
+from .page import Line, comment
 from .precedence import ADD, ATOM, MUL, NOT, TERNARY, Text, wrap
 from .temporaries import with_blocks
 from .text import lay_out, op_text, store_text
@@ -53,21 +53,29 @@ _AUGMENTED = {
 
 def write(module: Module) -> str:
     """The module's text: imports, then its functions, the entry last."""
-    texts = [write_function(f) for f in reversed(module.functions.values())]
-    body = "\n\n".join(texts)
-    helpers = [h for h in HELPERS if f"{h}(" in body]
+    return write_with_places(module)[0]
+
+
+def write_with_places(module: Module) -> tuple[str, dict[int, tuple[str, int]]]:
+    """The text, and for the numbers of its lines the files and lines they come from."""
+    written = [[*_Writer(f).run(), "", ""] for f in reversed(module.functions.values())]
+    body = [line for lines in written for line in lines][:-2]
+    text = "\n".join(body)
+    helpers = [h for h in HELPERS if f"{h}(" in text]
     lines = ["import numpy as np"]
-    if "math." in body:
+    if "math." in text:
         lines[:0] = ["import math", ""]
-    if re.search(r"\bspecial\.", body):
+    if re.search(r"\bspecial\.", text):
         lines.append("from scipy import special")
     if helpers:
         lines += ["", f"from s2s.transforms.helpers import {', '.join(helpers)}"]
-    return "\n".join(lines) + "\n\n\n" + body
+    lines += ["", "", *body]
+    places = {i: line.place for i, line in enumerate(lines, 1) if isinstance(line, Line)}
+    return "\n".join(lines) + "\n", places
 
 
 def write_function(function: Function) -> str:
-    return _Writer(function).run()
+    return "\n".join(_Writer(function).run()) + "\n"
 
 
 class _Writer(AsWritten):
@@ -77,7 +85,7 @@ class _Writer(AsWritten):
 
     # ---- the function
 
-    def run(self) -> str:
+    def run(self) -> list[str]:
         f = self.function
         seed = f.params[-1].name if f.notes.get("sweeps") and not f.notes.get("callee") else ""
         params = [f"{p.name}=1.0" if p.name == seed else p.name for p in f.params]
@@ -85,7 +93,7 @@ class _Writer(AsWritten):
         self.block(f.body)
         if not self.returned:
             self.write_return()
-        return "\n".join([*self.heading(), *signature, *self.lines]) + "\n"
+        return [*self.heading(), *signature, *self.lines]
 
     def heading(self) -> list[str]:
         f, source = self.function, self.function.source

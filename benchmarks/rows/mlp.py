@@ -164,7 +164,7 @@ def by_hand(kind: str):
     return prepare
 
 
-def rows(name: str, hidden: int, count: int, **targets: float):
+def rows(name: str, hidden: int, count: int, ahead_of_best: float):
     return training(
         name,
         f"MLP 784-{hidden}-10, batch {count}",
@@ -175,7 +175,7 @@ def rows(name: str, hidden: int, count: int, **targets: float):
         torch=in_torch,
         tf=in_tf,
         by_hand=by_hand,
-        **targets,
+        ahead_of_best=ahead_of_best,
     )
 
 

@@ -17,6 +17,7 @@ from ..announce import Announces
 from ..marks import built_now, decided, looks_only
 from ..variable import Variable
 from . import initializers
+from .mode import MODE
 
 
 class Layer(Announces):
@@ -43,7 +44,11 @@ class Layer(Announces):
         self.input_shape = input_shape  # of one sample, where it is known from the start
         self.dtype = mixed_precision.policy(dtype).variable_dtype
         self.built = self.has_weights = False
-        self.takes_training = "training" in inspect.signature(self.call).parameters
+        takes = inspect.signature(self.call).parameters
+        self.takes_training = "training" in takes
+        # where among the arguments after the inputs it stands, and whether it must be given
+        self.training_place = list(takes).index("training") - 1 if self.takes_training else -1
+        self.needs_training = self.takes_training and takes["training"].default is inspect._empty
         self.input_width: int | None = None
         self.own_weights: tuple[Variable, ...] = ()
 
@@ -127,14 +132,38 @@ class Layer(Announces):
         raise NotImplementedError(f"{type(self).__name__} defines no call(self, inputs)")
 
     def __call__(self, inputs: Any, *args: Any, training: Any = None, **kwargs: Any) -> Any:
-        if not self.built:
-            self.complete(shapes(inputs))
-        if self.has_weights:
-            must_have_width(self.name, self.input_width, inputs)
-            inputs = in_dtype(inputs, self.dtype)
-        if self.takes_training:
-            return self.call(inputs, *args, training=training, **kwargs)
-        return self.call(inputs, *args, **kwargs)
+        before = MODE.training
+        try:
+            return called(self, inputs, *args, training=training, **kwargs)
+        finally:
+            MODE.training = before
+
+
+def called(layer: Any, inputs: Any, *args: Any, training: Any = None, **kwargs: Any) -> Any:
+    """What a layer gives: it is built if need be, its inputs are cast, and it is told about
+    `training` if it wants to know; what is not said is as in the layers around."""
+    if not layer.built:
+        layer.complete(shapes(inputs))
+    if layer.has_weights:
+        must_have_width(layer.name, layer.input_width, inputs)
+        inputs = in_dtype(inputs, layer.dtype)
+    told = layer.takes_training and len(args) > layer.training_place
+    if told:
+        training = args[layer.training_place]
+    before = MODE.training
+    if training is None:
+        training = before
+    MODE.training = training
+    if layer.takes_training and not told and (training is not None or layer.needs_training):
+        outputs = layer.call(inputs, *args, training=training, **kwargs)
+    else:
+        outputs = layer.call(inputs, *args, **kwargs)
+    MODE.training = before
+    return outputs
+
+
+# In compiled code nothing is raised in the middle.
+Layer.__call__._s2s_instead = called  # type: ignore[attr-defined]
 
 
 def shapes(inputs: Any) -> Any:

@@ -31,7 +31,7 @@ class Adam(Optimizer):
         m, v = self.slots["m"][k], self.slots["v"][k]
         # The corrections are computed in the variable's own precision, as in Keras.
         one = np.ones((), variable.dtype)
-        t = one * self.iterations
+        t = one * self.steps
         power_1, power_2 = (one * self.beta_1) ** t, (one * self.beta_2) ** t
         corrected = rate * np.sqrt(one - power_2) / (one - power_1)
         m.assign_add((gradient - m) * (1.0 - self.beta_1))

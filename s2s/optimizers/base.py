@@ -11,6 +11,7 @@ import numpy as np
 from ..announce import Announces
 from ..marks import built_now
 from ..variable import Variable
+from . import readings
 from .complaints import gradients_must_fit, lengths_must_match, variables_must_be_known
 
 
@@ -26,7 +27,7 @@ class Optimizer(Announces):
     """
 
     slot_names: tuple[str, ...] = ()
-    saved_attributes = ("iterations", "rate", "slots")
+    saved_attributes = ("steps", "rate", "slots")
 
     def __init__(
         self,
@@ -44,7 +45,7 @@ class Optimizer(Announces):
         chosen = [limit for limit, value in limits.items() if value is not None]
         if len(chosen) > 1:
             raise ValueError(f"{' and '.join(chosen)} are set; choose one of them")
-        self.iterations = 0
+        self.steps = 0
         self.schedule: Any = None
         self.rate = 0.0  # of the last step
         self.learning_rate = learning_rate
@@ -59,15 +60,24 @@ class Optimizer(Announces):
         self.slots: dict[str, list[Variable]] = {name: [] for name in names}
 
     @property
-    def learning_rate(self) -> float:
-        return self.rate
+    def iterations(self) -> readings.Count:
+        """How many steps have been made."""
+        return readings.count(self.steps)
+
+    @iterations.setter
+    def iterations(self, steps: int) -> None:
+        self.steps = int(steps)
+
+    @property
+    def learning_rate(self) -> readings.Rate:
+        return readings.rate(self.rate, self)
 
     @learning_rate.setter
     def learning_rate(self, rate: Any) -> None:
         """A number, or a function of the number of steps made."""
         if callable(rate):
             self.schedule = rate
-            self.rate = float(self.schedule(self.iterations))
+            self.rate = float(self.schedule(self.steps))
         elif self.schedule is not None:
             raise TypeError(
                 "the learning rate follows a schedule, which sets it in each step; make the "
@@ -111,8 +121,8 @@ class Optimizer(Announces):
         variables_must_be_known(self.name, self.variables, [v for _, v in pairs])
         pairs = [(g, v) for g, v in pairs if g is not None]
         if self.schedule is not None:
-            self.rate = float(self.schedule(self.iterations))
-        self.iterations += 1
+            self.rate = float(self.schedule(self.steps))
+        self.steps += 1
         gradients = self.clipped([g for g, _ in pairs])
         for gradient, (_, variable) in zip(gradients, pairs):
             if self.weight_decay is not None:
@@ -145,11 +155,11 @@ class Optimizer(Announces):
     # ---- moving averages
 
     def average(self) -> None:
-        momentum = self.ema_momentum if self.iterations > 1 else 0.0
+        momentum = self.ema_momentum if self.steps > 1 else 0.0
         for variable, mean in zip(self.variables, self.slots["ema"]):
             mean.assign(momentum * mean + (1.0 - momentum) * variable)
         if self.ema_overwrite_frequency is not None:
-            if self.iterations % self.ema_overwrite_frequency == 0:
+            if self.steps % self.ema_overwrite_frequency == 0:
                 self.finalize_variable_values(self.variables)
 
     def finalize_variable_values(self, variables: Any) -> None:

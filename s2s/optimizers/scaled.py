@@ -11,6 +11,7 @@ from ..announce import Announces
 from ..variable import Variable
 from .base import Optimizer
 from .complaints import gradients_must_fit, lengths_must_match
+from .readings import Count, Rate
 
 
 class LossScaleOptimizer(Announces):
@@ -90,13 +91,13 @@ class LossScaleOptimizer(Announces):
         return self.inner_optimizer.variables
 
     @property
-    def iterations(self) -> int:
+    def iterations(self) -> Count:
         return self.inner_optimizer.iterations
 
     @property
-    def learning_rate(self) -> float:
+    def learning_rate(self) -> Rate:
         return self.inner_optimizer.learning_rate
 
     @learning_rate.setter
-    def learning_rate(self, rate: float) -> None:
+    def learning_rate(self, rate: Any) -> None:
         self.inner_optimizer.learning_rate = rate

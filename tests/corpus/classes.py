@@ -160,3 +160,117 @@ def partials_of_library_functions(x):
 @case(arr(3), tags="classes partial")
 def partials_in_a_table(x):
     return np.sum(TABLE["leaky"](x) * TABLE["sin"](x))
+
+
+class Polynomial:
+    """Every operator is a method."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, coefficients, weight):
+        self.coefficients = coefficients
+        self.weight = weight
+
+    def __len__(self):
+        return len(self.coefficients)
+
+    def __bool__(self):
+        return self.weight > 0.0
+
+    def __eq__(self, other):
+        return self.weight == other
+
+    def __lt__(self, other):
+        return self.weight < other
+
+    def __contains__(self, power):
+        return power < len(self)
+
+    def __iter__(self):
+        return iter(self.coefficients)
+
+    def __getitem__(self, power):
+        return self.coefficients[power] * self.weight
+
+    def __call__(self, x):
+        total = 0.0
+        for power, coefficient in enumerate(self):
+            total = total + coefficient * x**power
+        return total
+
+    def __add__(self, other):
+        return self.coefficients[0] + other
+
+    def __radd__(self, other):
+        return self.coefficients[1] + other * 2.0
+
+    def __matmul__(self, other):
+        return self.coefficients[2] * np.sum(other * other)
+
+    def __neg__(self):
+        return -self.weight
+
+
+CURVE = Polynomial([0.5, -1.5, 0.25], 2.0)
+
+
+@case(arr(3), tags="classes operators")
+def operators_of_a_class(x):
+    s = np.sum((CURVE + x) * x) + np.sum(x + CURVE) + CURVE @ x + (-CURVE) * x[0]
+    return s + (3.0 + CURVE) * x[1] + CURVE[1] * x[2] + sum(CURVE) * x[0]
+
+
+@case(num(), tags="classes operators")
+def questions_to_a_class(x):
+    s = CURVE(x) * len(CURVE)
+    if CURVE and CURVE == 2.0 and CURVE != 3.0:
+        s = s + x * x
+    if CURVE < 1.0 or 1.0 > CURVE or 7 in CURVE:
+        s = s * 100.0
+    return s if 2 in CURVE and not -CURVE == 0.0 else x
+
+
+@dataclass
+class Dual:
+    value: Any
+    slope: Any
+
+    def __add__(self, other):
+        if not isinstance(other, Dual):
+            other = Dual(other, 0.0)
+        return Dual(self.value + other.value, self.slope + other.slope)
+
+    def __radd__(self, other):
+        return self + other
+
+    def __mul__(self, other):
+        if not isinstance(other, Dual):
+            return NotImplemented
+        return Dual(self.value * other.value, self.value * other.slope + self.slope * other.value)
+
+    def __rmul__(self, other):
+        return Dual(self.value * other, self.slope * other)
+
+    def __imul__(self, other):
+        self.value *= other
+        self.slope *= other
+        return self
+
+    def __getitem__(self, name):
+        return self.value if name == "value" else self.slope
+
+
+@case(num(), num(), wrt=(0, 1), tags="classes operators dataclass")
+def dual_numbers(x, y):
+    a, b = Dual(x, 1.0), Dual(y, 0.0)
+    c = 2.0 * (a * b + 3.0) + (1.0 + a * a)
+    c *= y
+    same = Dual(1.0, 2.0) == Dual(1.0, 2.0) and Dual(1.0, 2.0) != Dual(1.0, 3.0)
+    return c["value"] * c["slope"] if same else x
+
+
+@case(num(), tags="classes operators")
+def equal_containers(x):
+    s = x if {"a": 1, "b": 2} == {"b": 2, "a": 1} else 0.0
+    s = s + x * x if [1, 2] != (1, 2) else 0.0
+    return s * 2.0 if {"a": x} == {"a": x} and {"a": 1} != {"b": 1} else s

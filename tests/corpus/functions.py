@@ -345,3 +345,37 @@ def compile_time_branches(x):
     if np.ndim(x) == 0 and len((1, 2)) == 2:
         y = y * x
     return y
+
+
+def scaled(factor):
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            return factor * function(*args, **kwargs)
+
+        return wrapper
+
+    return decorate
+
+
+def swapped(function):
+    @functools.wraps(function)
+    def wrapper(b, a):
+        return function(a, b)
+
+    return wrapper
+
+
+@scaled(3.0)
+def _weighted(x, w=1.0):
+    return np.sum(x) * w
+
+
+@swapped
+def _difference(a, b):
+    return a - 2.0 * b
+
+
+@case(arr(3), num(), wrt=(0, 1), tags="functions decorated")
+def helpers_with_decorators(x, w):
+    return _weighted(x, w=w) + _weighted(x) + _difference(w, x[0]) + _difference(b=w, a=x[1])

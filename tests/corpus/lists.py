@@ -157,3 +157,46 @@ def extend_and_insert(x):
     for v in x:
         a.append(v * a[-1])
     return a[-1] * a[0] + a[1]
+
+
+@case(arr(4), tags="lists")
+def arrays_of_rank_zero_in_a_list(x):
+    items = []
+    for i in range(len(x)):
+        items.append(np.asarray(x[i] * x[0]))
+    items[1] = np.asarray(items[2] + 1.0)
+    total = np.sum(np.stack(items) ** 2)
+    for item in items:
+        total += np.sin(item)
+    return total
+
+
+@case(arr(N + 2), num(0.7), tags="lists zip")
+def zipped_with_numbers_of_both_kinds(x, s):
+    total = x[0] * 0.0
+    for a, b in zip(x, [s, 2.0, np.sin(s)]):
+        total += a * b * b
+    for b in [s, 0.5]:
+        total = total * b
+    return total
+
+
+@case(arr(N + 2, 3), tags="lists rows")
+def rows_as_a_list(m):
+    rows = list(m)
+    total = 0.0
+    for row in rows:
+        total += np.sum(row * rows[0])
+    return total * len(rows) + rows[-1] @ rows[1]
+
+
+@case(arr(N + 3, 3), arr(N + 2), tags="lists rows unpack")
+def first_and_rest_of_rows(m, x):
+    first, *rest = m
+    a, *middle, b = x
+    total = np.sum(first) * a * b
+    for row in rest:
+        total += np.sin(row @ first)
+    for v in middle:
+        total += v * v
+    return total + np.sum(np.stack(rest) ** 2)

@@ -5,6 +5,7 @@ loops, python, numba  the value, what is written, the slope and a second call, o
 float32, layouts      the same in single precision; with arguments of any memory layout
 forward               tangents against adjoints
 second, nested        the Hessian is symmetric; reverse over reverse is forward over reverse
+tapes                 a tape, compiled and in plain Python, against reverse mode
 hessian, vmap         many directions, or many arguments, at once and one by one
 without …             the gradient with one optimisation switched off
 jax                   the gradient by JAX, for programs that write nothing in place
@@ -12,6 +13,7 @@ jax                   the gradient by JAX, for programs that write nothing in pl
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -183,6 +185,17 @@ def hessian(trial: Any, run: Run) -> None:
     agree(run, w @ whole @ v, dot(product(trial, run, only)[:1], [w]), "the whole Hessian")
 
 
+def tapes(trial: Any, run: Run) -> None:
+    """A tape gives what reverse mode gives: where its block stands, in a branch after it, and in
+    plain Python, from what the block saw."""
+    compiled, plain = trial.taped()
+    with mock.patch.dict(os.environ, S2S_BACKEND="loops"):
+        ways = [compiled(*copied(run.args), again) for again in (False, True)]
+        ways.append(plain(*copied(run.args)))
+    for got, where in zip(ways, ("a tape", "a tape in a branch", "a tape in plain Python")):
+        same(got, trial.known(run), run, where)
+
+
 def vmap(trial: Any, run: Run) -> None:
     """Gradients of many elements at once are the gradients of each."""
     axes = (0, 0, 0, None, 0, None, None)
@@ -276,7 +289,7 @@ def without(switch: str) -> Judge:
 JUDGES: dict[str, Judge] = {
     **{backend: on(backend) for backend in ("loops", "python", "numba")},
     "float32": float32, "layouts": layouts, "forward": forward_mode, "second": second_order,
-    "nested": nested, "hessian": hessian, "vmap": vmap, "jax": jax_gradient,
+    "nested": nested, "hessian": hessian, "tapes": tapes, "vmap": vmap, "jax": jax_gradient,
     **{f"without {switch}": without(switch) for switch in SWITCHES},
 }  # fmt: skip
 ALWAYS = ("loops", "python")

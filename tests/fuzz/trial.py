@@ -26,6 +26,29 @@ def g(x, m, y, d, s, n, idx, vx, vm, vy, vd, vs):
     gx, gm, gy, gd, gs = df(x, m, y, d, s, n, idx)
     return np.sum(gx * vx) + np.sum(gm * vm) + np.sum(gy * vy) + np.sum(gd * vd) + gs * vs
 """
+TAPED = """
+
+import s2s
+
+
+def g(x, m, y, d, s, n, idx, again):
+    with s2s.GradientTape() as tape:
+        tape.watch([x, m, y, d, s])
+        out = f(x, m, y, d, s, n, idx)
+    gx, gm, gy, gd, gs = tape.gradient(out, [x, m, y, d, s], unconnected_gradients="zero")
+    if again:
+        gx, gm, gy, gd, gs = tape.gradient(out, [x, m, y, d, s], unconnected_gradients="zero")
+    return gx, gm, gy, gd, gs
+
+
+def plain(x, m, y, d, s, n, idx):
+    with s2s.GradientTape() as tape:
+        tape.watch([x, m, y, d, s])
+        out = f(x, m, y, d, s, n, idx)
+    for v in (x, m, y):
+        v[...] = -99.0
+    return tape.gradient(out, [x, m, y, d, s], unconnected_gradients="zero")
+"""
 
 
 @dataclass
@@ -106,6 +129,13 @@ class Trial:
             gradient = s2s.grad(self.quiet, wrt=WRT, backend="loops")
             self.compiled[key] = s2s.vmap(gradient, in_axes=axes, backend="loops")
         return self.compiled[key]
+
+    def taped(self) -> tuple[Any, Any]:
+        """Its gradient by a tape, compiled and in plain Python."""
+        if ("loops", "tapes") not in self.compiled:
+            g, plain = (load(self.reading + TAPED, self.folder, name) for name in ("g", "plain"))
+            self.compiled["loops", "tapes"] = s2s.function(g, backend="loops"), plain
+        return self.compiled["loops", "tapes"]
 
     def nested(self) -> Any:
         """The gradient of the gradient times a direction, which is given by further arguments."""

@@ -130,6 +130,37 @@ def test_numba_functions():
         s2s.grad(ufunc)(np.ones(3))
 
 
+def test_decorated_functions_keep_their_own_parameters():
+    def swapped(function):
+        @functools.wraps(function)
+        def wrapper(b, a):
+            return function(a, b)
+
+        return wrapper
+
+    @swapped
+    def f(a, b):
+        return a * a * b
+
+    for g in (s2s.grad(f), s2s.grad(f, wrt="b")):
+        assert g(3.0, 2.0) == 4.0 and g(a=2.0, b=3.0) == 4.0
+    assert s2s.grad(f, wrt=1)(3.0, 2.0) == 12.0
+    assert s2s.function(f)(3.0, a=2.0) == f(3.0, 2.0)
+    assert list(inspect.signature(s2s.grad(f)).parameters) == ["b", "a"]
+    s2s.check_grads(f, 3.0, 2.0)
+
+
+def test_zip_that_is_strict():
+    def f(x, y):
+        return sum(a * b for a, b in zip(x, y, strict=True))
+
+    compiled = s2s.function(f, backend="loops")
+    assert compiled([1.0, 2.0], np.ones(2)) == 3.0
+    for x, y in (([1.0, 2.0], np.ones(3)), ([1.0, 2.0], [1.0])):
+        with pytest.raises(ValueError, match=r"zip\(\) arguments have different lengths"):
+            compiled(x, y)
+
+
 def test_partials():
     gradient = s2s.grad(functools.partial(lambda a, b: a * b * b, 2.0))
     assert gradient(3.0) == 12.0

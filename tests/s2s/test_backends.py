@@ -80,3 +80,64 @@ def test_primal_and_python(rng: np.random.Generator) -> None:
 
 def test_check_grads(rng: np.random.Generator) -> None:
     s2s.check_grads(loss, rng.normal(size=(3, 2)), rng.normal(size=(4, 3)))
+
+
+def solved(a, b):
+    return np.linalg.solve(a, b)
+
+
+def stacked(a, b):
+    # nothing wrong up to here
+    c = solved(a, b)
+    return np.sum(np.concatenate([c, c]))
+
+
+def beyond(a, b):
+    s = 0.0
+    for i in range(5):
+        s += b[i] * a[0, i]
+    return s
+
+
+def checked(a, b):
+    if a[0, 0] == 0.0:
+        raise ValueError("no zeros")
+    return np.sum(a * b)
+
+
+@pytest.mark.parametrize("backend", ["python", "loops"])
+@pytest.mark.parametrize("transform", [s2s.grad, s2s.function])
+@pytest.mark.parametrize(
+    ("function", "error", "line"),
+    [
+        (stacked, np.linalg.LinAlgError, "return np.linalg.solve(a, b)"),
+        (beyond, IndexError, "s += b[i] * a[0, i]"),
+        (checked, ValueError, 'raise ValueError("no zeros")'),
+    ],
+)
+def test_errors_have_the_line(
+    function: Any, error: type[Exception], line: str, transform: Any, backend: str
+) -> None:
+    with pytest.raises(error) as raised:
+        transform(function, backend=backend)(np.zeros((2, 2)), np.ones(2))
+    told: Any = raised.value
+    assert told.file == __file__
+    assert told.source_line.strip() == line
+    if function is checked:
+        assert str(told) == "no zeros"
+    else:
+        assert f"test_backends.py:{told.line}: " in str(told)
+
+
+def halved(x):
+    short = x.astype(np.float16)
+    return float(np.sum(short * short))
+
+
+def test_float16_is_not_compiled() -> None:
+    x = np.ones(3)
+    assert s2s.function(halved, backend="python")(x) == 3.0
+    assert s2s.function(halved, backend="loops")(x) == 3.0
+    with pytest.raises(s2s.UnsupportedError, match="float16, which is not compiled") as raised:
+        s2s.function(halved, backend="numba")(x)
+    assert raised.value.source_line.strip() == "short = x.astype(np.float16)"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+import s2s
 from s2s.fingerprint import fingerprint
 from s2s.guards import Reach, broken, write_enter
 from s2s.transforms.dims import Dim, Guard, floordiv, max0, remainder, slice_length
@@ -180,3 +181,55 @@ def test_static_values():
     assert len(set(keys)) == len(keys)
     assert fingerprint([1, (2, 3)], True) == fingerprint([1, (2, 3)], True)
     assert fingerprint(float("nan"), True) == fingerprint(float("nan"), True)
+
+
+class Rated:
+    rate = 2.0
+
+    def __init__(self, x):
+        self.x = x
+
+    @classmethod
+    def by_class(cls, x):
+        return x * cls.rate
+
+    def by_type(self, x):
+        return x * type(self).rate
+
+    def scaled(self):
+        return self.x * self.rate
+
+
+class Doubled(Rated):
+    def scaled(self):
+        return super().scaled() + super().rate
+
+
+RATED, DOUBLED, BARE, SEEN = Rated(1.0), Doubled(3.0), Thing(), {1, 2}
+
+
+@pytest.mark.parametrize(
+    "function, changes",
+    [
+        (
+            lambda x: x * 3.0 if hasattr(BARE, "extra") else x,
+            [lambda: setattr(BARE, "extra", 1.0), lambda: delattr(BARE, "extra")],
+        ),
+        (
+            lambda x: x * getattr(BARE, "more", 2.0),
+            [lambda: setattr(BARE, "more", 5.0), lambda: delattr(BARE, "more")],
+        ),
+        (lambda x: Rated.by_class(x), [lambda: setattr(Rated, "rate", 3.0)]),
+        (lambda x: RATED.by_class(x), [lambda: setattr(Rated, "rate", 4.0)]),
+        (lambda x: RATED.by_type(x), [lambda: setattr(Rated, "rate", 5.0)]),
+        (lambda x: Rated(x).scaled(), [lambda: setattr(Rated, "rate", 6.0)]),
+        (lambda x: Doubled(x).scaled(), [lambda: setattr(Rated, "rate", 7.0)]),
+        (lambda x: DOUBLED.scaled() * x, [lambda: setattr(Rated, "rate", 8.0)]),
+        (lambda x: x if 3 in SEEN else 2.0 * x, [lambda: SEEN.add(3), SEEN.clear]),
+    ],
+)
+def test_what_was_decided_is_decided_again_when_it_changes(function, changes):
+    compiled = s2s.function(function, backend="loops")
+    for change in (lambda: None, *changes):
+        change()
+        assert compiled(2.0) == compiled(2.0) == function(2.0)

@@ -121,6 +121,20 @@ def test_watching_structures_and_numbers(run: Any) -> None:
     close(run(f, np.array([1.0, 2.0]), 3.0, np.float64(2.0)), [np.array([12.0, 24.0]), 10.0, None])
 
 
+def test_watched_arrays_that_are_written(run: Any) -> None:
+    """The gradient is by what they held when they were watched."""
+
+    def f(x: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            tape.watch(x)
+            y = np.sum(x * x)
+            x[0] = 5.0 * x[1]
+            z = y + np.sum(x * x)
+        return tape.gradient(z, x)
+
+    close(run(f, np.array([1.0, 3.0])), np.array([2.0, 6.0 + 6.0 + 150.0]))
+
+
 def test_constants_of_the_program_can_be_watched(run: Any) -> None:
     def f() -> Any:
         x = 3.0
@@ -298,6 +312,22 @@ def test_second_derivatives(run: Any) -> None:
     close(run(two_at_once), (6.0, 27.0, 27.0))
 
 
+def test_an_outer_tape_inside_the_inner_block(run: Any) -> None:
+    def f(x: Any) -> Any:
+        with s2s.GradientTape() as outer:
+            with s2s.GradientTape() as inner:
+                inner.watch(x)
+                outer.watch(x)
+                y = np.sum(x**3)
+                with outer.stop_recording():
+                    z = np.sum(x**2)
+            g = inner.gradient([y, z], x)
+        return g, outer.gradient(g, x)
+
+    x = np.array([1.0, 2.0])
+    close(run(f, x), (3 * x**2 + 2 * x, 6 * x + 2))
+
+
 def test_an_outer_tape_asked_first(run: Any) -> None:
     x = s2s.Variable(np.array(3.0))
 
@@ -413,11 +443,33 @@ def test_second_names(run: Any) -> None:
 
 
 @s2s.custom_gradient
-def clipped(x: Any, y: Any) -> Any:
-    def grad(out_bar: Any, twice_bar: Any) -> Any:
-        return out_bar * 100.0, twice_bar * 7.0
+def bent(x: Any, y: Any) -> Any:
+    def grad(first_bar: Any, second_bar: Any) -> Any:
+        return first_bar * 100.0, second_bar * 7.0 * y
 
-    return (x * 1.0, y * 2.0), grad
+    return (x * 1.0, x * y), grad
+
+
+@s2s.custom_gradient
+def bent_too(x: Any, y: Any) -> Any:
+    def grad(*bars: Any) -> Any:
+        return bars[0] * 100.0, bars[1] * 7.0 * y
+
+    return (x * 1.0, x * y), grad
+
+
+def test_custom_gradients_of_several_values(run: Any) -> None:
+    u, v = s2s.Variable(np.array([1.0, 2.0])), s2s.Variable(np.array([3.0, 4.0]))
+
+    def f() -> Any:
+        with s2s.GradientTape(persistent=True) as tape:
+            p, q = bent(u * 1.0, v * 2.0)
+            a, b = bent_too(u * 1.0, v * 2.0)
+            y, z = np.sum(p + 2.0 * q), np.sum(a + 2.0 * b)
+        return tape.gradient(y, [u, v]), tape.gradient(z, [u, v])
+
+    want = [np.full(2, 100.0), 2 * 2 * 7.0 * 2 * np.array([3.0, 4.0])]
+    close(run(f), (want, want))
 
 
 def test_custom_gradients() -> None:
@@ -442,6 +494,26 @@ def test_custom_gradients() -> None:
     with s2s.GradientTape() as tape:
         y = np.sum(log1pexp(w * 1.0))
     close(np.asarray(tape.gradient(y, w)), want)
+
+
+def test_variables_inside_custom_gradients_are_refused(run: Any) -> None:
+    w = s2s.Variable(np.array([1.0, 2.0]), name="weights")
+
+    @s2s.custom_gradient
+    def scaled(x: Any) -> Any:
+        def grad(bar: Any) -> Any:
+            return bar * 3.0
+
+        return x * w, grad
+
+    def f(x: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            tape.watch(x)
+            y = np.sum(scaled(x))
+        return tape.gradient(y, x)
+
+    with pytest.raises(s2s.UnsupportedError, match="reads the Variable weights"):
+        run(f, np.ones(2))
 
 
 def test_control_flow(run: Any) -> None:

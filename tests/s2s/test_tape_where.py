@@ -48,6 +48,20 @@ def test_without_source() -> None:
         cell(SETUP + BLOCK.format(2), "<stdin>", {}, source=False)
 
 
+def test_source_that_has_changed() -> None:
+    space = cell(SETUP, "<ipython-input-5-e>", {})
+    for name, other in (("f", BLOCK.format(3)), ("g", BLOCK.format(2).replace("w **", "v **"))):
+        file = f"<ipython-input-6-{name}>"
+        text = BLOCK.format(2)
+        code = compile(text, file, "exec")
+        linecache.cache[file] = (len(other), None, other.splitlines(keepends=True), file)
+        with pytest.raises(s2s.SourceError, match="has changed since it was loaded"):
+            exec(code, space)
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        exec(code, space)
+        np.testing.assert_allclose(space["g"], [2.0, 4.0])
+
+
 def test_one_line_and_several() -> None:
     w = s2s.Variable(np.array([1.0, 2.0]))
     with s2s.GradientTape() as tape: y = np.sum(w * w)  # noqa: E701  # fmt: skip

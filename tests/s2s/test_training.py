@@ -368,3 +368,104 @@ def test_accumulation(kind: str) -> None:
     assert optimizer.iterations == 1 and not any(np.any(total.numpy()) for total in sums)
     for got, w, g in zip(model.get_weights(), weights, gradients):
         np.testing.assert_allclose(got, w - 0.5 * g, rtol=1e-4, atol=1e-6)
+
+
+def test_losses_and_metrics_have_numpy() -> None:
+    y, p = np.ones((4, 1), np.float32), np.zeros((4, 1), np.float32)
+    for loss_fn in (MeanSquaredError(), MeanSquaredError(reduction="sum"), Huber(reduction=None)):
+        assert isinstance(loss_fn(y, p).numpy(), (np.floating, np.ndarray))
+        assert loss_fn(y, p, sample_weight=np.ones(4)).dtype == np.float32
+    assert s2s.metrics.Mean()(3.0).numpy() == 3.0
+    assert s2s.metrics.Accuracy()([1, 2], [1, 3]).numpy() == 0.5
+
+
+def test_rates_and_counts_read_like_variables() -> None:
+    model, optimizer = Net(), SGD(0.1)
+    step = make_step(model, SparseCategoricalCrossentropy(from_logits=True), optimizer)
+    step(X, Y)
+    optimizer.learning_rate.assign(0.05)
+    assert optimizer.learning_rate == 0.05 and optimizer.learning_rate.numpy() == np.float32(0.05)
+    optimizer.learning_rate = np.float32(0.5)
+    assert type(optimizer.rate) is float
+    step(X, Y)
+    assert optimizer.iterations == 2 and optimizer.iterations.numpy() == 2
+
+    @s2s.function(backend="loops")
+    def scaled(x: Any, rate: Any) -> Any:
+        return x * optimizer.learning_rate / rate * optimizer.iterations
+
+    assert scaled(3.0, optimizer.learning_rate) == 6.0
+    optimizer.learning_rate = 0.25
+    step(X, Y)
+    assert scaled(3.0, optimizer.learning_rate) == 9.0
+
+
+# ---------------------------------------------------------------- training or not
+
+
+class Loud(Layer):
+    """Ten times as much while training."""
+
+    def call(self, x: Any, training: Any = None) -> Any:  # type: ignore[override]
+        return x * 10.0 if training else x
+
+
+class Quiet(Model):
+    """Says nothing of training to the layer in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loud = Loud()
+
+    def call(self, x: Any) -> Any:  # type: ignore[override]
+        if x.ndim > 2:
+            raise ValueError("too many axes")
+        return self.loud(x)
+
+
+@pytest.mark.parametrize("mode", ["plain", "compiled"])
+def test_layers_inside_know_whether_they_are_trained(mode: str) -> None:
+    """As in Keras, also through a model whose `call` does not take `training`."""
+    model = Sequential([Quiet()])
+
+    def run(x: Any, given: Any) -> Any:
+        return (
+            model(x, training=True), model(x), model(x, training=False), model(x, training=given),
+            model(x, True), model.layers[0].loud(x, True), model.layers[0].loud(x),
+        )  # fmt: skip
+
+    if mode == "compiled":
+        run = s2s.function(run, backend="loops")
+    for given in (True, False):
+        outputs = run(np.ones((2, 2)), given)
+        assert [float(np.max(o)) for o in outputs] == [10, 1, 1, 10 if given else 1, 10, 10, 1]
+    with pytest.raises(ValueError, match="too many axes"):
+        model(np.ones((1, 1, 1)), training=True)
+    assert np.max(model(np.ones((2, 2)))) == 1.0  # an error leaves nothing behind
+
+
+def test_training_by_default() -> None:
+    class Always(Layer):
+        def call(self, x: Any, training: Any = True) -> Any:  # type: ignore[override]
+            return x + 1.0 if training else x
+
+    class Asks(Layer):
+        def call(self, x: Any, training: Any) -> Any:  # type: ignore[override]
+            return x + 1.0 if training else x
+
+    assert Always()(0.5 * np.ones(1)) == 1.5 and Always()(np.ones(1), training=False) == 1.0
+    assert Asks()(np.ones(1)) == 1.0 and Asks()(np.ones(1), training=True) == 2.0
+
+
+def test_a_loop_over_a_model_in_compiled_code() -> None:
+    model = Quiet()
+
+    @s2s.function(backend="loops")
+    def run(x: Any, n: Any) -> Any:
+        for _ in range(n):
+            x = model(x, training=True) / 5.0
+        if n > 2:
+            x = model(x, training=True)
+        return np.sum(x)
+
+    assert run(np.ones((1, 2)), 3) == 160.0 and run(np.ones((1, 2)), 1) == 4.0

@@ -402,8 +402,14 @@ class Arrays(Mixin):
                 )
             if isinstance(item, Ref):
                 self.appended.add(item.cell)
-            value = self.b.emit("list_append", value, self.sym(item).astype(elem.dtype))
+            value = self.b.emit("list_append", value, self.element(item).astype(elem.dtype))
         return Growing(value.operand)
+
+    def element(self, value: Num | Ref) -> Sym:
+        """A value as an element of a run-time list: arrays of rank 0 are numbers there."""
+        item = self.sym(value)
+        is_array = isinstance(item.type, Array) and not item.ndim
+        return self.b.emit("index", item, items=()) if is_array else item
 
     def widened(self, content: Growing, type_: Any, node: ast.AST | None) -> Growing:
         """A run-time list that can hold elements of this type too without loss."""

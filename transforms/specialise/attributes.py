@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from ..build import Builder, Sym
 from ..ir import is_complex
 from ..rules.declare import python_number
 from ..rules.library import LIBRARY
-from ..rules.promote import is_weak
+from ..rules.promote import is_weak, join_types
 from ..rules.registry import SURFACES
 from .tape import TapeVal
 from .values import (
@@ -76,11 +77,16 @@ class Attributes(Mixin):
             content = self.state.heap[owner.cell]
             if name in content.keys:
                 return content.values[content.keys.index(name)]
-            return self._of_class(owner, owner.cls, owner.cls.__mro__, name, node)
+            cls = self._searched(owner)
+            return self._of_class(owner, cls, cls.__mro__, name, node)
         if isinstance(owner, Super):
             cls = self._searched(owner.owner)
             after = cls.__mro__[cls.__mro__.index(owner.cls) + 1 :]
             return self._of_class(owner.owner, cls, after, name, node)
+        if isinstance(owner, DictVal) and not hasattr(dict, name):
+            # A plain dict has no such attribute; those of users that have one mean the item.
+            if name in self.state.heap[owner.cell].keys:
+                return self.subscript(owner, self.constant(name), node)
         if isinstance(owner, (ListVal, DictVal, RngVal)):
             return Bound(owner, name)
         if isinstance(owner, Obj):
@@ -111,13 +117,14 @@ class Attributes(Mixin):
         if isinstance(raw, staticmethod):
             return Obj(raw.__func__)
         if isinstance(raw, classmethod):
-            return Partial(Obj(raw.__func__), (Obj(cls),))
+            return Partial(Obj(raw.__func__), (self.class_value(cls),))
         instance = not (isinstance(owner, Obj) and owner.value is cls)
         if isinstance(raw, types.FunctionType):
             return Partial(Obj(raw), (owner,)) if instance else Obj(raw)
         if isinstance(raw, property) and instance:
             return self.call_function(Obj(raw.fget), (owner,), {}, node)
-        return self.constant(raw)
+        place = self.class_value(definer).path
+        return self.lift(raw, (*place, (".", name))) if place else self.constant(raw)
 
     def _array_attribute(self, ref: Ref, name: str, node: ast.AST) -> Value:
         if name == "shape":
@@ -180,6 +187,9 @@ class Attributes(Mixin):
         return self.subscript(owner, index, node)
 
     def subscript(self, owner: Value, index: Value, node: ast.AST) -> Value:
+        special = self.call_special(owner, "__getitem__", (index,), node)
+        if special is not None:
+            return special
         if isinstance(owner, Ref):
             return self.index_value(owner, self.index_items(owner, index, node), node)
         if isinstance(owner, Rec):
@@ -251,10 +261,28 @@ class Attributes(Mixin):
     def _pick(self, values: tuple[Value, ...], index: Num, node: ast.AST) -> Value:
         """A run-time index into a sequence of numbers: the numbers become an array."""
         if values and all(isinstance(v, Num) for v in values):
-            array = self.wrap(self.surface_call("numpy.array", [list(values)], {}, node))
+            exact = _common_dtype(values)
+            dtype = {} if exact is None else {"dtype": Obj(exact)}
+            array = self.wrap(self.surface_call("numpy.array", [list(values)], dtype, node))
             element = self.index_value(array, (("int", index.operand),), node)
             if not all(v.operand.type.weak for v in values):
                 return element
             dtype = self.sym(element).dtype  # Python's numbers stay Python's numbers
             return self.wrap(self.b.emit("cast", self.sym(element), dtype=dtype, weak=True))
         return self.need_unroll(node)
+
+
+def _common_dtype(values: tuple[Num, ...]) -> str | None:
+    """The dtype of NumPy's numbers that stand among Python's, if it holds those without loss:
+    `[np.float32(x), 2.0]` are float32 wherever they are used with float32."""
+    kinds = [v.operand.type for v in values]
+    if len({kind.weak for kind in kinds}) == 1:
+        return None
+    dtype = functools.reduce(join_types, kinds).dtype
+
+    def holds(v: Num) -> bool:
+        if not v.operand.type.weak:
+            return np.can_cast(v.operand.type.dtype, dtype)
+        return v.known is not None and np.array(v.known[0]).astype(dtype) == v.known[0]
+
+    return dtype if all(map(holds, values)) else None

@@ -15,13 +15,13 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..errors import S2SError, TypeError_, UnsupportedError
-from ..read import read
+from ..read import read, signature
 from ..replacements import replacement
 from ..rules import SURFACES
 from ..rules.complex_lists import refuse_complex
 from ..rules.library.fill import copy_where
 from ..rules.registry import NeedStatic
-from ..structure import refuse_foreign
+from ..structure import Path
 from .derived import DerivedVal
 from .indexing import plain_items
 from .numpy_calls import path_of
@@ -79,6 +79,24 @@ def surface_of(value: Any) -> str | None:
     return path
 
 
+# Python's own functions that run over all their arguments
+ITERATING: tuple[Any, ...] = (
+    all,
+    any,
+    enumerate,
+    filter,
+    list,
+    map,
+    max,
+    min,
+    reversed,
+    sorted,
+    sum,
+    tuple,
+    zip,
+)
+
+
 class Calls(Mixin):
     """Mixed into the specialiser."""
 
@@ -128,6 +146,8 @@ class Calls(Mixin):
             return self.call(self.lift(*given), args, kwargs, node)
         builtin = getattr(self, f"call_{getattr(value, '__name__', '')}", None)
         if builtin is not None and getattr(value, "__module__", "") in ("builtins", "dataclasses"):
+            if value in ITERATING:
+                args = tuple(self.iterated(a, node) for a in args)
             result = builtin(args, kwargs, node)
             if result is not NotImplemented:
                 return result
@@ -165,6 +185,9 @@ class Calls(Mixin):
         if hasattr(value, "py_func"):
             inner = Obj(value.py_func, (*callee.path, (".", "py_func")) if callee.path else ())
             return self.call_function(inner, args, kwargs, node)
+        if isinstance(value, functools._lru_cache_wrapper):
+            path = (*callee.path, (".", "__wrapped__")) if callee.path else ()
+            return self.call_function(Obj(value.__wrapped__, path), args, kwargs, node)
         if isinstance(value, functools.partial):
             parts = tuple(
                 self.lift(v, (*callee.path, (".", "args"), ("[]", i)))
@@ -181,9 +204,7 @@ class Calls(Mixin):
         if isinstance(value, types.MethodType):
             if _is_library(value.__func__):
                 return self._no_rule(value, node)
-            own = callee.path and not isinstance(value.__self__, type)
-            owner = self.lift(value.__self__, callee.path[:-1]) if own else Obj(value.__self__)
-            function = Obj(value.__func__, (*callee.path, (".", "__func__")) if callee.path else ())
+            owner, function = self._taken_apart(value, callee.path)
             return self.call_function(function, (owner, *args), kwargs, node)
         if isinstance(value, types.FunctionType):
             return self._call_python(callee, args, kwargs, node)
@@ -193,6 +214,22 @@ class Calls(Mixin):
         if isinstance(call, types.FunctionType):
             return self.call_function(Obj(call), (callee, *args), kwargs, node)
         return self._no_rule(value, node)
+
+    def _taken_apart(self, method: types.MethodType, path: Path) -> tuple[Value, Obj]:
+        """The object a bound method belongs to, which need not be the one that holds it, and the
+        function behind it."""
+        owner, function = method.__self__, method.__func__
+        if not path:
+            return Obj(owner), Obj(function)
+        holder, (step, name) = self.lifted.get(path[:-1]), path[-1]
+        at = (*path, (".", "__func__"))
+        if isinstance(owner, type):
+            return self.class_value(owner), Obj(function, at)
+        held_by_owner = isinstance(holder, Obj) and holder.value is owner
+        if step == "." and held_by_owner and getattr(type(owner), name, None) is function:
+            return holder, Obj(function, at)
+        self.lift(function, at)  # another function may take its place
+        return self.lift(owner, (*path, (".", "__self__"))), Obj(function, at)
 
     def _call_python(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:
         if _is_library(callee.value):
@@ -360,7 +397,7 @@ class Calls(Mixin):
         if hasattr(function, "_s2s_instead"):
             return self.call_function(Obj(function._s2s_instead), args, kwargs, node)
         try:
-            bound = inspect.signature(function).bind(*args, **kwargs)
+            bound = signature(function).bind(*args, **kwargs)
         except TypeError as error:
             raise self.located(TypeError(f"{function.__name__}() {error}"), node) from None
         env = self._bound_arguments(bound, callee)
@@ -404,7 +441,7 @@ class Calls(Mixin):
             return self.constant(default)
         if callee.path:
             function = callee.value
-            names = list(inspect.signature(function).parameters)
+            names = list(signature(function).parameters)
             if function.__kwdefaults__ and name in function.__kwdefaults__:
                 return self.lift(default, (*callee.path, (".", "__kwdefaults__"), ("[]", name)))
             code = function.__code__
@@ -468,64 +505,11 @@ class Calls(Mixin):
             env[p.name] = value
         return env
 
-    # ---- classes
-
-    def construct(self, cls: Any, args: Any, kwargs: Any, node: Any) -> Value:
-        if hasattr(cls, "_fields") and tuple in cls.__mro__:
-            defaults = {k: self.constant(v) for k, v in cls._field_defaults.items()}
-            values = {**defaults, **dict(zip(cls._fields, args)), **kwargs}
-            if len(args) > len(cls._fields) or set(values) != set(cls._fields):
-                raise self.located(
-                    TypeError(f"{cls.__name__} takes {', '.join(cls._fields)}"), node
-                )
-            return TupleVal(tuple(values[f] for f in cls._fields), cls)
-        if _is_plain_dataclass(cls):
-            fields = dataclasses.fields(cls)
-            try:
-                bound = inspect.signature(cls).bind(*args, **kwargs)
-            except TypeError as error:
-                raise self.located(TypeError(str(error)), node) from None
-            values = []
-            for f in fields:
-                if f.name in bound.arguments:
-                    values.append(bound.arguments[f.name])
-                elif f.default is not dataclasses.MISSING:
-                    values.append(self.constant(f.default))
-                elif f.default_factory in (list, dict):
-                    values.append(
-                        self.new_list(()) if f.default_factory is list else self.new_dict((), ())
-                    )
-                else:
-                    self.refuse(node, f"the default of {cls.__name__}.{f.name} is not supported")
-            return self.new_instance(cls, tuple(f.name for f in fields), tuple(values))
-        module = (cls.__module__ or "").split(".")[0]
-        if module == "numba" or "jitclass" in str(type(cls)):
-            try:
-                refuse_foreign(cls)
-            except UnsupportedError as error:
-                raise self.refusal(node, error.message, error.advice) from None
-            return self.refuse(node, f"{cls.__module__}.{cls.__name__} is not supported")
-        if hasattr(cls, "_s2s_variable"):
-            return self.refuse(
-                node,
-                f"a {cls.__name__} is not created in compiled code",
-                "create it before the first call",
-            )
-        return self.refuse(
-            node,
-            f"creating a {cls.__name__} here is not supported",
-            "create it outside, or use a dataclass",
-        )
-
 
 def _is_library(function: Any) -> bool:
     module = (getattr(function, "__module__", None) or "").split(".")[0]
     libraries = ("numpy", "scipy", "numba", "pandas", "jax", "torch", "tensorflow")
     return module in libraries or module in sys.stdlib_module_names
-
-
-def _is_plain_dataclass(cls: Any) -> bool:
-    return dataclasses.is_dataclass(cls) and not hasattr(cls, "__post_init__")
 
 
 def _is_add_at(value: Any) -> bool:

@@ -33,6 +33,7 @@ from ..products import Products
 from .derived import DerivedVal, Traced
 from .patterns import Pattern, leaves_of
 from .values import (
+    Closure,
     DictVal,
     InstanceVal,
     ListVal,
@@ -67,14 +68,24 @@ class CustomRules(Mixin):
                 "return y, grad where grad(y_bar) gives one adjoint per argument", TypeError_,
             )  # fmt: skip
         value, pull = result.values
+        self.refuse_variables_inside(traced.block, node)
         self.name_arguments(traced)
         self.b.block += traced.block
 
         def pullback(seed: Value) -> list[Operand]:
-            bars = self.call(pull, (seed,), {}, node)
+            bars = self.call(pull, self._seeds(pull, seed), {}, node)
             return self._bars(bars, traced, args, float_args, node)
 
         return self.customised(value, traced.params, pullback, node)
+
+    def _seeds(self, pull: Value, seed: Value) -> tuple[Value, ...]:
+        """The arguments of a gradient function: the adjoint of the value, or of each of several
+        values if it takes that many."""
+        if isinstance(seed, TupleVal) and isinstance(pull, Closure):
+            several = pull.node.args.vararg is not None
+            if several or 1 < len(self.parameter_names(pull)) == len(seed.values):
+                return seed.values
+        return (seed,)
 
     def _positional(self, function: Value, args: Any, kwargs: Any, node: Any) -> Any:
         """Arguments in order of the parameters, so that adjoints can be told apart."""
@@ -134,6 +145,7 @@ class CustomRules(Mixin):
                 node, f"an implicit function returns one number or array, not {self.kind_of(x)}",
                 "put the unknowns into one array: s2s.flatten", TypeError_,
             )  # fmt: skip
+        self.refuse_variables_inside(traced.block, node)
         self.name_arguments(traced)
         self.b.block += traced.block
         ((which, equation),) = derived.options

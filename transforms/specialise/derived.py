@@ -9,7 +9,6 @@ in turn: derivatives nest to any depth, and see closures, loops and effects as a
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,6 +36,7 @@ from ..ir import (
     walk,
 )
 from ..products import Products
+from ..read import signature
 from ..reverse import make_products, reverse_function
 from ..simplify import simplify_function
 from .patterns import Leaf, Packer, Pattern, leaves_of, unpack
@@ -450,7 +450,7 @@ class Derivatives(Mixin):
         value = getattr(function, "value", None)
         if isinstance(function, Obj) and callable(value):
             try:
-                return list(inspect.signature(value).parameters)
+                return list(signature(value).parameters)
             except (TypeError, ValueError):
                 pass
         return []

@@ -65,6 +65,11 @@ def located(error: Exception, source: Source, span: Span) -> Exception:
     return found
 
 
+def _is_object(value: Value) -> bool:
+    plain = (type(None), bool, int, float, str)
+    return isinstance(value, Obj) and not isinstance(value.value, plain)
+
+
 def _package(function: Any) -> str:
     return str(getattr(function, "__module__", "")).partition(".")[0]
 
@@ -121,7 +126,8 @@ class Effects(Mixin):
             self.call_function(Obj(found.fset), (owner, value), {}, node)
             return
         setter = type(target).__setattr__
-        plain = setter is object.__setattr__ or hasattr(setter, "_s2s_plain")
+        plain = setter in (object.__setattr__, types.SimpleNamespace.__setattr__)
+        plain = plain or hasattr(setter, "_s2s_plain")
         slot = isinstance(found, types.MemberDescriptorType)
         if not plain or (hasattr(found, "__set__") and not slot):
             self.refuse(
@@ -188,6 +194,8 @@ class Effects(Mixin):
             self.shared.built.clear()  # an error to be shown
             raise self._blamed(error, function, node) from error
         self.shared.built.add(known)
+        # What is read from now on is read anew, but for objects, which are what they are.
+        self.lifted = {p: v for p, v in self.lifted.items() if _is_object(v)}
         return Obj(None)
 
     def _concrete(self, value: Value, node: ast.AST) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from ..build import Builder
 from ..errors import S2SError, ValueError_
 from ..ir import Assign, Block, Const, Scalar
+from ..pipeline_types import ObjectGuard
 from ..rules.registry import RULES, SURFACES
 from .values import (
     Bound,
@@ -229,6 +230,10 @@ class Expressions(Mixin):
             p, q = self.static_items(left), self.static_items(right)
             if p is not None and q is not None:
                 return self.new_list(tuple(p + q))
+        if name == "bitwise_or" and isinstance(left, DictVal) and isinstance(right, DictVal):
+            p, q = self.state.heap[left.cell], self.state.heap[right.cell]
+            both = {**dict(zip(p.keys, p.values)), **dict(zip(q.keys, q.values))}
+            return self.new_dict(tuple(both), tuple(both.values()))
         if name == "multiply":
             for seq, count in ((left, right), (right, left)):
                 if isinstance(seq, (TupleVal, ListVal)) and isinstance(count, Num):
@@ -250,6 +255,9 @@ class Expressions(Mixin):
                 array = self.call_surface("numpy.array", (side,), {}, node)
                 pair = (array, other) if side is left else (other, array)
                 return self.binary(name, *pair, node)
+        result = self.special_binary(name, left, right, node)
+        if result is not None:
+            return result
         return self.refuse(
             node, f"{name} of {self.kind_of(left)} and {self.kind_of(right)} is not supported"
         )
@@ -259,6 +267,10 @@ class Expressions(Mixin):
         if isinstance(node.op, ast.Not):
             return self.not_(value, node)
         if not isinstance(value, (Num, Ref)):
+            special = {ast.USub: "__neg__", ast.UAdd: "__pos__", ast.Invert: "__invert__"}
+            result = self.call_special(value, special[type(node.op)], (), node)
+            if result is not None:
+                return result
             return self.refuse(node, f"this operator does not apply to {self.kind_of(value)}")
         if isinstance(value, Num) and value.known is not None and isinstance(value.operand, Const):
             x = value.known[0]
@@ -314,9 +326,15 @@ class Expressions(Mixin):
             return self._contains(left, right, isinstance(op, ast.NotIn), node)
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
             return self.binary(COMPARE[type(op)], left, right, node)
-        if isinstance(left, (TupleVal, ListVal)) and isinstance(right, (TupleVal, ListVal)):
+        result = self.special_compare(op, left, right, node)
+        if result is not None:
+            return result
+        if isinstance(left, (TupleVal, ListVal)) and isinstance(right, type(left)):
             return self._compare_sequences(op, left, right, node)
         if isinstance(op, (ast.Eq, ast.NotEq)):
+            result = self.equal_fields(left, right, node)
+            if result is not None:
+                return result if isinstance(op, ast.Eq) else self.not_(result, node)
             equal = isinstance(left, Obj) and isinstance(right, Obj) and left.value == right.value
             return self.constant(equal if isinstance(op, ast.Eq) else not equal)
         return self.refuse(
@@ -353,9 +371,16 @@ class Expressions(Mixin):
             key = self.static(item, node, "a dict key")
             found = key in self.state.heap[container.cell].keys
             return self.constant(found != negate)
+        special = self.call_special(container, "__contains__", (item,), node)
+        if special is not None:
+            found = self.truth(special, node)
+            return self.not_(found, node) if negate else found
         if isinstance(container, Obj) and isinstance(item, (Obj, Num)):
             key = self.static(item, node, "this value")
-            return self.constant((key in container.value) != negate)
+            found = key in container.value
+            if container.path:
+                self.object_guards.append(ObjectGuard(container.path, "item", (key, found)))
+            return self.constant(found != negate)
         items = self.static_items(container)
         if items is None:
             return self.refuse(node, "`in` needs a container that is known while compiling")
@@ -375,6 +400,9 @@ class Expressions(Mixin):
             if value.operand.type.dtype == "bool":
                 return value
             return Num(self.b.emit("not_equal", value.operand, 0).operand)
+        special = self.special_truth(value, node)
+        if special is not None:
+            return special
         if isinstance(value, Obj):
             if value.path and not isinstance(value.value, (str, bytes, type(None))):
                 return self.constant(True)

@@ -340,6 +340,7 @@ class Joins(Mixin):
                         return None
         if not types:
             return None
+        types = [t if t.ndim else Scalar(t.dtype, getattr(t, "weak", False)) for t in types]
         joined = types[0]
         for type_ in types[1:]:
             if type_.ndim != joined.ndim:

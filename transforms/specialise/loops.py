@@ -57,6 +57,7 @@ class Loops(Mixin):
     def for_each(
         self, target: ast.expr, iterable: Value, body: Any, until: str | None, node: Any
     ) -> bool:
+        iterable = self.iterated(iterable, node)
         if isinstance(iterable, CheckpointedVal):
             return self.checkpointed_loop(target, iterable, body, until, node)
         numeric = isinstance(iterable, (RangeVal, ProductVal))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import types
 from typing import Any
@@ -14,6 +15,7 @@ from ..rules.library import LIBRARY
 from .tape import TapeVal
 from .values import (
     DictVal,
+    Fields,
     Growing,
     InstanceVal,
     Items,
@@ -90,8 +92,7 @@ class Methods(Mixin):
             values = dict(zip(owner.cls._fields, owner.values))
             return TupleVal(tuple({**values, **kwargs}.values()), owner.cls)
         if isinstance(owner, Obj) and isinstance(owner.value, str):
-            plain = [self.static(a, node, "an argument of a string method") for a in args]
-            return self.constant(getattr(owner.value, name)(*plain))
+            return self._text_method(owner.value, name, args, kwargs, node)
         return self.refuse(node, f"{self.kind_of(owner)} has no method {name!r} here")
 
     def _list_method(self, owner: ListVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
@@ -111,6 +112,12 @@ class Methods(Mixin):
         if isinstance(content, Growing):
             return self._growing_method(cell, content, name, args, node)
         values = list(content.values)
+        if name in ("index", "count") and len(args) == 1:
+            equal = [self.compare(ast.Eq(), v, args[0], node) for v in values]
+            found = [self.static(e, node, "whether two elements are equal") for e in equal]
+            if name == "index" and True not in found:
+                raise self.located(ValueError("the value is not in the list"), node)
+            return self.constant(found.index(True) if name == "index" else found.count(True))
         if name == "extend":
             items = self.static_items(args[0])
             if items is None:
@@ -149,7 +156,7 @@ class Methods(Mixin):
                 "a list that grows in a loop may hold numbers or arrays only",
                 "keep one list per field",
             )
-        item = self.sym(value)
+        item = self.element(value)
         if item.ndim != elem.ndim:
             self.refuse(
                 node,
@@ -191,6 +198,14 @@ class Methods(Mixin):
             return args[1] if len(args) > 1 else Obj(None)
         if name == "copy":
             return self.new_dict(content.keys, content.values)
+        if name == "setdefault":
+            key = self.static(args[0], node, "a dict key")
+            if key not in content.keys:
+                value = args[1] if len(args) > 1 else Obj(None)
+                self.store_item(owner, args[0], value, node)
+            return self.subscript(owner, args[0], node)
+        if name == "pop" and not owner.cell.path:
+            return self._pop(owner, content, args, node)
         if name == "update":
             other = self.call_dict(args, kwargs, node)
             added = self.state.heap[other.cell]
@@ -198,3 +213,28 @@ class Methods(Mixin):
                 self.store_item(owner, self.constant(key), value, node)
             return Obj(None)
         return self.refuse(node, f"dict.{name} is not supported")
+
+    def _pop(self, owner: DictVal, content: Any, args: Any, node: Any) -> Value:
+        self.refuse_shared(owner.cell, node)
+        key = self.static(args[0], node, "a dict key")
+        if key not in content.keys:
+            if len(args) == 1:
+                raise self.located(KeyError(key), node)
+            return args[1]
+        left = {k: v for k, v in zip(content.keys, content.values) if k != key}
+        self.state.heap[owner.cell] = Fields(tuple(left), tuple(left.values()))
+        return content.values[content.keys.index(key)]
+
+    def _text_method(self, text: str, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+        def plain(value: Value) -> Any:
+            sequence = isinstance(value, (ListVal, TupleVal))
+            items = self.static_items(value) if sequence else None
+            if items is not None:
+                return [plain(item) for item in items]
+            return self.static(value, node, "an argument of a string method")
+
+        given, named = [plain(a) for a in args], {k: plain(v) for k, v in kwargs.items()}
+        try:
+            return self.constant(getattr(text, name)(*given, **named))
+        except Exception as error:
+            raise self.located(error, node) from None

@@ -33,6 +33,7 @@ from ..structure import (
     TreeSpec,
     child_step,
     describe,
+    follow,
     leaf_type,
     path_name,
     path_text,
@@ -178,7 +179,7 @@ class Objects(Mixin):
         except TypeError as error:
             message, _, advice = f"{path_text(path)}: {error}".partition("; ")
             raise self.refusal(self.reading, message, advice) from None
-        if hasattr(value, "_s2s_variable") and not isinstance(value, type):
+        if hasattr(type(value), "_s2s_variable"):
             if not guarded:
                 self.object_guards.append(ObjectGuard(path, "is", value))
             return self.variable(value, path)
@@ -313,6 +314,20 @@ class Objects(Mixin):
             return Obj(value)
         return self.lift(value, path)
 
+    def class_value(self, cls: type) -> Obj:
+        """A class, with the path by which its attributes are read at each call if it has one."""
+        if _is_library(cls):
+            return Obj(cls)
+        known = (v for v in self.lifted.values() if isinstance(v, Obj) and v.value is cls)
+        for value in known:
+            return value
+        path = (("module", cls.__module__), *((".", n) for n in cls.__qualname__.split(".")))
+        try:
+            found = follow(sys.modules[cls.__module__], path[1:])
+        except (AttributeError, KeyError):
+            found = None
+        return self.lift(cls, path) if found is cls else Obj(cls)
+
     def attribute_of(self, owner: Obj, name: str, node: ast.AST) -> Value:
         """An attribute of a static object; what it yields is lifted by its path."""
         target = owner.value
@@ -332,10 +347,13 @@ class Objects(Mixin):
             raw = inspect.getattr_static(target, name)
         except AttributeError:
             raw = None
-            # A module may make what it has when it is asked for.
-            if not isinstance(target, types.ModuleType) or not hasattr(target, name):
+            # Modules and objects may make what they have when they are asked for.
+            if not _makes(target, name):
                 text = f"{type(target).__name__!r} object has no attribute {name!r}"
                 raise self.located(AttributeError(text), node) from None
+            made = self.call_special(owner, "__getattr__", (self.constant(name),), node)
+            if made is not None:
+                return made
         if isinstance(raw, property) and hasattr(raw.fget, "_s2s_static"):
             # What is decided by the objects alone is computed by Python, and guarded.
             return self.lift(getattr(target, name), (*owner.path, (".", name)))
@@ -345,6 +363,12 @@ class Objects(Mixin):
             )
         if owner.path == () and not isinstance(target, types.ModuleType):
             return self.constant(getattr(target, name))
+        getter = self.special(Obj(raw), "__get__")
+        if getter is not None and not isinstance(target, type):
+            definer = next(c for c in type(target).__mro__ if name in vars(c))
+            place = self.class_value(definer).path
+            descriptor = self.lift(raw, (*place, (".", "__dict__"), ("[]", name)))
+            return self.call_function(getter, (descriptor, owner, Obj(type(target))), {}, node)
         value = getattr(target, name)
         if isinstance(value, types.MethodType):
             return Obj(value, (*owner.path, (".", name)))
@@ -389,3 +413,12 @@ def _is_library(value: Any) -> bool:
     if isinstance(value, functools.partial):  # its class is a library's, it is not
         return False
     return callable(value) and isinstance(module, str) and module.split(".")[0] in CONSTANT_MODULES
+
+
+def _makes(target: Any, name: str) -> bool:
+    """Whether `__getattr__` makes an attribute that is not there; it may fail as it likes."""
+    asked = isinstance(target, types.ModuleType) or hasattr(type(target), "__getattr__")
+    try:
+        return asked and hasattr(target, name)
+    except Exception:
+        return False

@@ -10,10 +10,11 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..ir import Print
+from ..pipeline_types import ObjectGuard
 from ..rules.library.python import largest, smallest
 from .values import (
+    UNDEFINED,
     Bound,
-    Cell,
     Closure,
     DictVal,
     EnumerateVal,
@@ -115,6 +116,9 @@ class PythonCalls(Mixin):
             return self.wrap(self.b.emit("list_len", self.state.heap[value.cell].operand))
         if isinstance(value, RangeVal):
             return self.range_count(value)
+        special = self.call_special(value, "__len__", (), node)
+        if special is not None:
+            return special
         items = self.static_items(value)
         if items is None:
             raise self.located(TypeError(f"{self.kind_of(value)} has no len()"), node)
@@ -132,7 +136,34 @@ class PythonCalls(Mixin):
     def call_zip(self, args: Any, kwargs: Any, node: Any) -> Value:
         if kwargs.keys() - {"strict"}:
             self.refuse(node, "this keyword of zip is not supported")
+        if "strict" in kwargs and self.static(kwargs["strict"], node, "strict"):
+            sizes = [self.call_len((a,), {}, node) for a in args]
+            for size in sizes[1:]:
+                text = "zip() arguments have different lengths"
+                same = self.compare(ast.Eq(), sizes[0], size, node)
+                self.b.check(Sym(self.b, same.operand), "ValueError", text)
         return ZipVal(tuple(args))
+
+    def call_sorted(self, args: Any, kwargs: Any, node: Any) -> Value:
+        """By what is known while compiling, as names are; numbers are sorted at run time."""
+        items = self.static_items(args[0])
+        if items is None:
+            return NotImplemented
+        by = kwargs.get("key")
+        if by is None or (isinstance(by, Obj) and by.value is None):
+            keys = items
+        elif isinstance(by, Closure):
+            keys = [self.call(by, (item,), {}, node) for item in items]
+        else:
+            return NotImplemented
+        known = [_known_prefix(key) for key in keys]
+        whole = all(complete for _, complete in known)
+        places = [prefix for prefix, _ in known]
+        if () in places or not (whole or len(set(places)) == len(places)):
+            return NotImplemented
+        backward = "reverse" in kwargs and self.static(kwargs["reverse"], node, "reverse")
+        order = sorted(range(len(items)), key=places.__getitem__, reverse=bool(backward))
+        return self.new_list(tuple(items[i] for i in order))
 
     def call_reversed(self, args: Any, kwargs: Any, node: Any) -> Value:
         (value,) = args
@@ -172,7 +203,7 @@ class PythonCalls(Mixin):
         return plain.get(type(value)) or type(getattr(value, "value", None))
 
     def call_type(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return Obj(self.class_of(args[0]))
+        return self.class_value(self.class_of(args[0]))
 
     def call_is_dataclass(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self.constant(dataclasses.is_dataclass(self.class_of(args[0])))
@@ -193,7 +224,13 @@ class PythonCalls(Mixin):
             keys = self.state.heap[owner.cell].keys
             return self.constant(name in keys or hasattr(owner.cls, name))
         if isinstance(owner, Obj):
-            return self.constant(hasattr(owner.value, name))
+            written = self.written_attribute(owner, name)
+            if written is not None:
+                return self.constant(written is not UNDEFINED)
+            has = hasattr(owner.value, name)
+            if owner.path:
+                self.object_guards.append(ObjectGuard(owner.path, "attribute", (name, has)))
+            return self.constant(has)
         return self.constant(hasattr(self.class_of(owner), name))
 
     def call_getattr(self, args: Any, kwargs: Any, node: Any) -> Value:
@@ -208,7 +245,7 @@ class PythonCalls(Mixin):
         items = self.static_items(args[0])
         if items is None:
             return self.refuse(
-                node, "the length of this tuple is known only at run time", "use an array"
+                node, "the length of this tuple is known only at run time", "use an array or a list"
             )
         return TupleVal(tuple(items))
 
@@ -217,11 +254,9 @@ class PythonCalls(Mixin):
             return self.new_list(())
         if isinstance(args[0], ListVal):
             return self._copy_list(self.state.heap[args[0].cell])
-        if isinstance(args[0], Ref) and self.ref_type(args[0]).ndim == 1:
-            cell = Cell()
-            self.state.heap[cell] = Growing(self.b.emit("list_unstack", self.sym(args[0])).operand)
-            return ListVal(cell)
         items = self.static_items(args[0])
+        if isinstance(args[0], Ref) and items is None:
+            return self.rows_of(args[0], node)
         if items is None:
             return self.refuse(
                 node, "the length of this list is known only at run time", "append in a loop"
@@ -419,3 +454,17 @@ class PythonCalls(Mixin):
             else:
                 parts.append(format(self.static(value, part, "a formatted value"), spec))
         return parts
+
+
+def _known_prefix(key: Value) -> tuple[tuple[Any, ...], bool]:
+    """What is known of a key to sort by, up to the first thing that is not; whether it is all."""
+    parts = key.values if isinstance(key, TupleVal) else (key,)
+    known: list[Any] = []
+    for part in parts:
+        if isinstance(part, Num) and part.known is not None:
+            known.append(part.known[0])
+        elif isinstance(part, Obj) and isinstance(part.value, (str, bytes)):
+            known.append(part.value)
+        else:
+            return tuple(known), False
+    return tuple(known), True

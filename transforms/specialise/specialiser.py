@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import os
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -16,8 +15,8 @@ from ..errors import S2SError, UnsupportedError
 from ..fence import fence
 from ..ir import Function, Module, Operand, Origin, Scalar, Span, Var, walk
 from ..pipeline_types import ObjectGuard, Param
-from ..read import Source, read
-from ..structure import Argument, Fixed, Out, OutTree, Path, Spec, Step, Tree
+from ..read import Source, read, signature
+from ..structure import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
 from .arrays import Arrays
 from .attributes import Attributes
 from .calls import Calls
@@ -27,6 +26,7 @@ from .derived import Derivatives
 from .effects import Counts, Effects, located
 from .expressions import Expressions, NeedUnroll
 from .indexing import Indexing
+from .instances import Instances
 from .jacobians import Jacobians
 from .joins import Joins
 from .lifetimes import lifetimes
@@ -35,6 +35,7 @@ from .loops import Loops
 from .methods import Methods
 from .numpy_calls import NumpyCalls
 from .objects import Objects
+from .operators import Operators
 from .outline import Callee, NeedOutline, NeedStaticArgument, Outlines, Shared, last_return
 from .peel import Peel
 from .python_calls import PythonCalls
@@ -133,7 +134,9 @@ class Specialiser(
     Objects,
     Indexing,
     Expressions,
+    Operators,
     Calls,
+    Instances,
     NumpyCalls,
     Outlines,
     Statements,
@@ -229,7 +232,7 @@ class Specialiser(
         with self.b.at(self.origin(last_return(node))):
             out = self._out_tree(result, results, node)
             changes = [
-                (path, step, self._out_tree(value, results, node))
+                (path, step, self._kept_tree(value, results, node))
                 for path, step, value in self.changes()
             ]
         if not results and isinstance(result, Obj) and result.value is None:
@@ -266,7 +269,7 @@ class Specialiser(
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
         self.stmt = None
-        for p in inspect.signature(self.function).parameters.values():
+        for p in signature(self.function).parameters.values():
             value = self.state.env[p.name]
             if p.kind is p.VAR_POSITIONAL:
                 args += self.static_items(value) or ()
@@ -306,10 +309,7 @@ class Specialiser(
             return Out(len(results) - 1)
         if isinstance(value, Ref):
             results.append(self.read(value))
-            if value.cell.param is not None and not value.path:
-                own = value.cell in self.variables  # the Variable, not the array in it
-                return Argument(value.cell.path[:-1] if own else value.cell.path)
-            return Out(len(results) - 1)
+            return self._outside_array(value) or Out(len(results) - 1)
         if isinstance(value, TupleVal):
             children = tuple(self._out_tree(v, results, node) for v in value.values)
             kind = "namedtuple" if value.cls is not None else "tuple"
@@ -335,6 +335,25 @@ class Specialiser(
         if isinstance(value, Obj):
             return Fixed(value.value)
         return self.refuse(last_return(node), f"returning {self.kind_of(value)} is not supported")
+
+    def _outside_array(self, value: Ref) -> Argument | None:
+        """The array from outside that a value is, if it is one."""
+        if value.cell.param is None or value.path:
+            return None
+        own = value.cell in self.variables  # the Variable, not the array in it
+        return Argument(value.cell.path[:-1] if own else value.cell.path)
+
+    def _kept_tree(self, value: Value, results: list[Operand], node: ast.AST) -> OutTree:
+        """What is set in an object: where it may be one of two arrays, the one that it is."""
+        tree = self._out_tree(value, results, node)
+        if not isinstance(value, Ref) or value.path or value.cell.choice is None:
+            return tree
+        condition, *refs = value.cell.choice
+        first, second = (self._outside_array(ref) or tree for ref in refs)
+        if first == second:
+            return tree
+        results.append(condition)
+        return Either(Out(len(results) - 1), first, second)
 
     def _refuse_none(self, node: ast.AST) -> None:
         written = [

@@ -13,6 +13,7 @@ from ..build import Builder, Sym
 from ..ir import Assign, Call, Draw, If, Phi, Raise, Var
 from .expressions import BINARY
 from .values import (
+    Cell,
     Closure,
     DictVal,
     Ended,
@@ -27,6 +28,7 @@ from .values import (
     Partial,
     Rec,
     Ref,
+    SliceVal,
     State,
     TupleVal,
     Value,
@@ -201,7 +203,10 @@ class Statements(Mixin):
         items = self.static_items(value)
         starred = [i for i, t in enumerate(names) if isinstance(t, ast.Starred)]
         if items is None:
-            if isinstance(value, Ref) and not starred:
+            if isinstance(value, Ref) and starred:
+                items = self._parts_of(value, starred[0], len(names) - 1, node)
+                starred = []
+            elif isinstance(value, Ref):
                 items = self._array_items(value, len(names), node)
             elif isinstance(value, ListVal) and not starred:
                 content = self.state.heap[value.cell]
@@ -239,6 +244,30 @@ class Statements(Mixin):
             )
         return [self.row(value, self.constant(i), node) for i in range(count)]
 
+    def _parts_of(self, value: Ref, at: int, others: int, node: ast.AST) -> list[Value]:
+        """What `first, *rest, last = value` binds, with the star at the position `at`."""
+        size = self.size(self.sym(value), 0)
+        enough = self.b.sym(size.operand) >= others
+        least = f"not enough values to unpack (expected at least {others}, got "
+        self.b.check(enough, "ValueError", least, self.b.sym(size.operand), ")")
+        after = others - at
+        until = self.constant(-after) if after else None
+        rest = self.subscript(value, SliceVal(self.constant(at), until, None), node)
+        edges = [*range(at), *range(-after, 0)]
+        items = [self.row(value, self.constant(i), node) for i in edges]
+        return [*items[:at], self.rows_of(rest, node), *items[at:]]
+
+    def rows_of(self, value: Ref, node: ast.AST) -> ListVal:
+        """`list(value)` of an array whose length is known at run time."""
+        rank = self.ref_type(value).ndim
+        if rank == 0:
+            raise self.located(TypeError("iteration over a 0-d array"), node)
+        if rank > 1:
+            self.appended.add(value.cell)  # its rows are views
+        cell = Cell()
+        self.state.heap[cell] = Growing(self.b.emit("list_unstack", self.sym(value)).operand)
+        return ListVal(cell)
+
     def row(self, value: Ref, index: Num, node: ast.AST) -> Value:
         items = (("int", index.operand),) + (("all",),) * (self.ref_type(value).ndim - 1)
         return self.index_value(value, items, node)
@@ -266,6 +295,8 @@ class Statements(Mixin):
             self.refuse(node, "writing to a structured array is not supported", "use plain arrays")
         if isinstance(owner, TupleVal):
             raise self.located(TypeError("'tuple' object does not support item assignment"), node)
+        if self.call_special(owner, "__setitem__", (index, value), node) is not None:
+            return
         self.refuse(
             node, f"writing into {self.kind_of(owner)} is not supported", "return the value instead"
         )
@@ -292,7 +323,7 @@ class Statements(Mixin):
             self.refuse(node, "this assignment to a list is not supported")
         if not isinstance(value, (Num, Ref)):
             self.refuse(node, "a run-time list may hold numbers or arrays only")
-        item = self.sym(value)
+        item = self.element(value)
         elem = content.operand.type.elem
         if item.ndim != elem.ndim:
             self.refuse(node, "a run-time list must hold elements of one rank")
@@ -310,17 +341,8 @@ class Statements(Mixin):
         if isinstance(owner, Obj):
             self.store_on_object(owner, name, value, node)
             return
-        if isinstance(owner, InstanceVal):
-            self.allow_effect(owner.cell, node)
-            self.refuse_shared(owner.cell, node)
-            if owner.cls.__dataclass_params__.frozen:
-                raise self.located(AttributeError(f"cannot assign to field {name!r}"), node)
-            content = self.state.heap[owner.cell]
-            if name in content.keys:
-                values = list(content.values)
-                values[content.keys.index(name)] = value
-                self.state.heap[owner.cell] = Fields(content.keys, tuple(values))
-                return
+        if isinstance(owner, InstanceVal) and self.store_in_instance(owner, name, value, node):
+            return
         self.refuse(
             node,
             f"writing to an attribute of {self.kind_of(owner)} is not supported",
@@ -340,7 +362,7 @@ class Statements(Mixin):
                 if isinstance(current, ListVal) and name == "add":
                     self.call_method(current, "extend", (value,), {}, node)
                     return
-                self.bind(target, self.binary(name, current, value, node), node)
+                self.bind(target, self._augmented(name, current, value, node), node)
             return
         owner = self.eval(target.value)  # type: ignore[attr-defined]
         if isinstance(target, ast.Subscript):
@@ -352,7 +374,7 @@ class Statements(Mixin):
             elif isinstance(current, Ref) and not isinstance(owner, Ref):
                 self._in_place(current, name, value, node)
             else:
-                self.store_item(owner, index, self.binary(name, current, value, node), target)
+                self.store_item(owner, index, self._augmented(name, current, value, node), target)
             return
         assert isinstance(target, ast.Attribute)
         current = self.attribute(owner, target.attr, target)
@@ -361,8 +383,15 @@ class Statements(Mixin):
             self._in_place(current, name, value, node)
         else:
             self.store_attribute(
-                owner, target.attr, self.binary(name, current, value, node), target
+                owner, target.attr, self._augmented(name, current, value, node), target
             )
+
+    def _augmented(self, name: str, current: Value, value: Value, node: ast.AST) -> Value:
+        if isinstance(current, DictVal) and name == "bitwise_or":
+            self.call_method(current, "update", (value,), {}, node)
+            return current
+        special = self.special_binary(name, current, value, node, in_place=True)
+        return special if special is not None else self.binary(name, current, value, node)
 
     def _in_place(self, ref: Ref, name: str, value: Value, node: ast.AST) -> None:
         """`a += b` writes into a's memory, in a's dtype."""

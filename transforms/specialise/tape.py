@@ -44,9 +44,9 @@ from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
 class Tape:
     """A region: `block[start:end]`, still open if `end` is None.  `entry` is what each Variable
     held when it was opened, `taken` are the names that existed then.  `watched` are values by
-    name, `cells` Variables that are watched by request; `unrecorded` names what was computed
-    while recording was stopped; `copies` are statements before it that give numbers that are
-    watched a second name."""
+    name, `cells` what arrays and Variables held when they were watched; `unrecorded` names what
+    was computed while recording was stopped; `copies` are statements before it that give numbers
+    that are watched a second name.  A tape `around` a block in plain Python began before it."""
 
     block: Block
     start: int
@@ -59,6 +59,7 @@ class Tape:
     seen: dict[Cell, None] = field(default_factory=dict)
     unrecorded: set[str] = field(default_factory=set)
     copies: Block = field(default_factory=list)
+    around: bool = False
 
     @property
     def last(self) -> int:
@@ -103,6 +104,7 @@ class Tapes(Mixin):
             known = {n: self.static(self.eval(v), v, str(n)) for n, v in given.items()}
             tape = Tape(self.b.block, len(self.b.block), frozenset(self.b.names.taken))
             tape.accessed = known.get("watch_accessed_variables", True)
+            tape.around = known.get("around", False)
             tape.entry = self._held()
             opened.append(tape)
             self.tapes.append(tape)
@@ -214,6 +216,21 @@ class Tapes(Mixin):
         self.b.block.append(Custom([new], (now,), (old,), (), rule, self.b.origin))
         self.state.heap[cell] = new
 
+    def refuse_variables_inside(self, block: Block, node: ast.AST) -> None:
+        """A function with a gradient of its own has none by Variables that it reads by itself,
+        although tapes watch them."""
+        if all(t.end is not None or not t.accessed for t in self.tapes):
+            return
+        own = {v.name: c for c, v in self._held().items() if self.variables[c].trainable}
+        for stmt in walk(block):
+            for (_, source), _ in edges(stmt):
+                if source in own:
+                    name = self.variables[own[source]].name
+                    self.refuse(
+                        node, f"this function has a gradient of its own, and reads the Variable "
+                        f"{name}, for which that gives none", "pass the Variable as an argument",
+                    )  # fmt: skip
+
     # ---- methods
 
     def tape_method(self, owner: TapeVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
@@ -226,7 +243,8 @@ class Tapes(Mixin):
             return Obj(None)
         if name == "watched_variables":
             seen = [c for c in tape.seen if tape.accessed and self.variables[c].trainable]
-            return TupleVal(tuple(Ref(c) for c in dict.fromkeys([*seen, *tape.cells])))
+            asked = [c for c in tape.cells if c in self.variables]
+            return TupleVal(tuple(Ref(c) for c in dict.fromkeys([*seen, *asked])))
         if name == "reset":
             self._reset(tape, node)
             return Obj(None)
@@ -271,6 +289,8 @@ class Tapes(Mixin):
                     self._refuse_late(tape, first, node)
                     tape.watched[first.name] = first
                     tape.copies += self._copies_of(first, tape)
+                    if cell is not None:
+                        tape.cells.setdefault(cell, first)
 
     def _copies_of(self, x: Var, tape: Tape) -> Block:
         """The statements before the tape's region that give a number a second name."""

@@ -208,6 +208,11 @@ class TapeProducts(Mixin):
                 node, "this tape was made in another branch, loop or function than its gradient is "
                 "asked for", "ask inside the branch or loop that holds the `with` block",
             )  # fmt: skip
+        if tape.around:
+            self.refuse(
+                node, "a tape around this one is asked inside its block",
+                "ask it after the block, or decorate the step with @s2s.function",
+            )  # fmt: skip
         region = self.region(tape)
         function = self._function(Traced(region, [], [], [], None), outs)
         function.notes["unrecorded"] = frozenset(tape.unrecorded)
@@ -236,6 +241,8 @@ class TapeProducts(Mixin):
                 asked.node, "this source is one of two arrays, as it turns out at run time",
                 "ask for the gradient inside the branches",
             )  # fmt: skip
+        if isinstance(value, Ref) and value.cell in tape.cells and not value.path:
+            return tape.cells[value.cell], ""  # whatever was written into it since
         x = self.read(value) if isinstance(value, Ref) else self.first_name(value.operand)
         if not is_float(x.type):
             return None, f"is {x.type.dtype}, and there are derivatives by floats only"

@@ -112,7 +112,7 @@ class DictVal:
 
 @dataclass(frozen=True)
 class InstanceVal:
-    """An instance of a dataclass, taken apart."""
+    """An instance of a dataclass, or of a class that is made here, taken apart."""
 
     cell: Cell
     cls: Any

@@ -6,7 +6,6 @@ is batched (`batch/`) and takes its place in the program, with the whole argumen
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,6 +16,7 @@ from ..build import Builder
 from ..dims import Dim
 from ..errors import ValueError_
 from ..ir import Array, Const, Function, Operand, Scalar, Var, targets_of
+from ..read import signature
 from .derived import DerivedVal, Traced
 from .patterns import Leaf, Node, Packer, Pattern
 from .values import DictVal, Ended, ListVal, Mixin, Num, Obj, Ref, State, TupleVal, Value
@@ -128,7 +128,7 @@ class Vmaps(Mixin):
         """How many positional parameters have no default; None if that is not known."""
         value = getattr(function, "value", None)
         if isinstance(function, Obj) and callable(value):
-            parameters = inspect.signature(value).parameters.values()
+            parameters = signature(value).parameters.values()
             return sum(p.default is p.empty and p.kind <= 1 for p in parameters)
         return None
 

@@ -1,0 +1,111 @@
+"""The harness itself, on rows made of plain Python: nothing here is timed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import harness, judge, report, rows
+from benchmarks import row as r
+from benchmarks.row import Row, Runner
+
+
+def gives(*arrays):
+    return lambda: Runner(lambda: arrays, lambda: [np.array(a) for a in arrays])
+
+
+def missing():
+    raise ModuleNotFoundError("No module named 'torch'")
+
+
+def refuses():
+    raise ValueError("no such thing")
+
+
+def measured(**makers):
+    row = Row("row", "loops", "a row", makers)
+    return row, harness.measure(row, rounds=2, budget=0.01, only=None)
+
+
+def found(ours=1.0, **peers):
+    """What the harness would report, with the given seconds."""
+    seconds = {r.OURS: ours, **peers}
+    return {"peers": {peer: {"seconds": s} for peer, s in seconds.items()}, "start": {}}
+
+
+def test_results_are_compared_before_they_are_timed():
+    makers = {r.OURS: gives([1.0, 2.0]), r.JAX: gives([1.0, 2.0]), r.TORCH: gives([1.0, 2.1])}
+    _, report = measured(**makers)
+    assert report["reference"] == r.JAX
+    assert "seconds" in report["peers"][r.OURS]
+    assert "seconds" not in report["peers"][r.TORCH]
+    assert "differ from JAX's" in report["peers"][r.TORCH]["error"]
+
+
+@pytest.mark.parametrize("wrong", [[np.nan, 2.0], [1.0, 2.0, 3.0], [[1.0, 2.0]]])
+def test_nan_and_other_shapes_are_not_equal(wrong):
+    _, report = measured(**{r.OURS: gives(wrong), r.JAX: gives([1.0, 2.0])})
+    assert "seconds" not in report["peers"][r.OURS]
+
+
+def test_missing_peer_is_a_dash_and_a_failing_one_is_named():
+    row, result = measured(**{r.OURS: gives(1.0), r.TORCH: missing, r.AUTOGRAD: refuses})
+    judged = judge.judge(row, result)
+    assert judged.best == "" and not judged.shortfalls
+    text = report.page([judged], [], "")
+    assert "torch" not in text
+    assert "a row, autograd: ValueError: no such thing" in text
+
+
+def test_ours_missing_is_a_shortfall():
+    row, result = measured(**{r.OURS: refuses, r.JAX: gives(1.0)})
+    assert judge.judge(row, result).shortfalls == ["s2s: ValueError: no such thing"]
+
+
+def test_shortfalls_name_the_target():
+    row = Row("row", "loops", "a row", {}, ahead_of_best=1.8)
+    judged = judge.judge(row, found(**{r.JAX: 1.5, r.TORCH: 3.0, r.HAND: 0.5, r.PRIMAL: 0.2}))
+    assert judged.best == r.JAX
+    assert judged.shortfalls == [
+        "1.50× JAX, wanted 1.8×",
+        "2.00 of the hand-written time, wanted 1.15",
+        "5.0 times its primal, wanted 4",
+    ]
+    ahead = judge.judge(row, found(**{r.JAX: 2.0, r.HAND: 0.95, r.PRIMAL: 0.5}))
+    assert not ahead.shortfalls
+
+
+def test_jax_target_is_one_of_its_own():
+    row = Row("row", "training", "a row", {}, ahead_of_jax=10.0)
+    slow = judge.judge(row, found(**{r.JAX: 4.0}))
+    assert slow.shortfalls == ["4.00× JAX, wanted 10×"]
+    assert not judge.judge(row, found(**{r.JAX: 11.0})).shortfalls
+
+
+def test_rows_that_fall_short_come_first():
+    good = judge.judge(Row("a", "loops", "good", {}), found(**{r.JAX: 3.0}))
+    bad = judge.judge(Row("b", "loops", "bad", {}), found(**{r.JAX: 0.5}))
+    text = report.page([good, bad], [], "")
+    first = text.index("## Rows that fall short")
+    assert first < text.index("| bad |") < text.index("## Gradients of loop programs")
+    assert text.index("| good |") > text.index("## Gradients of loop programs")
+    assert "faster than every peer on 1 of 2 rows" in text
+
+
+def test_every_row_has_a_name_of_its_own_and_a_peer():
+    everything = rows.all_rows()
+    names = [row.name for row in everything]
+    assert len(set(names)) == len(names)
+    for row in everything:
+        assert r.OURS in row.makers and r.JAX in row.makers, row.name
+
+
+def test_rows_are_chosen_by_the_beginning_of_their_names():
+    assert {row.name for row in rows.chosen("mlp32,gmm")} == {
+        "mlp32-sgd",
+        "mlp32-adam",
+        "gmm-d10-k25",
+        "gmm-d64-k100",
+    }
+    with pytest.raises(SystemExit, match="begins with 'nothing'"):
+        rows.chosen("mlp,nothing")
