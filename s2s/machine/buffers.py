@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -107,6 +108,14 @@ def allocate(
     raw = context.nrt.meminfo_data(builder, memory)
     data = builder.bitcast(raw, context.get_data_type(type_.dtype).as_pointer())
     return Buffer(type_, data, sizes, None, memory)
+
+
+def on_stack(context: Any, builder: Any, type_: Any, sizes: list[Any]) -> Buffer:
+    """A small array of fixed size that nothing counts references to."""
+    count = math.prod(n.constant for n in sizes)
+    element = context.get_data_type(type_.dtype)
+    place = cgutils.alloca_once(builder, ir.ArrayType(element, max(count, 1)))
+    return Buffer(type_, builder.bitcast(place, element.as_pointer()), sizes, None, NULL)
 
 
 def _allocator(context: Any, module: Any, rank: int, align: int) -> Any:

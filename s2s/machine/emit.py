@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +13,13 @@ from numba.core import cgutils, types
 
 from .. import kernels
 from . import gemm
-from .buffers import INT, Buffer, allocate, release, retain, unpack
+from .buffers import INT, Buffer, allocate, on_stack, release, retain, unpack
 from .expressions import Expressions
 from .infer import Types, indices
 
 CODE = ir.IntType(32)
 ADVICE = "s2s.loop"
+SMALL = 64
 NO_MEMORY = MemoryError, ("Allocation failed (probably too large).",)
 
 
@@ -37,6 +39,7 @@ class Body(Expressions):
     the memory of arrays is noted, and `owned` at which place of it."""
 
     table: Any = None
+    private: set[str] = set()  # arrays that have no other name and are not returned
     frugal = False  # whether to compile quickly is worth some speed
 
     def __init__(self, context: Any, builder: Any, types_: Types, failures: Failures) -> None:
@@ -165,6 +168,10 @@ class Body(Expressions):
         elif self.types.value(value.func) is np.empty:
             assert isinstance(value.args[0], ast.Tuple)
             sizes = [self.integer(e) for e in value.args[0].elts]
+            if name in self.private and _is_small(sizes):
+                # Nobody else sees it, so each round of a loop may have it in the same place.
+                self.values[name] = on_stack(self.context, self.builder, type_, sizes)
+                return
             buffer = allocate(self.context, self.builder, type_, sizes, self._no_memory)
             self.assign_array(name, buffer, fresh=True)
         elif self.types.value(value.func) is kernels.reserve:
@@ -310,6 +317,13 @@ class Body(Expressions):
         ast.For: lambda self, s: self._for(s),
         ast.Return: lambda self, s: self._return(s),
     }
+
+
+def _is_small(sizes: list[Any]) -> bool:
+    """Whether an array is known to have a few elements at most."""
+    if not all(isinstance(n, ir.Constant) for n in sizes):
+        return False
+    return math.prod(n.constant for n in sizes) <= SMALL
 
 
 def _leads_to(block: Any, target: Any) -> bool:

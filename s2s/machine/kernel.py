@@ -58,6 +58,7 @@ class Kernel(Body):
             self.parameter(parameter.arg, value)
         self.plan = Plan(function, self.types)
         self.frugal = self.plan.huge
+        self.private = self.plan.private - _returned(function)
         last = _last_mentions(function.body)
         for position, stmt in enumerate(function.body):
             self.stmt(stmt)
@@ -115,6 +116,11 @@ class Kernel(Body):
                 choice.add_case(CODE(code), block)
                 builder.position_at_end(block)
                 self.context.call_conv.return_user_exc(builder, exception, args)
+
+
+def _returned(function: ast.FunctionDef) -> set[str]:
+    given = [s.value for s in ast.walk(function) if isinstance(s, ast.Return)]
+    return {n.id for e in given if e for n in ast.walk(e) if isinstance(n, ast.Name)}
 
 
 def _last_mentions(stmts: list[ast.stmt]) -> dict[int, list[str]]:

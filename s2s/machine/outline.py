@@ -76,8 +76,13 @@ def _private(function: ast.FunctionDef, known: Types) -> set[str]:
     fresh: set[str] = set()
     shared: set[str] = set()
     for s in ast.walk(function):
-        if not isinstance(s, ast.Assign) or not isinstance(s.targets[0], ast.Name):
+        if not isinstance(s, ast.Assign) or isinstance(s.targets[0], ast.Subscript):
             continue
+        if isinstance(s.targets[0], ast.Tuple):
+            # A function may return what it was given.
+            shared |= mentions(s.targets[0]).keys() | mentions(s.value).keys()
+            continue
+        assert isinstance(s.targets[0], ast.Name)
         name = s.targets[0].id
         if not isinstance(known.names[name], types.Array):
             continue

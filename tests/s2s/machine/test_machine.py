@@ -347,3 +347,36 @@ def test_what_is_out_of_reach_is_left_to_numba():
     with pytest.raises(machine.Unsupported):
         kernel(text, 2.0)
     assert build(module_text(text), "f", (numba.float64,))(2.0) == (4.0,)
+
+
+def test_small_arrays_keep_apart_what_is_read_later():
+    agree(
+        """
+        def g(x):
+            return (x, x[0] + 1.0)
+
+        def f(n):
+            last = np.empty((2,), np.float64)
+            last[0] = 1.0
+            last[1] = 2.0
+            out = np.empty((3,), np.float64)
+            total = np.float64(0.0)
+            for i in range(n):
+                a = np.empty((2,), np.float64)
+                a[0] = last[1]
+                a[1] = last[0] + i
+                b = np.empty((2,), np.float64)
+                b[0] = a[0] * 2.0
+                b[1] = a[1]
+                last = b
+                kept = np.empty((3,), np.float64)
+                kept[0] = total
+                same, more = g(rt.lent(kept))
+                total = total + more + same[0] + a[0]
+            out[0] = last[0]
+            out[1] = last[1]
+            out[2] = total
+            return (out, last)
+        """,
+        4,
+    )
