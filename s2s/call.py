@@ -68,8 +68,11 @@ def write_call(
     backend was `asked` for in the program, it may be chosen from outside."""
     writer = _Writer(entry, args)
     if not asked:
-        variable, chosen = writer.constant(VARIABLE), writer.constant(environment.get(VARIABLE))
-        writer.miss(f"environment.get({variable}) is not {chosen}")
+        variable, chosen = writer.constant(VARIABLE), environment.get(VARIABLE)
+        if chosen is None:
+            writer.miss(f"{variable} in environment")
+        else:
+            writer.miss(f"environment.get({variable}) is not {writer.constant(chosen)}")
     if entry.written:
         writer.space["tapes"] = tapes
         writer.miss("tapes")  # which are told before an array changes
