@@ -14,32 +14,78 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .dims import Atom, Dim, Facts, symbol_is_size
-from .ir import Assign, Block, Const, For, If, Op, Operand, Scalar, Var, While, blocks_of, walk
+from .ir import (
+    Assign,
+    Block,
+    Const,
+    For,
+    Function,
+    If,
+    Op,
+    Operand,
+    Scalar,
+    Var,
+    While,
+    blocks_of,
+    inner_targets_of,
+    targets_of,
+    walk,
+)
 
 # a - b <= c, where a and b are variables, or "" for nothing
 Bound = tuple[str, str, int]
-Names = dict[str, str]
 # Of one axis: the least and the greatest index; None where there is no limit.
 Span = tuple[Dim | None, Dim | None]
 
 
 @dataclass(frozen=True)
+class Moment:
+    """When an array becomes one of its versions: the loops around that, outermost first, and
+    how many statements come before."""
+
+    loops: tuple[For, ...]
+    order: int
+
+
+@dataclass(frozen=True)
 class Access:
-    """Elements that are read or written, the loops around it, outermost first, and when."""
+    """Elements that are read or written, the loops around it, outermost first, and since when
+    the array has been what is read or written."""
 
     spans: tuple[Span, ...]
     loops: tuple[For, ...]
-    order: int
+    since: Moment
+
+
+@dataclass(frozen=True)
+class Names:
+    """What symbols are called in inequalities: the indices of loops have names of their own,
+    and a mark tells apart what is not the same at two moments."""
+
+    indices: dict[str, str]
+    fixed: set[str]
+    mark: str = ""
+
+    def changes(self, symbol: str) -> bool:
+        return symbol in self.indices or symbol.split(".")[0] not in self.fixed
+
+    def name(self, symbol: str) -> str:
+        if symbol in self.indices or not self.changes(symbol):
+            return self.indices.get(symbol, symbol)
+        return symbol + self.mark
 
 
 class Settled:
     """Finds final values for the slots of one function."""
 
-    def __init__(self, body: Block, facts: Facts) -> None:
+    def __init__(self, function: Function, facts: Facts) -> None:
+        self.function = function
         self.facts = facts
-        self.order = {id(s): i for i, s in enumerate(walk(body))}
+        self.order = {id(s): i for i, s in enumerate(walk(function.body))}
+        self.fixed: set[str] = set()  # names of what is the same throughout the outermost loop
 
     def final(self, value: Var, block: Block, loops: Sequence[For | While]) -> Op | None:
         """Reads the value of a slot from what an array is after the outermost loop, if it is
@@ -47,25 +93,59 @@ class Settled:
         nest = [loop for loop in loops if isinstance(loop, For)]
         if len(nest) < len(loops) or not nest or not _distinct(nest):
             return None
+        self.fixed = _bound_before(self.function, nest[0])
         for stmt in block:
             found = _access(stmt, value)
             if found is None:
                 continue
             array, spans, op = found
-            order = self.order[id(stmt)]
             for c in nest[0].carried:
-                versions = _versions(nest[0], c.phi)
-                names = {array.name, c.next.name if isinstance(c.next, Var) else ""}
-                if names <= versions:
-                    read = Access(spans, tuple(nest), order)
+                versions = self._versions(nest[0], c.phi, c.next)
+                if array.name in versions:
+                    read = Access(spans, tuple(nest), versions[array.name])
                     if self._stays(read, nest[0], versions):
                         return Op("index", (c.result, *op.args), op.attrs)
         return None
 
-    def _stays(self, read: Access, loop: For, versions: set[str]) -> bool:
+    def _versions(self, loop: For, phi: Var, last: Operand) -> dict[str, Moment]:
+        """What an array that a loop carries becomes in it, one after the other, by name;
+        nothing if it does not only become so by writes into it."""
+        found = {phi.name: Moment((loop,), self.order[id(loop)])}
+        return found if self._trace(loop.body, last, (loop,), found) == phi else {}
+
+    def _trace(
+        self, block: Block, x: Operand, loops: tuple[For, ...], found: dict[str, Moment]
+    ) -> Var | None:
+        """The version that an array was before a block at whose end it is `x`."""
+        makers = {t.name: s for s in block for t in targets_of(s)}
+        while isinstance(x, Var) and x.name in makers:
+            stmt = makers[x.name]
+            found[x.name] = Moment(loops, max(self.order[id(s)] for s in walk([stmt])))
+            if isinstance(stmt, Assign) and stmt.op.name in ("update", "update_add"):
+                x = stmt.op.args[0]
+            elif isinstance(stmt, For):
+                c = next((c for c in stmt.carried if c.result == x), None)
+                if c is None:
+                    return None
+                inner = (*loops, stmt)
+                found[c.phi.name] = Moment(inner, self.order[id(stmt)])
+                if self._trace(stmt.body, c.next, inner, found) != c.phi:
+                    return None
+                x = c.init
+            elif isinstance(stmt, If):
+                phi = next(p for p in stmt.phis if p.target == x)
+                first = self._trace(stmt.then, phi.then_value, loops, found)
+                if first is None or self._trace(stmt.orelse, phi.else_value, loops, found) != first:
+                    return None
+                x = first
+            else:
+                return None
+        return x if isinstance(x, Var) else None
+
+    def _stays(self, read: Access, loop: For, versions: dict[str, Moment]) -> bool:
         if not self._counted_from_the_front(read):
             return False
-        for write in self._writes(loop, (), versions):
+        for write in self._writes(loop.body, (loop,), versions):
             if write is None or not _distinct(write.loops):
                 return False
             if not self._counted_from_the_front(write):
@@ -75,45 +155,37 @@ class Settled:
         return True
 
     def _writes(
-        self, loop: For, around: tuple[For, ...], versions: set[str]
+        self, block: Block, loops: tuple[For, ...], versions: dict[str, Moment]
     ) -> Iterator[Access | None]:
         """All writes into the array in a loop; None for one that cannot be told."""
-        yield from self._writes_in(loop.body, (*around, loop), versions)
-
-    def _writes_in(
-        self, block: Block, loops: tuple[For, ...], versions: set[str]
-    ) -> Iterator[Access | None]:
         for stmt in block:
             if isinstance(stmt, For):
-                yield from self._writes(stmt, loops, versions)
-            elif isinstance(stmt, While):
-                if any(c.phi.name in versions for c in stmt.carried):
-                    yield None
+                yield from self._writes(stmt.body, (*loops, stmt), versions)
             elif isinstance(stmt, If):
                 for inner in blocks_of(stmt):
-                    yield from self._writes_in(inner, loops, versions)
+                    yield from self._writes(inner, loops, versions)
             elif isinstance(stmt, Assign) and stmt.target.name in versions:
                 spans = _written(stmt.op)
-                yield None if spans is None else Access(spans, loops, self.order[id(stmt)])
+                since = versions[stmt.target.name]
+                yield None if spans is None else Access(spans, loops, since)
 
     # ---- inequalities
 
     def _meetings(self, read: Access, write: Access) -> Iterator[list[Bound]]:
         """For each way in which a write comes after the read: what holds if they meet."""
         shared = 0
-        for a, b in zip(read.loops, write.loops):
+        for a, b in zip(read.since.loops, write.loops):
             shared += a is b
         for level in range(shared + 1):
-            if level == shared and write.order <= read.order:
+            if level == shared and write.since.order <= read.since.order:
                 continue
-            ours = {_symbol(loop): f"{_symbol(loop)}'" for loop in read.loops}
-            theirs = {_symbol(loop): f'{_symbol(loop)}"' for loop in write.loops}
+            ours, theirs = self._names(read.loops, "'"), self._names(write.loops, '"')
             for loop in read.loops[:level]:
-                theirs[_symbol(loop)] = ours[_symbol(loop)]
+                theirs.indices[_symbol(loop)] = ours.indices[_symbol(loop)]
             bounds = [*self._domain(read.loops, ours), *self._domain(write.loops, theirs)]
             if level < shared:
                 loop = read.loops[level]
-                now, later = ours[_symbol(loop)], theirs[_symbol(loop)]
+                now, later = ours.name(_symbol(loop)), theirs.name(_symbol(loop))
                 up = _direction(loop)
                 if up is None:
                     yield []
@@ -125,6 +197,10 @@ class Settled:
                 bounds += self._at_most(a, ours, b, ours)
                 bounds += self._at_most(c, theirs, d, theirs)
             yield bounds
+
+    def _names(self, loops: tuple[For, ...], mark: str) -> Names:
+        indices = {_symbol(loop): _symbol(loop) + mark for loop in loops}
+        return Names(indices, self.fixed, mark)
 
     def _domain(self, loops: tuple[For, ...], names: Names) -> Iterator[Bound]:
         for loop in loops:
@@ -155,13 +231,15 @@ class Settled:
         if more or k != 1 or len(monomial) != 1:
             return None
         (symbol,) = monomial
-        if isinstance(symbol, Atom) and Dim.of(symbol).symbols & names.keys():
-            return None
-        return names.get(symbol, symbol), dim.const
+        if isinstance(symbol, Atom):
+            if any(map(names.changes, Dim.of(symbol).symbols)):
+                return None
+            return symbol, dim.const
+        return names.name(symbol), dim.const
 
     def _counted_from_the_front(self, access: Access) -> bool:
         """Whether no index is negative, which would count from the end."""
-        names = {_symbol(loop): _symbol(loop) for loop in access.loops}
+        names = self._names(access.loops, "")
         domain = list(self._domain(access.loops, names))
         for low, high in access.spans:
             for dim, least in ((low, 0), (high, -1)):
@@ -223,7 +301,7 @@ def _written(op: Op) -> tuple[Span, ...] | None:
 
 
 def _spans(
-    items: tuple[tuple[object, ...], ...], args: tuple[Operand, ...]
+    items: tuple[tuple[Any, ...], ...], args: tuple[Operand, ...]
 ) -> tuple[Span, ...] | None:
     spans: list[Span] = []
     for kind, *places in items:
@@ -244,35 +322,22 @@ def _spans(
     return tuple(spans)
 
 
-def _versions(loop: For, phi: Var) -> set[str]:
-    """The names of what an array that a loop carries becomes in it."""
-    found = {phi.name}
+def _bound_before(function: Function, loop: For) -> set[str]:
+    """The names that are bound where a loop begins."""
 
-    def scan(block: Block) -> None:
-        for s in block:
-            if isinstance(s, Assign):
-                first = s.op.args[0] if s.op.args else None
-                if s.op.name in ("update", "update_add") and isinstance(first, Var):
-                    if first.name in found:
-                        found.add(s.target.name)
-            elif isinstance(s, (For, While)):
-                mine = [c for c in s.carried if isinstance(c.init, Var) and c.init.name in found]
-                found.update(c.phi.name for c in mine)
-                for inner in blocks_of(s):
-                    scan(inner)
-                for c in mine:
-                    if isinstance(c.next, Var) and c.next.name in found:
-                        found.add(c.result.name)
-            elif isinstance(s, If):
-                for inner in blocks_of(s):
-                    scan(inner)
-                for p in s.phis:
-                    sides = (p.then_value, p.else_value)
-                    if all(isinstance(x, Var) and x.name in found for x in sides):
-                        found.add(p.target.name)
+    def scan(block: Block, names: set[str]) -> set[str] | None:
+        for stmt in block:
+            if stmt is loop:
+                return names
+            around = names | {v.name for v in inner_targets_of(stmt)}
+            for inner in blocks_of(stmt):
+                found = scan(inner, around)
+                if found is not None:
+                    return found
+            names = names | {v.name for v in targets_of(stmt)}
+        return None
 
-    scan(loop.body)
-    return found
+    return scan(function.body, {p.name for p in function.params}) or set()
 
 
 def _value(operand: Operand) -> Dim | None:

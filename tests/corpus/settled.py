@@ -219,3 +219,43 @@ def sweeps_over_a_grid(A):
             for j in range(1, A.shape[1] - 1):
                 A[i, j] = np.sin(A[i - 1, j] * A[i, j - 1] + A[i + 1, j] * A[i, j + 1])
     return np.sum(A**2)
+
+
+def _doubling(y, x, n):
+    total = 0.0
+    for j in range(n):
+        total += y[j] ** 2 * x[j]
+        y = y * 2
+    return total
+
+
+@case(V, tags="settled helper")
+def bound_anew_in_an_inner_loop(x):
+    y = np.zeros(len(x))
+    y[0] = x[0]
+    for i in range(1, len(x)):
+        y[i] = np.sin(_doubling(y, x, i)) * x[i]
+    return np.sum(y)
+
+
+@case(V, tags="settled")
+def at_a_number_that_goes_round(x):
+    y = x.copy()
+    k = 0
+    for i in range(len(x)):
+        k = (k * 3 + 1) % 2
+        y[k + 1] = np.sin(y[k] ** 2) * x[i]
+    return np.sum(y**2)
+
+
+@case(V, tags="settled")
+def up_to_a_count_that_falls(x):
+    y = x.copy()
+    total = 0.0
+    for i in range(3):
+        k = len(np.nonzero(np.arange(len(x)) < 4 - i)[0])
+        for j in range(k):
+            total += y[j] ** 2 * x[0]
+        for j in range(k, len(x)):
+            y[j] = np.sin(y[j] * total)
+    return total + np.sum(y)
