@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -496,7 +497,11 @@ def test_what_is_said_to_be_zero_is_zero(case):
         assert name not in zero or not np.any(gradient)
 
 
-@pytest.mark.parametrize("case", SAMPLE, ids=lambda case: case.name)
+# A `while` may wait forever for a NaN to become small.
+ENDING = [case for case in SAMPLE if "while" not in inspect.getsource(case.function)]
+
+
+@pytest.mark.parametrize("case", ENDING, ids=lambda case: case.name)
 def test_bad_arguments_are_found(case):
     args, kwargs = case.arguments(case.trips[-1], np.float64)
     spoil = functools.partial(map_leaves, change=_nan)
