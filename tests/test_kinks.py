@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import s2s
+from s2s.layers import activations
 
 INF = float("inf")
 
@@ -160,3 +161,21 @@ def test_array_convention(f: Callable[..., Any], x: Any, expected: Any, backend:
     with np.errstate(all="ignore"):
         gradient = s2s.grad(f, backend=backend)(np.array(x))
     np.testing.assert_array_equal(gradient, np.array(expected))
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "slopes"),
+    [
+        ("relu", [0.0, -0.0], [0.0, 0.0]),
+        ("relu6", [0.0, 6.0], [0.0, 0.0]),
+        ("leaky_relu", [0.0], [0.2]),
+        ("elu", [0.0, 100.0], [1.0, 1.0]),
+        ("hard_sigmoid", [-3.0, 3.0], [0.0, 0.0]),
+    ],
+)
+def test_activations_have_tensorflows_derivatives(
+    name: str, at: list[float], slopes: list[float]
+) -> None:
+    activation = getattr(activations, name)
+    gradient = s2s.grad(lambda x: np.sum(activation(x)), backend="loops")
+    np.testing.assert_allclose(gradient(np.array(at, np.float32)), slopes, rtol=1e-6)

@@ -46,7 +46,8 @@ def log_softmax(x: Any) -> Any:
 
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
-    return np.where(x > 0.0, x, alpha * np.expm1(np.minimum(x, 0.0)))
+    # Chosen first, so that the side not taken does not overflow; at 0 the derivative is alpha.
+    return np.where(x > 0.0, x, alpha * np.expm1(np.where(x > 0.0, 0.0, x)))
 
 
 def selu(x: Any) -> Any:
