@@ -34,5 +34,15 @@ class Announces:
         changes[0] += 1
 
 
+def tells(value: Any) -> bool:
+    """Whether an object announces its changes: its class may set attributes in its own way."""
+    cls = type(value)
+    return (
+        isinstance(value, Announces)
+        and cls.__setattr__ is Announces.__setattr__
+        and cls.__delattr__ is Announces.__delattr__
+    )
+
+
 def is_number(value: Any) -> bool:
     return type(value) in _NUMBERS

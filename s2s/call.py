@@ -176,7 +176,7 @@ class _Writer:
         for guard in self.compiled.object_guards:
             path = guard.path
             self._pin_containers(path)
-            if self._is_settled(path):
+            if self._is_settled(path, guard.kind):
                 if guard.kind == "is":
                     self._pin(path, guard.expected)
                 continue
@@ -195,13 +195,18 @@ class _Writer:
             self.pinned[path] = value
             self.places[path] = self.constant(value)
 
-    def _is_settled(self, path: Path) -> bool:
+    def _is_settled(self, path: Path, kind: str) -> bool:
         """Whether what a path leads to is what it was, for good: in a tuple, or a constant,
         function or class of a module of this package."""
-        for i in range(1, len(path) + 1):
-            if isinstance(self.pinned.get(path[:i]), tuple) or self._is_own(path[:i]):
-                return True
-        return False
+        if any(self._is_own(path[:i]) for i in range(1, len(path) + 1)):
+            return True
+        prefixes = [path[:i] for i in range(1, len(path) + 1)]
+        while prefixes and type(self.pinned.get(prefixes[0])) is not tuple:
+            del prefixes[0]
+        if not prefixes or any(type(self.value(p)) is not tuple for p in prefixes[:-1]):
+            return False
+        # Which object is in a tuple does not change, but what that holds may.
+        return kind == "is" or isinstance(self.value(path), (int, float, str, tuple, type(None)))
 
     def _is_own(self, path: Path) -> bool:
         try:
@@ -235,7 +240,7 @@ class _Writer:
         if len(path) < 2 or path[:-1] not in self.pinned:
             return False
         holder, (step, key) = self.pinned[path[:-1]], path[-1]
-        if step != "." or not isinstance(holder, Announces) or key not in vars(holder):
+        if step != "." or not announce.tells(holder) or key not in vars(holder):
             return False
         if guard is None:
             return True
@@ -460,7 +465,7 @@ def _containers(root: Any) -> list[Any] | None:
         if id(value) in seen or isinstance(value, _INERT):
             continue
         seen.add(id(value))
-        if isinstance(value, Announces):
+        if announce.tells(value):
             waiting += vars(value).values()
         elif type(value) is list or type(value) is dict:
             found[id(value)] = value

@@ -203,6 +203,62 @@ def test_every_change_of_an_object_is_seen(owner: str) -> None:
     check()
 
 
+class Aloof(Announces):
+    def __init__(self) -> None:
+        self.open = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value
+
+
+class Holder(Announces):
+    def __init__(self) -> None:
+        self.both = (Plain(), [1.0], {"k": 2.0})
+
+
+aloof, holder = Aloof(), Holder()
+
+
+def test_a_class_that_sets_attributes_in_its_own_way_announces_nothing() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x) if aloof.open else 0.0
+
+    g = s2s.function(f)
+    for opened in (True, True, False, True, False):
+        aloof.open = opened
+        assert g(np.ones(2)) == f(np.ones(2))
+
+
+def test_what_is_in_a_tuple_may_change() -> None:
+    def f(x: Any) -> Any:
+        thing, numbers, table = holder.both
+        total = np.sum(x * thing.weight) if thing.open else np.sum(x) * table["k"]
+        for part in (*thing.parts, *numbers):
+            total = total + part
+        return total * 2 if "more" in table else total
+
+    g = s2s.function(f)
+    thing, numbers, table = holder.both
+
+    def check() -> None:
+        for _ in range(2):
+            assert g(np.ones(2)) == f(np.ones(2))
+
+    check()
+    thing.open = False
+    check()
+    thing.parts.append(3.0)
+    check()
+    numbers.append(4.0)
+    check()
+    numbers[0] = 5.0
+    check()
+    table["k"] = 3.0
+    check()
+    table["more"] = 1.0
+    check()
+
+
 def test_numbers_in_place_of_numbers_are_not_announced() -> None:
     before = changes[0]
     gate.steps = 12
