@@ -318,7 +318,8 @@ def logaddexp(kit: Kit, x: Number, y: Number) -> Number:
 # ---------------------------------------------------------------- their place in a module
 
 FUNCTIONS: dict[Any, Callable[..., Number]] = {
-    np.exp: exp, np.exp2: exp2, np.expm1: expm1, np.tanh: tanh, kernels.expit: expit,
+    np.exp: exp, np.exp2: exp2, np.expm1: expm1, np.tanh: tanh, kernels.expit: expit,  # type: ignore[attr-defined]
+   
     np.log: log, np.log2: log2, np.log1p: log1p, np.logaddexp: logaddexp,
 }  # fmt: skip
 

@@ -305,7 +305,7 @@ class Types:
 
     def _check(self, type_: Any) -> None:
         if isinstance(type_, types.BaseTuple):
-            for part in type_.types:
+            for part in tuple(type_):  # type: ignore[call-overload]
                 self._check(part)
             return
         element = type_.dtype if isinstance(type_, types.Array) else type_

@@ -69,7 +69,9 @@ class Proven(Facts):
     def canonical(self, dim: Dim) -> Dim:
         dim = super().canonical(dim)
         atoms = [s for monomial, _ in dim.terms for s in monomial if isinstance(s, Atom)]
-        lengths = {a: d for a in atoms if a.op == "len" and (d := self._length(a)) is not None}
+        lengths: dict[str, Dim | int] = {
+            a: d for a in atoms if a.op == "len" and (d := self._length(a)) is not None
+        }
         return super().canonical(dim.substitute(lengths)) if lengths else dim
 
     def _length(self, atom: Atom) -> Dim | None:

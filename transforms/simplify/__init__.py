@@ -34,6 +34,7 @@ from ..loops import int_const
 from ..rules.registry import RULES
 from .algebra import Context, simpler
 from .dead import drop_dead, is_users
+from .increments import drop_increments
 from .shapes import ShapeTwins
 
 # Operations that are never shared: each zero array is the start of its own accumulation,
@@ -49,7 +50,7 @@ def simplify(module: Module, facts: Facts | None = None) -> Module:
 def simplify_function(function: Function, facts: Facts) -> Function:
     for _ in range(_ROUNDS):
         before = function
-        function = drop_dead(_Rewriter(function, facts).run())
+        function = drop_increments(drop_dead(_Rewriter(function, facts).run()))
         if function == before:
             break
     return function
