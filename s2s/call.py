@@ -237,6 +237,8 @@ class _Writer:
         """Whether what a path leads to stays the same until a change is announced."""
         if any(self._is_decided(path[:i]) for i in range(2, len(path) + 1)):
             return True
+        if self._is_own_method(path):
+            return True
         if len(path) < 2 or path[:-1] not in self.pinned:
             return False
         holder, (step, key) = self.pinned[path[:-1]], path[-1]
@@ -246,6 +248,16 @@ class _Writer:
             return True
         number = is_number(guard.expected) and guard.kind == "equals"
         return not number and guard.kind not in ("length", "keys")
+
+    def _is_own_method(self, path: Path) -> bool:
+        """Whether a path leads to a function of a class of this package by one of its objects,
+        which announce it if they get another."""
+        if len(path) < 3 or path[-1] != (".", "__func__") or path[:-2] not in self.pinned:
+            return False
+        holder, (_, name) = self.pinned[path[:-2]], path[-2]
+        raw = getattr(type(holder), name, None)
+        own = isinstance(raw, types.FunctionType) and (raw.__module__ + ".").startswith(_OWN)
+        return own and announce.tells(holder)
 
     def _is_decided(self, path: Path) -> bool:
         """Whether a path leads to a property that depends on objects that announce changes;

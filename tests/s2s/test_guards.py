@@ -208,6 +208,22 @@ class Doubled(Rated):
 RATED, DOUBLED, BARE, SEEN = Rated(1.0), Doubled(3.0), Thing(), {1, 2}
 
 
+class Patched:
+    def of(self, x):
+        return x * 2.0
+
+    def other(self, x):
+        return x * 3.0
+
+
+PATCHED, FRESH = Patched(), Patched()
+
+
+class Repatched(Patched):
+    def of(self, x):
+        return x * 7.0
+
+
 @pytest.mark.parametrize(
     "function, changes",
     [
@@ -226,6 +242,16 @@ RATED, DOUBLED, BARE, SEEN = Rated(1.0), Doubled(3.0), Thing(), {1, 2}
         (lambda x: Doubled(x).scaled(), [lambda: setattr(Rated, "rate", 7.0)]),
         (lambda x: DOUBLED.scaled() * x, [lambda: setattr(Rated, "rate", 8.0)]),
         (lambda x: x if 3 in SEEN else 2.0 * x, [lambda: SEEN.add(3), SEEN.clear]),
+        (
+            lambda x: PATCHED.of(x),
+            [
+                lambda: setattr(PATCHED, "of", FRESH.other),
+                lambda: delattr(PATCHED, "of"),
+                lambda: setattr(PATCHED, "__class__", Repatched),
+                lambda: setattr(Repatched, "of", Patched.other),
+                lambda: setattr(PATCHED, "__class__", Patched),
+            ],
+        ),
     ],
 )
 def test_what_was_decided_is_decided_again_when_it_changes(function, changes):

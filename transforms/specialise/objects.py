@@ -371,7 +371,10 @@ class Objects(Mixin):
             return self.call_function(getter, (descriptor, owner, Obj(type(target))), {}, node)
         value = getattr(target, name)
         if isinstance(value, types.MethodType):
-            return Obj(value, (*owner.path, (".", name)))
+            place = (*owner.path, (".", name))
+            if isinstance(value.__func__, types.FunctionType) and not _is_library(value):
+                self.lift(value.__func__, (*place, (".", "__func__")))  # it may be replaced
+            return Obj(value, place)
         if _is_library(value):
             return Obj(value)
         return self.lift(value, (*owner.path, (".", name)))
