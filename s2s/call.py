@@ -209,8 +209,9 @@ class _Writer:
         return kind == "is" or isinstance(self.value(path), (int, float, str, tuple, type(None)))
 
     def _is_own(self, path: Path) -> bool:
+        *before, (_, key) = path
         try:
-            holder = self.value(path[:-1]) if len(path) > 1 else None
+            holder = self.value(tuple(before)) if before else None
             value = self.value(path)
         except Exception:
             return False
@@ -218,7 +219,7 @@ class _Writer:
             holder = vars(holder)
         if not isinstance(holder, dict) or not isinstance(holder.get("__name__"), str):
             return False
-        constant = str(path[-1][1]).isupper() or isinstance(value, (type, types.FunctionType))
+        constant = str(key).isupper() or isinstance(value, (type, types.FunctionType))
         return constant and (holder["__name__"] + ".").startswith(_OWN)
 
     def _pin_containers(self, path: Path) -> None:

@@ -319,7 +319,7 @@ def logaddexp(kit: Kit, x: Number, y: Number) -> Number:
 
 FUNCTIONS: dict[Any, Callable[..., Number]] = {
     np.exp: exp, np.exp2: exp2, np.expm1: expm1, np.tanh: tanh, kernels.expit: expit,  # type: ignore[attr-defined]
-   
+
     np.log: log, np.log2: log2, np.log1p: log1p, np.logaddexp: logaddexp,
 }  # fmt: skip
 

@@ -80,8 +80,9 @@ def test_error(name: str, dtype: Any) -> None:
 @pytest.mark.parametrize("name", EXACT)
 def test_special_values(name: str, dtype: Any) -> None:
     form = np.finfo(dtype)
-    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1000.0, -1000.0, form.max, form.min,
-                  form.tiny, form.smallest_subnormal, -form.smallest_subnormal], dtype)  # fmt: skip
+    tiny = [form.tiny, form.smallest_subnormal, -form.smallest_subnormal]
+    plain = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1000.0, -1000.0, form.max, form.min]
+    x = np.array([*plain, *tiny], dtype)
     with np.errstate(all="ignore"):
         want = NUMPY[name](x)
     got = compiled(name)(x)
