@@ -208,6 +208,14 @@ class Doubled(Rated):
 RATED, DOUBLED, BARE, SEEN = Rated(1.0), Doubled(3.0), Thing(), {1, 2}
 
 
+def scaled_by(x, factor=2.0, *, more=0.0):
+    return x * factor + more
+
+
+def divided_by(x, factor=2.0, *, more=0.0):
+    return x / factor - more
+
+
 def thrice(self):
     return 3.0
 
@@ -267,6 +275,14 @@ class Repatched(Patched):
                 lambda: setattr(PATCHED, "__class__", Repatched),
                 lambda: setattr(Repatched, "of", Patched.other),
                 lambda: setattr(PATCHED, "__class__", Patched),
+            ],
+        ),
+        (
+            lambda x: scaled_by(x),
+            [
+                lambda: setattr(scaled_by, "__defaults__", (3.0,)),
+                lambda: setattr(scaled_by, "__kwdefaults__", {"more": 1.0}),
+                lambda: setattr(scaled_by, "__code__", divided_by.__code__),
             ],
         ),
         (lambda x: PATCHED(x), [lambda: setattr(Patched, "__call__", Patched.other)]),
