@@ -200,7 +200,7 @@ class _Writer:
         function or class of a module of this package."""
         if any(self._is_own(path[:i]) for i in range(1, len(path) + 1)):
             return True
-        prefixes = [path[:i] for i in range(1, len(path) + 1)]
+        prefixes = _prefixes(path)
         while prefixes and type(self.pinned.get(prefixes[0])) is not tuple:
             del prefixes[0]
         if not prefixes or any(type(self.value(p)) is not tuple for p in prefixes[:-1]):
@@ -253,11 +253,13 @@ class _Writer:
     def _is_own_method(self, path: Path) -> bool:
         """Whether a path leads to a function of a class of this package by one of its objects,
         which announce it if they get another."""
-        if len(path) < 3 or path[-1] != (".", "__func__") or path[:-2] not in self.pinned:
+        names = [name for step, name in path if step == "."]
+        if not {"__func__", "__class__"} & {*names}:
             return False
-        holder, (_, name) = self.pinned[path[:-2]], path[-2]
-        raw = getattr(type(holder), name, None)
-        own = isinstance(raw, types.FunctionType) and (raw.__module__ + ".").startswith(_OWN)
+        holder = next((self.pinned[p] for p in _prefixes(path)[::-1] if p in self.pinned), None)
+        function = self.value(path)
+        own = isinstance(function, types.FunctionType)
+        own = own and (function.__module__ + ".").startswith(_OWN)
         return own and announce.tells(holder)
 
     def _is_decided(self, path: Path) -> bool:
@@ -461,6 +463,10 @@ class _Writer:
 def _is_plain(value: Any) -> bool:
     """Whether a value is compared, not told by which object it is."""
     return value is None or isinstance(value, (str, bytes, int, types.FunctionType))
+
+
+def _prefixes(path: Path) -> list[Path]:
+    return [path[:i] for i in range(1, len(path) + 1)]
 
 
 def _is_fixed(text: str) -> bool:

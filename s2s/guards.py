@@ -147,7 +147,11 @@ def guard_text(guard: ObjectGuard, value: str, constant: Callable[[Any], str]) -
     if guard.kind == "equals" and type(expected) in (int, str):
         return f"{value} == {expected!r} and type({value}) is {type(expected).__name__}"
     if guard.kind == "function":
-        return f"{value} is {constant(expected)} or {constant(guard)}.holds({value})"
+        # Tools that reload modules put new code into the functions there are.
+        parts = [(n, getattr(expected, n)) for n in ("__code__", "__defaults__", "__kwdefaults__")]
+        same = " and ".join(f"{value}.{name} is {constant(part)}" for name, part in parts)
+        known = f"{value} is {constant(expected)}"
+        return f"({same}) if {known} else {constant(guard)}.holds({value})"
     return f"{constant(guard)}.holds({value})"
 
 

@@ -208,12 +208,37 @@ class Doubled(Rated):
 RATED, DOUBLED, BARE, SEEN = Rated(1.0), Doubled(3.0), Thing(), {1, 2}
 
 
+def scaled_by(x, factor=2.0, *, more=0.0):
+    return x * factor + more
+
+
+def divided_by(x, factor=2.0, *, more=0.0):
+    return x / factor - more
+
+
+def thrice(self):
+    return 3.0
+
+
 class Patched:
     def of(self, x):
         return x * 2.0
 
     def other(self, x):
         return x * 3.0
+
+    def __call__(self, x):
+        return x * 4.0
+
+    def __getitem__(self, i):
+        return i * 5.0
+
+    def __mul__(self, x):
+        return x * 6.0
+
+    @property
+    def much(self):
+        return 8.0
 
 
 PATCHED, FRESH = Patched(), Patched()
@@ -252,6 +277,18 @@ class Repatched(Patched):
                 lambda: setattr(PATCHED, "__class__", Patched),
             ],
         ),
+        (
+            lambda x: scaled_by(x),
+            [
+                lambda: setattr(scaled_by, "__defaults__", (3.0,)),
+                lambda: setattr(scaled_by, "__kwdefaults__", {"more": 1.0}),
+                lambda: setattr(scaled_by, "__code__", divided_by.__code__),
+            ],
+        ),
+        (lambda x: PATCHED(x), [lambda: setattr(Patched, "__call__", Patched.other)]),
+        (lambda x: PATCHED[x], [lambda: setattr(Patched, "__getitem__", Patched.other)]),
+        (lambda x: PATCHED * x, [lambda: setattr(Patched, "__mul__", Patched.other)]),
+        (lambda x: PATCHED.much * x, [lambda: setattr(Patched, "much", property(thrice))]),
     ],
 )
 def test_what_was_decided_is_decided_again_when_it_changes(function, changes):

@@ -212,6 +212,7 @@ class Calls(Mixin):
             return self.construct(value, args, kwargs, node)
         call = inspect.getattr_static(type(value), "__call__", None)
         if isinstance(call, types.FunctionType):
+            self.guard_class(callee, call, "__call__")
             return self.call_function(Obj(call), (callee, *args), kwargs, node)
         return self._no_rule(value, node)
 

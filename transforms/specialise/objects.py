@@ -358,9 +358,8 @@ class Objects(Mixin):
             # What is decided by the objects alone is computed by Python, and guarded.
             return self.lift(getattr(target, name), (*owner.path, (".", name)))
         if isinstance(raw, property) and isinstance(raw.fget, types.FunctionType):
-            return self.call_function(
-                Obj(raw.fget, self._function_path(owner, raw.fget)), (owner,), {}, node
-            )
+            self.guard_class(owner, raw.fget, name, "fget")
+            return self.call_function(Obj(raw.fget), (owner,), {}, node)
         if owner.path == () and not isinstance(target, types.ModuleType):
             return self.constant(getattr(target, name))
         getter = self.special(Obj(raw), "__get__")
@@ -384,8 +383,11 @@ class Objects(Mixin):
             raise self.located(AttributeError(f"there is no attribute {name!r} yet"), node)
         return value
 
-    def _function_path(self, owner: Obj, function: Any) -> Path:
-        return ()
+    def guard_class(self, owner: Value, function: types.FunctionType, *names: str) -> None:
+        """A function that was found in the class of an object may be replaced there."""
+        if isinstance(owner, Obj) and owner.path and not _is_library(function):
+            steps = tuple((".", name) for name in ("__class__", *names))
+            self.lift(function, (*owner.path, *steps))
 
 
 def _container(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:

@@ -43,6 +43,7 @@ class Operators(Mixin):
         found = inspect.getattr_static(cls, name, None) if cls is not None else None
         if not isinstance(found, types.FunctionType) or _made_by_library(found):
             return None
+        self.guard_class(owner, found, name)
         return Obj(found)
 
     def call_special(self, owner: Value, name: str, args: Any, node: Any) -> Value | None:
