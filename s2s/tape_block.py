@@ -200,6 +200,11 @@ def is_program(value: Any) -> bool:
     )
 
 
+def _holds_nothing(value: Any) -> bool:
+    """Whether there are no values of the user's in it: a program, or what s2s made of one."""
+    return is_program(value) or hasattr(type(value), "_s2s_mode")
+
+
 def _give_programs(function: types.FunctionType, seen: dict[str, Any]) -> None:
     function.__globals__.update({n: v for n, v in seen.items() if is_program(v)})
 
@@ -218,13 +223,17 @@ def _parts(names: dict[str, Any]) -> list[tuple[str, Any]]:
     """Numbers and arrays in containers, at any depth, and in the objects that have names."""
     found: list[tuple[str, Any]] = []
     todo = [(text, value, True) for text, value in names.items()]
+    seen: set[int] = set()  # containers may hold themselves
     for text, holder, named in todo:
+        if id(holder) in seen:
+            continue
+        seen.add(id(holder))
         plain = isinstance(holder, (dict, list, tuple))
         if isinstance(holder, dict):
             inside = [(f"{text}[{k!r}]", holder[k]) for k in holder if isinstance(k, (str, int))]
         elif plain:
             inside = [(f"{text}[{k}]", v) for k, v in enumerate(holder)]
-        elif named and not isinstance(holder, NUMBERS) and not is_program(holder):
+        elif named and not isinstance(holder, NUMBERS) and not _holds_nothing(holder):
             own = getattr(holder, "__dict__", {})
             inside = [(f"{text}.{k}", v) for k, v in own.items()]
         else:

@@ -419,3 +419,17 @@ def test_arrays_that_overlap_are_not_taken_apart() -> None:
         y = np.sum(w * part)
     with pytest.raises(ValueError, match="overlap in memory"):
         tape.gradient(y, w)
+
+
+def test_containers_that_hold_themselves() -> None:
+    class Box:
+        pass
+
+    box: Any = Box()
+    box.w = s2s.Variable(3.0)
+    box.parts = [box, {}]
+    box.parts[1]["all"] = box.parts
+    box.parts.append(box.parts)
+    with s2s.GradientTape() as tape:
+        y = box.w * box.w
+    assert tape.gradient(y, box.w) == 6.0
