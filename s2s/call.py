@@ -102,7 +102,6 @@ class _Writer:
         self.places: dict[Path, str] = {}  # the text for what has been reached
         self.pinned: dict[Path, Any] = {}
         self.symbols: dict[str, str] = {}
-        self.fixed_sizes: set[str] = set()
         self.lists: dict[int, tuple[Any, set[Any]]] = {}  # what is known of each in every call
 
     # ---- text
@@ -306,7 +305,6 @@ class _Writer:
                 self.miss(f"{text}.shape != {value.shape}", True)
                 for axis, size in enumerate(value.shape):
                     self.symbols[f"{param.name}.{axis}"] = str(size)
-                    self.fixed_sizes.add(f"{param.name}.{axis}")
             elif isinstance(spec, ArraySpec):
                 self.miss(f"{text}.dtype is not {self.constant(value.dtype)}")
                 names = [f"s{i}_{axis}" for axis in range(value.ndim)]
