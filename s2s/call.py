@@ -20,8 +20,8 @@ from .announce import Announces, is_number
 from .backends import VARIABLE, environment
 from .errors import Overlap, translate
 from .fingerprint import fingerprint
-from .guards import dim_text, guard_text
-from .transforms.ir import Scalar
+from .guards import Constants, dim_text, guard_text
+from .transforms.ir import Scalar, Type
 from .transforms.structure import (
     Argument,
     ArraySpec,
@@ -98,21 +98,14 @@ class _Writer:
             "map": map, "is_": is_, "empty": np.empty, "set_attribute": object.__setattr__,
             "count_nonzero": np.count_nonzero, "environment": environment,
         }  # fmt: skip
-        self.known: dict[int, str] = {}
+        self.constant = Constants(self.space)
         self.places: dict[Path, str] = {}  # the text for what has been reached
         self.pinned: dict[Path, Any] = {}
         self.symbols: dict[str, str] = {}
         self.lists: dict[int, tuple[Any, set[Any]]] = {}  # what is known of each in every call
+        self.held: dict[int, list[Any] | None] = {}  # the containers that an object holds
 
     # ---- text
-
-    def constant(self, value: Any) -> str:
-        if type(value) in (int, str):
-            return repr(value)
-        if id(value) not in self.known:
-            self.known[id(value)] = f"K{len(self.known)}"
-            self.space[self.known[id(value)]] = value
-        return self.known[id(value)]
 
     def value(self, path: Path) -> Any:
         return self.reach.value(self.args, path)
@@ -121,13 +114,8 @@ class _Writer:
         """Python text for what a path leads to; what is reached more than once has a name."""
         if path in self.places:
             return self.places[path]
-        if len(path) == 1:
-            found = self.reach.root_text(*path[0], self.constant)
-        else:
-            step, key = path[-1]
-            before = self.text(path[:-1])
-            found = f"{before}.{key}" if step == "." else f"{before}[{self.constant(key)}]"
-        return found
+        before = self.text(path[:-1]) if len(path) > 1 else ""
+        return self.reach.step_text(before, path[-1], self.constant)
 
     def _name(self, path: Path) -> None:
         if path not in self.places:
@@ -197,9 +185,9 @@ class _Writer:
     def _is_settled(self, path: Path, kind: str) -> bool:
         """Whether what a path leads to is what it was, for good: in a tuple, or a constant,
         function or class of a module of this package."""
-        if any(self._is_own(path[:i]) for i in range(1, len(path) + 1)):
-            return True
         prefixes = _prefixes(path)
+        if any(map(self._is_own, prefixes)):
+            return True
         while prefixes and type(self.pinned.get(prefixes[0])) is not tuple:
             del prefixes[0]
         if not prefixes or any(type(self.value(p)) is not tuple for p in prefixes[:-1]):
@@ -224,8 +212,7 @@ class _Writer:
     def _pin_containers(self, path: Path) -> None:
         """A list or dict that an object holds is another one only if that is announced; what
         is in it is looked at in every call."""
-        for i in range(2, len(path) + 1):
-            inner = path[:i]
+        for inner in _prefixes(path)[1:]:
             if inner in self.pinned or self._is_decided(inner) or not self._is_announced(inner):
                 continue
             container = self.value(inner)
@@ -235,7 +222,7 @@ class _Writer:
 
     def _is_announced(self, path: Path, guard: Any = None) -> bool:
         """Whether what a path leads to stays the same until a change is announced."""
-        if any(self._is_decided(path[:i]) for i in range(2, len(path) + 1)):
+        if any(map(self._is_decided, _prefixes(path))):
             return True
         if self._is_own_method(path):
             return True
@@ -270,7 +257,9 @@ class _Writer:
         raw = getattr(type(holder), path[-1][1], None)
         if not (isinstance(raw, property) and hasattr(raw.fget, "_s2s_static")):
             return False
-        containers = _containers(holder)
+        if id(holder) not in self.held:
+            self.held[id(holder)] = _containers(holder)
+        containers = self.held[id(holder)]
         if containers is None:
             return False
         for container in containers:
@@ -443,9 +432,9 @@ class _Writer:
 
     def _kept(self, i: int) -> str:
         """A Python float stays one, as it would in Python."""
-        type_ = self.compiled.result_types[i]
-        weak = isinstance(type_, Scalar) and type_.weak and type_.dtype == "float64"
-        return f"float({self.raw[i]})" if weak else self._result(i)
+        if is_python_float(self.compiled.result_types[i]):
+            return f"float({self.raw[i]})"
+        return self._result(i)
 
     def _stays_a_number(self, holder: Any, key: str, tree: OutTree) -> bool:
         """Whether a number takes the place of another, which nobody needs to be told."""
@@ -456,6 +445,11 @@ class _Writer:
         weak = isinstance(type_, Scalar) and type_.weak
         plain = not hasattr(getattr(type(holder), key, None), "__set__")
         return weak and plain and kind is type(vars(holder).get(key))
+
+
+def is_python_float(type_: Type) -> bool:
+    """Whether a number of this type is one that Python made."""
+    return isinstance(type_, Scalar) and type_.weak and type_.dtype == "float64"
 
 
 def _is_plain(value: Any) -> bool:

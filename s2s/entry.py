@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import backends, guards
-from .call import write_call
+from .call import is_python_float, write_call
 from .errors import TypeError_, ValueError_, translate
 from .locks import making
 from .transforms.ir import Scalar, Type
@@ -125,9 +125,7 @@ class Entry:
 
         def leaf(i: int) -> Any:
             # A Python float stays one, as it would in Python.
-            type_ = types[i]
-            weak = isinstance(type_, Scalar) and type_.weak and type_.dtype == "float64"
-            return float(results[i]) if weak else results[i]
+            return float(results[i]) if is_python_float(types[i]) else results[i]
 
         new = [
             (

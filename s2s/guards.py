@@ -17,12 +17,28 @@ import numpy as np
 
 from .fingerprint import fingerprint
 from .transforms.dims import Atom, Dim
-from .transforms.structure import Path, Spec, follow, path_text, spec_leaves
+from .transforms.structure import Path, Spec, Step, follow, path_text, spec_leaves
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled, ObjectGuard
 
 Enter = Callable[[tuple[Any, ...]], "tuple[Any, ...] | None"]
+
+
+class Constants:
+    """Names for values in the space that a written function is made in."""
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        self.space = space
+        self.known: dict[int, str] = {}
+
+    def __call__(self, value: Any) -> str:
+        if type(value) in (int, str):
+            return repr(value)
+        if id(value) not in self.known:
+            self.known[id(value)] = f"K{len(self.known)}"
+            self.space[self.known[id(value)]] = value
+        return self.known[id(value)]
 
 
 class Reach:
@@ -53,8 +69,12 @@ class Reach:
         builtins = space["__builtins__"]
         return (vars(builtins) if isinstance(builtins, types.ModuleType) else builtins)[name]
 
-    def root_text(self, kind: str, root: str, constant: Callable[[Any], str]) -> str:
-        """Python text for where a path begins, in a function of `a`, the arguments."""
+    def step_text(self, before: str, step: Step, constant: Constants) -> str:
+        """Python text for a step of a path from what `before` stands for; the first step, from
+        nothing, begins in a function of `a`, the arguments."""
+        kind, root = step
+        if before:
+            return f"{before}.{root}" if kind == "." else f"{before}[{constant(root)}]"
         if kind == "arg":
             return f"a[{self.positions[root]}]"
         if kind == "closure":
@@ -75,16 +95,7 @@ def write_enter(
     `args` are those it was compiled for; what is lifted out of objects, globals and closures
     must look as it did then, and objects that may be written must not be one."""
     space: dict[str, Any] = {"fingerprint": fingerprint, "count_nonzero": np.count_nonzero}
-    known: dict[int, str] = {}
-
-    def constant(value: Any) -> str:
-        if type(value) in (int, str):
-            return repr(value)
-        if id(value) not in known:
-            known[id(value)] = f"K{len(known)}"
-            space[known[id(value)]] = value
-        return known[id(value)]
-
+    constant = Constants(space)
     lines: list[str] = []
     reached: dict[Path, str] = {}
 
@@ -92,11 +103,8 @@ def write_enter(
         """A name for what a path leads to.  What paths share is reached once: it may be long, or
         a property that is dear."""
         if path not in reached:
-            (kind, key), rest = path[-1], path[:-1]
-            if not rest:
-                value = reach.root_text(kind, key, constant)
-            else:
-                value = text(rest) + (f".{key}" if kind == "." else f"[{constant(key)}]")
+            before = text(path[:-1]) if len(path) > 1 else ""
+            value = reach.step_text(before, path[-1], constant)
             reached[path] = f"v{len(reached)}"
             lines.append(f"{reached[path]} = {value}")
         return reached[path]
@@ -133,7 +141,7 @@ def write_enter(
     return space["enter"]
 
 
-def guard_text(guard: ObjectGuard, value: str, constant: Callable[[Any], str]) -> str:
+def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
     """The condition under which a guard holds, as Python text."""
     expected = guard.expected
     if guard.kind == "type":

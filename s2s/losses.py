@@ -42,6 +42,11 @@ class Loss(Announces):
 class Elementwise(Loss):
     """The mean over the last axis of what `elements(self, y_true, y_pred)` gives."""
 
+    def __init__(
+        self, reduction: str | None = "sum_over_batch_size", name: str | None = None
+    ) -> None:
+        super().__init__(name, reduction)
+
     def elements(self, y_true: Any, y_pred: Any) -> Any:
         raise NotImplementedError
 
@@ -56,21 +61,11 @@ class Elementwise(Loss):
 
 
 class MeanSquaredError(Elementwise):
-    def __init__(
-        self, reduction: str | None = "sum_over_batch_size", name: str | None = None
-    ) -> None:
-        super().__init__(name, reduction)
-
     def elements(self, y_true: Any, y_pred: Any) -> Any:
         return (y_pred - y_true) ** 2
 
 
 class MeanAbsoluteError(Elementwise):
-    def __init__(
-        self, reduction: str | None = "sum_over_batch_size", name: str | None = None
-    ) -> None:
-        super().__init__(name, reduction)
-
     def elements(self, y_true: Any, y_pred: Any) -> Any:
         return np.abs(y_pred - y_true)
 
@@ -84,7 +79,7 @@ class Huber(Elementwise):
         reduction: str | None = "sum_over_batch_size",
         name: str | None = None,
     ) -> None:
-        super().__init__(name, reduction)
+        super().__init__(reduction, name)
         self.delta = float(delta)
 
     def elements(self, y_true: Any, y_pred: Any) -> Any:
@@ -93,9 +88,8 @@ class Huber(Elementwise):
         return 0.5 * near * near + self.delta * (error - near)
 
 
-class BinaryCrossentropy(Elementwise):
-    """Of probabilities, or of logits, against targets in [0, 1]; `label_smoothing` moves the
-    targets towards 0.5."""
+class Crossentropy(Loss):
+    """Of probabilities, or of logits, against targets that `label_smoothing` makes less sure."""
 
     def __init__(
         self,
@@ -104,9 +98,14 @@ class BinaryCrossentropy(Elementwise):
         reduction: str | None = "sum_over_batch_size",
         name: str | None = None,
     ) -> None:
-        super().__init__(name, reduction)
+        super().__init__(name=name, reduction=reduction)
         self.from_logits = from_logits
         self.label_smoothing, self.smooths = float(label_smoothing), label_smoothing != 0.0
+
+
+class BinaryCrossentropy(Crossentropy, Elementwise):
+    """Of probabilities, or of logits, against targets in [0, 1]; `label_smoothing` moves the
+    targets towards 0.5."""
 
     def elements(self, y_true: Any, y_pred: Any) -> Any:
         if self.smooths:
@@ -117,20 +116,9 @@ class BinaryCrossentropy(Elementwise):
         return -(y_true * np.log(p) + (1.0 - y_true) * np.log(1.0 - p))
 
 
-class CategoricalCrossentropy(Loss):
+class CategoricalCrossentropy(Crossentropy):
     """Of rows of probabilities, or of logits, against rows of target probabilities, which
     `label_smoothing` moves towards equal ones."""
-
-    def __init__(
-        self,
-        from_logits: bool = False,
-        label_smoothing: float = 0.0,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = None,
-    ) -> None:
-        super().__init__(name, reduction)
-        self.from_logits = from_logits
-        self.label_smoothing, self.smooths = float(label_smoothing), label_smoothing != 0.0
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         must_be_rows(self.name, y_true, y_pred)

@@ -200,7 +200,7 @@ def const(value: Any) -> Const:
     raise TypeError(f"not a number: {value!r}")
 
 
-_BINARY = {
+BINARY = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide",
     "floordiv": "floor_divide", "mod": "remainder", "pow": "power", "matmul": "matmul",
     "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
@@ -296,7 +296,7 @@ def _binary(name: str) -> tuple[Any, Any]:
     return forward, backward
 
 
-for _py, _op in _BINARY.items():
+for _py, _op in BINARY.items():
     _forward, _backward = _binary(_op)
     setattr(Sym, f"__{_py}__", _forward)
     setattr(Sym, f"__r{_py}__", _backward)

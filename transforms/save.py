@@ -133,7 +133,7 @@ class _Saver:
         self.renamed: dict[str, Operand] = {}
         self.plans: dict[str, SlotPlan] = {}
         self.recomputed: dict[str, Var] = {}
-        self.settled = Settled(function, facts)
+        self.settled = Settled(function, facts, self.order)
         self.pairs = self.find_pairs()
         self.pair_of: dict[str, list[_Pair]] = {}
         self.original: dict[str, Operand] = {}

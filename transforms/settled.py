@@ -18,6 +18,7 @@ from typing import Any
 
 from .dims import Atom, Dim, Facts, symbol_is_size
 from .ir import (
+    Array,
     Assign,
     Block,
     Const,
@@ -81,11 +82,12 @@ class Names:
 class Settled:
     """Finds final values for the slots of one function."""
 
-    def __init__(self, function: Function, facts: Facts) -> None:
+    def __init__(self, function: Function, facts: Facts, order: dict[int, int]) -> None:
         self.function = function
         self.facts = facts
-        self.order = {id(s): i for i, s in enumerate(walk(function.body))}
+        self.order = order  # how many statements come before one, by its id
         self.fixed: set[str] = set()  # names of what is the same throughout the outermost loop
+        self.known: dict[int, tuple[set[str], list[tuple[Var, dict[str, Moment]]]]] = {}
 
     def final(self, value: Var, block: Block, loops: Sequence[For | While]) -> Op | None:
         """Reads the value of a slot from what an array is after the outermost loop, if it is
@@ -93,19 +95,30 @@ class Settled:
         nest = [loop for loop in loops if isinstance(loop, For)]
         if len(nest) < len(loops) or not nest or not _distinct(nest):
             return None
-        self.fixed = _bound_before(self.function, nest[0])
+        self.fixed, arrays = self._carried(nest[0])
         for stmt in block:
             found = _access(stmt, value)
             if found is None:
                 continue
             array, spans, op = found
-            for c in nest[0].carried:
-                versions = self._versions(nest[0], c.phi, c.next)
+            for result, versions in arrays:
                 if array.name in versions:
                     read = Access(spans, tuple(nest), versions[array.name])
                     if self._stays(read, nest[0], versions):
-                        return Op("index", (c.result, *op.args), op.attrs)
+                        return Op("index", (result, *op.args), op.attrs)
         return None
+
+    def _carried(self, loop: For) -> tuple[set[str], list[tuple[Var, dict[str, Moment]]]]:
+        """What is fixed in a loop, and the arrays it carries: what each is afterwards, and its
+        versions."""
+        if id(loop) not in self.known:
+            arrays = [
+                (c.result, self._versions(loop, c.phi, c.next))
+                for c in loop.carried
+                if isinstance(c.phi.type, Array)
+            ]
+            self.known[id(loop)] = _bound_before(self.function, loop), arrays
+        return self.known[id(loop)]
 
     def _versions(self, loop: For, phi: Var, last: Operand) -> dict[str, Moment]:
         """What an array that a loop carries becomes in it, one after the other, by name;

@@ -9,46 +9,37 @@ import numpy as np
 from ..announce import Announces
 
 
-class ExponentialDecay(Announces):
+class Steps(Announces):
+    """Time in multiples of `decay_steps`; in whole ones if `staircase`."""
+
+    def __init__(
+        self,
+        initial_learning_rate: float,
+        decay_steps: int,
+        decay_rate: float,
+        staircase: bool = False,
+    ) -> None:
+        self.initial_learning_rate = float(initial_learning_rate)
+        self.decay_steps, self.decay_rate = float(decay_steps), float(decay_rate)
+        self.staircase = staircase
+
+    def times(self, step: Any) -> Any:
+        times = step / self.decay_steps
+        return np.floor(times) if self.staircase else times
+
+
+class ExponentialDecay(Steps):
     """`initial * rate ** (step / steps)`; by whole multiples if `staircase`."""
 
-    def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: int,
-        decay_rate: float,
-        staircase: bool = False,
-    ) -> None:
-        self.initial_learning_rate = float(initial_learning_rate)
-        self.decay_steps, self.decay_rate = float(decay_steps), float(decay_rate)
-        self.staircase = staircase
-
     def __call__(self, step: Any) -> Any:
-        power = step / self.decay_steps
-        if self.staircase:
-            power = np.floor(power)
-        return self.initial_learning_rate * self.decay_rate**power
+        return self.initial_learning_rate * self.decay_rate ** self.times(step)
 
 
-class InverseTimeDecay(Announces):
+class InverseTimeDecay(Steps):
     """`initial / (1 + rate * step / steps)`; by whole multiples if `staircase`."""
 
-    def __init__(
-        self,
-        initial_learning_rate: float,
-        decay_steps: int,
-        decay_rate: float,
-        staircase: bool = False,
-    ) -> None:
-        self.initial_learning_rate = float(initial_learning_rate)
-        self.decay_steps, self.decay_rate = float(decay_steps), float(decay_rate)
-        self.staircase = staircase
-
     def __call__(self, step: Any) -> Any:
-        times = step / self.decay_steps
-        if self.staircase:
-            times = np.floor(times)
-        return self.initial_learning_rate / (1.0 + self.decay_rate * times)
+        return self.initial_learning_rate / (1.0 + self.decay_rate * self.times(step))
 
 
 class PolynomialDecay(Announces):

@@ -48,9 +48,15 @@ def simplify(module: Module, facts: Facts | None = None) -> Module:
 
 
 def simplify_function(function: Function, facts: Facts) -> Function:
+    rewritten = _rewritten(function, facts)
+    shorter = drop_increments(rewritten)
+    return rewritten if shorter is rewritten else _rewritten(shorter, facts)
+
+
+def _rewritten(function: Function, facts: Facts) -> Function:
     for _ in range(_ROUNDS):
         before = function
-        function = drop_increments(drop_dead(_Rewriter(function, facts).run()))
+        function = drop_dead(_Rewriter(function, facts).run())
         if function == before:
             break
     return function

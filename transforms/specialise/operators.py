@@ -12,14 +12,10 @@ import sys
 import types
 from typing import Any
 
+from ..build import BINARY
 from .values import DictVal, InstanceVal, Mixin, Num, Obj, Ref, State, TupleVal, Value
 
-STEMS = {
-    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv",
-    "floor_divide": "floordiv", "remainder": "mod", "power": "pow", "matmul": "matmul",
-    "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
-    "left_shift": "lshift", "right_shift": "rshift",
-}  # fmt: skip
+STEMS = {op: stem for stem, op in BINARY.items()}
 COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Eq: ("__eq__", "__eq__"), ast.NotEq: ("__ne__", "__ne__"),
     ast.Lt: ("__lt__", "__gt__"), ast.Gt: ("__gt__", "__lt__"),
