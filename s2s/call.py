@@ -114,8 +114,8 @@ class _Writer:
         """Python text for what a path leads to; what is reached more than once has a name."""
         if path in self.places:
             return self.places[path]
-        before = self.text(path[:-1]) if len(path) > 1 else ""
-        return self.reach.step_text(before, path[-1], self.constant)
+        *before, step = path
+        return self.reach.step_text(self.text(tuple(before)) if before else "", step, self.constant)
 
     def _name(self, path: Path) -> None:
         if path not in self.places:

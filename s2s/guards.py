@@ -103,8 +103,8 @@ def write_enter(
         """A name for what a path leads to.  What paths share is reached once: it may be long, or
         a property that is dear."""
         if path not in reached:
-            before = text(path[:-1]) if len(path) > 1 else ""
-            value = reach.step_text(before, path[-1], constant)
+            *before, step = path
+            value = reach.step_text(text(tuple(before)) if before else "", step, constant)
             reached[path] = f"v{len(reached)}"
             lines.append(f"{reached[path]} = {value}")
         return reached[path]
