@@ -128,8 +128,8 @@ def test_page(
 def test_links(path: Path) -> None:
     """Links between the pages lead somewhere."""
     prose = FENCE.sub("", path.read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose):
-        if "://" not in target:
+    for target in re.findall(r"(?:^|[^`])`[^`\n]+`|\]\(([^)#]+)(?:#[^)]*)?\)", prose):
+        if target and "://" not in target:
             assert (path.parent / target).exists(), target
 
 

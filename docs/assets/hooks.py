@@ -20,7 +20,11 @@ BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md")
 FENCE = re.compile(
     r"^```(?P<language>\w+)(?: (?P<kind>[\w-]+))?\n(?P<name>(?:#|//) \w+\.\w+$)?", re.MULTILINE
 )
-LINK = re.compile(r"\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)")
+# Links between files; what looks like one inside of code is code.
+LINK = re.compile(
+    r"^```.*?^```$|`[^`\n]+`|\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def on_files(files: Files, *, config: Any) -> Files:
@@ -35,6 +39,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
     folder = Path("docs", here).parent if here not in BESIDE else Path()
 
     def link(match: re.Match[str]) -> str:
+        if not match[2]:
+            return match[0]
         text, target, anchor = match[1], match[2], match[3] or ""
         path = (ROOT / folder / target).resolve()
         if path.is_relative_to(ROOT / "docs") and path.suffix == ".md":
