@@ -21,34 +21,13 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+from tests.pages import FENCE, PAGES, ROOT, Fenced, fenced
+
 NAME = re.compile(r"(?:#|//) (\w+\.\w+)\n")
-
-
-@dataclass
-class Fenced:
-    """One fenced block; `start` and `end` delimit its text in the page."""
-
-    language: str
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
-def fenced(page: str) -> list[Fenced]:
-    found = []
-    for match in FENCE.finditer(page):
-        language, _, kind = match["info"].strip().partition(" ")
-        found.append(Fenced(language, kind, match["text"], match.start("text"), match.end("text")))
-    return found
 
 
 def run_page(page: str, folder: Path) -> tuple[str, list[tuple[str, str]]]:

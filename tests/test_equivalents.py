@@ -1,42 +1,23 @@
 """The tables "you write → here" are true: both cells of a row are run, and their results compared.
 
-Tables whose second column is headed "here" are run; what comes after a comma in a cell is another
-way to say it.  The page's first block, which makes what the tables speak about, is run for each column,
-under that column's own import.
+The page's first block, which makes what the tables speak about, is run for each column, under that
+column's own import.
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.test_docs import ROOT, fenced
+from tests.pages import ROOT, functions, rows
 
-TABLE = re.compile(r"^\| \w+ \| here \|\n\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
-ROW = re.compile(r"\| `([^`]+)` \| `([^`]+)`(?:, [^|]*)? \|")
 JAX = """import jax, jax.flatten_util, jax.test_util
 jax.config.update("jax_enable_x64", True)
 import jax.numpy as np
 """
-
-
-def functions(page: str) -> str:
-    """The first block of a page: what its tables speak about."""
-    return next(block.text for block in fenced(page) if block.language == "python")
-
-
-def rows(page: str) -> list[tuple[str, str]]:
-    found = []
-    for table in TABLE.findall(page):
-        for line in table.splitlines():
-            row = ROW.fullmatch(line)
-            assert row, line
-            found.append((row[1], row[2]))
-    return found
 
 
 def run(code: str, name: str, folder: Path, namespace: dict[str, Any]) -> Any:
