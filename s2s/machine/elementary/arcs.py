@@ -43,9 +43,7 @@ def arctan(kit: Kit, x: Number) -> Number:
     size, none = kit.absolute(x), kit.number(0.0)
     near, far = size.is_("<", math.tan(math.pi / 8)), size.is_(">", math.tan(3 * math.pi / 8))
     # Beyond the clip the result is pi / 2, and 1 / x would have no leading one.
-    top = kit.choose(
-        size.is_(">", 2.0 ** (kit.format.bias - 2)), 2.0 ** (kit.format.bias - 2), size
-    )
+    top = kit.clipped(size, 0.0, 2.0 ** (kit.format.bias - 2))
     less, more = kit.any_sum(top, kit.number(-1.0)), kit.any_sum(top, kit.number(1.0))
     n = Pair(
         kit.choose(near, size, kit.choose(far, -1.0, less.high)),

@@ -19,7 +19,6 @@ SINH: Fit = {
 def reduced(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
     """k and exp(r) - 1, as the sum of a number and what it lacks, where x = k ln(2) + r."""
     k = kit.rounded(x * (1.0 / math.log(2.0)))
-    k = kit.choose(x.is_nan(), 0.0, k)
     high, low = kit.format.ln2
     most, less = x - k * high, k * low
     r = most - less
@@ -37,11 +36,11 @@ def exp(kit: Kit, x: Number) -> Number:
 
 def power_of_two(kit: Kit, x: Pair) -> Number:
     """2^x, where |x| is below the limits of exp2."""
-    k = kit.choose(x.high.is_nan(), 0.0, kit.rounded(x.high))
+    k = kit.rounded(x.high)
     high, low = kit.parts(LN_2, 2)
     part = x.high - k
     r = kit.product(part, high)
-    r = kit.any_sum(r.high, r.low + (part * low + x.low * high))
+    r = kit.sum(r.high, r.low + (part * low + x.low * high))
     e = r.high + (r.low + r.high * r.high * kit.polynomial(r.high, kit.format.exp))
     return kit.scaled(1.0 + e, k)
 

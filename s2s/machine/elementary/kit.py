@@ -125,7 +125,6 @@ class Kit:
         self.format = FORMATS[type_]
         self.float = ir.DoubleType() if self.format.bits == 64 else ir.FloatType()
         self.int = ir.IntType(self.format.bits)
-        self.short = ir.IntType(32)  # the only integers that machines convert several of at once
 
     def number(self, value: Number | float) -> Number:
         if isinstance(value, Number):
@@ -174,19 +173,26 @@ class Kit:
 
     # ---- powers of two
 
+    def integer(self, k: Number) -> Any:
+        """An integer whose last bits are those of k: beside a number so large that its own last
+        bits are those of integers.  (Machines convert several floats to long integers badly.)"""
+        placed = self.exactly("fadd", k, 1.5 * 2.0**self.format.mantissa)
+        return self.builder.bitcast(placed.value, self.int)
+
+    def _power(self, k: Any) -> Number:
+        biased = self.builder.add(k, self.int(self.format.bias))
+        shifted = self.builder.shl(biased, self.int(self.format.mantissa))
+        return Number(self, self.builder.bitcast(shifted, self.float))
+
     def power(self, k: Number) -> Number:
         """2^k for whole k between the smallest and the largest exponent."""
-        builder = self.builder
-        whole = builder.fptosi(k.value, self.short)
-        wide = builder.sext(whole, self.int) if self.int.width > 32 else whole
-        biased = builder.add(wide, self.int(self.format.bias))
-        shifted = builder.shl(biased, self.int(self.format.mantissa))
-        return Number(self, builder.bitcast(shifted, self.float))
+        return self._power(self.integer(k))
 
     def scaled(self, x: Number, k: Number) -> Number:
         """x 2^k for any whole k that halves of are exponents: rounded once, if at all."""
-        half = self.rounded(k * 0.5)
-        return x * self.power(half) * self.power(k - half)
+        whole = self.integer(k)
+        half = self.builder.lshr(whole, self.int(1))
+        return x * self._power(half) * self._power(self.builder.sub(whole, half))
 
     def split(self, x: Number) -> tuple[Number, Number]:
         """m and k such that x = m 2^k, with m near 1; for positive normal numbers."""
@@ -194,11 +200,18 @@ class Kit:
         root = np.dtype(f"float{form.bits}").type(math.sqrt(0.5))
         start = self.int(int(root.view(f"int{form.bits}")))
         raw = builder.bitcast(x.value, self.int)
-        k = builder.ashr(builder.sub(raw, start), self.int(form.mantissa))
-        m = builder.sub(raw, builder.shl(k, self.int(form.mantissa)))
-        short = builder.trunc(k, self.short) if self.int.width > 32 else k
-        whole = builder.sitofp(short, self.float)
-        return Number(self, builder.bitcast(m, self.float)), Number(self, whole)
+        past = builder.sub(raw, start)
+        m = builder.sub(raw, builder.and_(past, self.int(-(1 << form.mantissa))))
+        # k, made positive, becomes the last bits of a number whose last bits are those of integers
+        more = form.bias + 1
+        positive = builder.add(past, self.int(more << form.mantissa))
+        k = builder.lshr(positive, self.int(form.mantissa))
+        large = float(2**form.mantissa)
+        placed = builder.or_(k, self.int((form.bias + form.mantissa) << form.mantissa))
+        whole = self.exactly(
+            "fsub", Number(self, builder.bitcast(placed, self.float)), large + more
+        )
+        return Number(self, builder.bitcast(m, self.float)), whole
 
     # ---- sums of two numbers, the second of which is what the first lacks
 

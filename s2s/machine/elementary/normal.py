@@ -16,6 +16,17 @@ ERF: Fit = {
     32: (0.12837916612625122, -0.3761262595653534, 0.11283594369888306, -0.02685421146452427,
          0.005189087241888046, -0.000801686430349946, 7.875874871388078e-05),
 }  # fmt: skip
+# -log(erfc(x)) for 1 <= x <= 5.95, 3.95, beyond which erf is 1
+LOG_ERFC: Fit = {
+    64: (1.0830201701907812e-06, 1.128368537784112, 0.6366683028033279, 0.10263580542292071,
+         -0.018862157773512304, -0.0005881742584563225, 0.0021027192555182865,
+         -0.0009228515571640394, 0.00023231298934388544, -2.8740339129078768e-05,
+         -3.354348016206598e-06, 2.6049521893995206e-06, -6.741868049565061e-07,
+         1.0625392626078862e-07, -1.0707695844843452e-08, 6.398872697304824e-10,
+         -1.7368457224325012e-11),
+    32: (0.0003555484290700406, 1.1270322799682617, 0.6382390856742859, 0.1030251756310463,
+         -0.021799186244606972, 0.0029379946645349264, -0.00018540122255217284),
+}  # fmt: skip
 # (1 + 2 x) exp(x^2) erfc(x) in (x - 3) / (x + 3) for 1/2 <= x <= 28
 SCALED_ERFC: Fit = {
     64: (1.2530080582697296, -0.13562110612458134, -0.04756229435345058, 0.1296451587027835,
@@ -31,6 +42,18 @@ SCALED_ERFC: Fit = {
 }  # fmt: skip
 
 
+def erf(kit: Kit, x: Number) -> Number:
+    """A polynomial, or 1 - exp of one."""
+    size = kit.absolute(x)
+    near = size + size * kit.fit(size * size, ERF)
+    last = 5.95 if kit.format.bits == 64 else 3.95
+    k, e, _ = reduced(kit, -kit.fit(kit.clipped(size, 1.0, last), LOG_ERFC))
+    scale = kit.power(k)
+    far = 1.0 - (scale + scale * e)
+    result = kit.choose(size.is_("<", 1.0), near, far)
+    return kit.choose(x.is_nan(), x, kit.with_sign(result, x))
+
+
 def _erfc_far(kit: Kit, size: Number) -> Number:
     """exp(-x^2) and a polynomial, for x >= 1/2."""
     size = kit.clipped(size, 0.5, math.sqrt(kit.format.large))
@@ -42,13 +65,6 @@ def _erfc_far(kit: Kit, size: Number) -> Number:
     t = (size - 3.0) / (size + 3.0)
     ratio = kit.quotient(kit.sum(first, t * kit.polynomial(t, others)), kit.sum(2.0 * size, 1.0))
     return kit.scaled(one.high * ratio.high + (one.high * ratio.low + lacks * ratio.high), k)
-
-
-def erf(kit: Kit, x: Number) -> Number:
-    size = kit.absolute(x)
-    near = size + size * kit.fit(size * size, ERF)
-    result = kit.choose(size.is_("<", 1.0), near, 1.0 - _erfc_far(kit, size))
-    return kit.choose(x.is_nan(), x, kit.with_sign(result, x))
 
 
 def erfc(kit: Kit, x: Number) -> Number:

@@ -29,8 +29,11 @@ COS: Fit = {
 
 
 def _reduced(kit: Kit, size: Number) -> tuple[Pair, Any]:
-    """r and the last bits of the integer k, where size = k pi / 2 + r."""
+    """r and the last bits of the integer k, where size = k pi / 2 + r; nan for infinity."""
     builder = kit.builder
+    huge = size.is_(">", limit(kit))
+    of_huge, quadrant_of_huge = unpacked(kit, turned(kit, size))
+
     first, second, third = kit.parts(HALF_PI, 3)
     # The sum of k and a number so large that bits of integers are its last ones.
     large = 1.5 * 2.0**kit.format.mantissa
@@ -41,9 +44,7 @@ def _reduced(kit: Kit, size: Number) -> tuple[Pair, Any]:
     r = kit.sum(most.high, (most.low - part.low) - k * third)
     quadrant = builder.bitcast(placed.value, kit.int)
 
-    huge = size.is_(">", limit(kit))
-    of_huge, quadrant_of_huge = unpacked(kit, turned(kit, size))
-    high, low = kit.choose(huge, of_huge, r.high), kit.choose(huge, 0.0, r.low)
+    high, low = kit.choose(huge, of_huge, r.high), kit.choose(huge, size * 0.0, r.low)
     return Pair(high, low), builder.select(huge, quadrant_of_huge, quadrant)
 
 
@@ -58,47 +59,47 @@ def _both(kit: Kit, r: Pair) -> tuple[Pair, Pair]:
     return sine, kit.sum(one.high, one.low + rest)
 
 
-def _bit(kit: Kit, quadrant: Any, mask: int) -> Any:
-    return kit.builder.icmp_unsigned("!=", kit.builder.and_(quadrant, kit.int(mask)), kit.int(0))
+def _is_odd(kit: Kit, quadrant: Any) -> Any:
+    return kit.builder.icmp_unsigned("!=", kit.builder.and_(quadrant, kit.int(1)), kit.int(0))
 
 
-def _swap_sign(kit: Kit, x: Number, test: Any) -> Number:
-    return kit.choose(test, -x, x)
+def _signed(kit: Kit, result: Number, *signs: Any) -> Number:
+    """The result, its sign swapped for each of the signs that has its first bit set."""
+    builder, first = kit.builder, kit.int(1 << (kit.format.bits - 1))
+    raw = builder.bitcast(result.value, kit.int)
+    for sign in signs:
+        raw = builder.xor(raw, builder.and_(sign, first))
+    return Number(kit, builder.bitcast(raw, kit.float))
 
 
-def _finite(kit: Kit, size: Number, result: Number) -> Number:
-    return kit.choose(size.is_("<", math.inf), result, math.nan)
+def _half_turns(kit: Kit, quadrant: Any) -> Any:
+    """The bit that counts them comes first."""
+    return kit.builder.shl(quadrant, kit.int(kit.format.bits - 2))
 
 
 def sin(kit: Kit, x: Number) -> Number:
-    size = kit.absolute(x)
-    r, quadrant = _reduced(kit, size)
+    r, quadrant = _reduced(kit, kit.absolute(x))
     sine, cosine = _both(kit, r)
-    result = kit.choose(_bit(kit, quadrant, 1), cosine.high, sine.high)
-    result = _swap_sign(kit, result, _bit(kit, quadrant, 2))
-    negative = kit.with_sign(kit.number(1.0), x).is_("<", 0.0)
-    return _finite(kit, size, _swap_sign(kit, result, negative))
+    result = kit.choose(_is_odd(kit, quadrant), cosine.high, sine.high)
+    negative = kit.builder.bitcast(x.value, kit.int)
+    return _signed(kit, result, _half_turns(kit, quadrant), negative)
 
 
 def cos(kit: Kit, x: Number) -> Number:
-    size = kit.absolute(x)
-    r, quadrant = _reduced(kit, size)
+    r, quadrant = _reduced(kit, kit.absolute(x))
     sine, cosine = _both(kit, r)
-    result = kit.choose(_bit(kit, quadrant, 1), sine.high, cosine.high)
-    next_one = kit.builder.add(quadrant, kit.int(1))
-    return _finite(kit, size, _swap_sign(kit, result, _bit(kit, next_one, 2)))
+    result = kit.choose(_is_odd(kit, quadrant), sine.high, cosine.high)
+    return _signed(kit, result, _half_turns(kit, kit.builder.add(quadrant, kit.int(1))))
 
 
 def tan(kit: Kit, x: Number) -> Number:
-    size = kit.absolute(x)
-    r, quadrant = _reduced(kit, size)
+    r, quadrant = _reduced(kit, kit.absolute(x))
     sine, cosine = _both(kit, r)
-    odd = _bit(kit, quadrant, 1)
+    odd = _is_odd(kit, quadrant)
     n = Pair(kit.choose(odd, -cosine.high, sine.high), kit.choose(odd, -cosine.low, sine.low))
     d = Pair(kit.choose(odd, sine.high, cosine.high), kit.choose(odd, sine.low, cosine.low))
-    result = kit.quotient(n, d).rounded()
-    negative = kit.with_sign(kit.number(1.0), x).is_("<", 0.0)
-    return _finite(kit, size, _swap_sign(kit, result, negative))
+    negative = kit.builder.bitcast(x.value, kit.int)
+    return _signed(kit, kit.quotient(n, d).rounded(), negative)
 
 
 def sinc(kit: Kit, x: Number) -> Number:
