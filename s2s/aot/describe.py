@@ -110,6 +110,7 @@ class _Describer:
         self.names: set[str] = set()
         self.sizes: list[str] = []
         self.axes: dict[str, str | int] = {}
+        self.numbers: dict[str, str] = {}
 
     def export(self) -> Export:
         compiled = self.compiled
@@ -239,6 +240,8 @@ class _Describer:
         if isinstance(param.spec, ArraySpec):
             axes = tuple(self.axes[f"{param.name}.{k}"] for k in range(param.spec.ndim))
         name = self._fresh(path_name(param.path[:1] + param.path[1:]))
+        if axes is None:
+            self.numbers[param.name] = name
         written = i in self.compiled.written
         return Item(name, param.spec.dtype, axes, path_text(param.path), written)
 
@@ -263,8 +266,7 @@ class _Describer:
         if not isinstance(type_, Array):
             raise UnsupportedError(f"{name} of {self.name} is neither a number nor an array")
         symbols: dict[str, str] = {k: str(v) for k, v in self.axes.items()}
-        for item, param in self._numbers():
-            symbols[param.name] = item
+        symbols |= self.numbers
         try:
             axes = tuple(dim_text(d, symbols) for d in type_.shape)
         except KeyError:
@@ -274,11 +276,6 @@ class _Describer:
             ) from None
         sized = tuple(int(a) if a.isdigit() else a for a in axes)
         return Item(self._fresh(name), type_.dtype, sized, written=True)
-
-    def _numbers(self) -> Iterator[tuple[str, Any]]:
-        for param in self.compiled.params:
-            if isinstance(param.spec, ScalarSpec) and param.path[0][0] == "arg":
-                yield path_name(param.path), param
 
     def _kept(self, leaves: dict[int, Item]) -> list[list[Item | Slot]]:
         """For each result that the kernel returns, the places it goes to."""
