@@ -6,6 +6,7 @@ reaches through objects, globals and closures), a seed, and places for results.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -132,7 +133,6 @@ class _Describer:
         for position, _ in sorted(compiled.out_like.items()):
             parameters.append(Parameter(leaves[position]))
         kept = self._kept(leaves)
-        names = self.specialiser.binder.names[len(self.function._prefix) :]
         return Export(
             name=self.name,
             function=self.function,
@@ -148,7 +148,7 @@ class _Describer:
             leaves=leaves,
             conditions=[self._condition(g) for g in compiled.guards],
             guards=self._fixed_arguments(),
-            parameters_text=", ".join(names),
+            parameters_text=self._parameters_text(),
             uses_state=any(isinstance(p.source, Slot) for p in parameters)
             or any(isinstance(k, Slot) for ks in kept for k in ks),
         )
@@ -297,6 +297,19 @@ class _Describer:
             kept.append([*([leaves[i]] if i in leaves else []), *changed.get(i, [])])
         return kept
 
+    def _parameters_text(self) -> str:
+        """As in the function's own definition."""
+        parameters = inspect.signature(self.function).parameters.values()
+        texts = []
+        for p in parameters:
+            plain = p.default is None or isinstance(p.default, (bool, int, float, str))
+            texts.append(
+                f"{p.name}={p.default!r}" if p.default is not p.empty and plain else p.name
+            )
+            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+                texts[-1] = ("*" if p.kind is p.VAR_POSITIONAL else "**") + p.name
+        return ", ".join(texts)
+
     def _fixed_arguments(self) -> list[tuple[str, Any]]:
         """Arguments that decided the structure of the code, and what they were."""
         found = []
@@ -335,6 +348,13 @@ def _atom(atom: Atom, symbols: Mapping[str, str]) -> str:
         return f"({parts[0]} if {parts[0]} > 0 else 0)"
     if atom.op in ("floordiv", "remainder") and len(parts) == 2:
         return f"({parts[0]} {'//' if atom.op == 'floordiv' else '%'} {parts[1]})"
+    if atom.op == "len":
+        n, *given = (None if p is None else _text(p, symbols) for p in atom.parts)
+        start, stop, step = [*given, None, None, None][:3]
+        step = step or "1"
+        first = f"rt.slice_start({start is not None}, {start or 0}, {n}, {step})"
+        last = f"rt.slice_stop({stop is not None}, {stop or 0}, {n}, {step})"
+        return f"rt.trip_count({first}, {last}, {step})"
     raise UnsupportedError(f"a condition on the size {atom} cannot be checked ahead of time")
 
 

@@ -91,7 +91,8 @@ def _class(name: str, groups: dict[str, list[Export]], state: State) -> str:
         f"        super().__init__(\n            _library, {name!r}, {state.bytes},\n"
         f"            [\n{slots}            ],\n        )\n"
     )
-    single = len(groups) == 1
     for key, exports in groups.items():
-        lines += "\n" + _wrapper("__call__" if single else key, exports, "    ")
+        lines += "\n" + _wrapper(key, exports, "    ")
+    if len(groups) == 1:
+        lines += f"\n    __call__ = {next(iter(groups))}\n"
     return lines
