@@ -21,6 +21,7 @@ import os
 import re
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def run_python(block: Fenced, path: Path, namespace: dict[str, object]) -> str:
         if block.kind == "raises":
             with pytest.raises(Exception) as caught:
                 exec(compile(block.text, str(path), "exec"), namespace)
-            print(f"{caught.type.__name__}: {caught.value}")
+            print(*traceback.format_exception_only(caught.value), sep="")
         else:
             exec(compile(block.text, str(path), "exec"), namespace)
     return tidy(out.getvalue().replace(f"{path.parent}/", ""))
@@ -86,6 +87,7 @@ set -e
 
 
 def tidy(printed: str) -> str:
+    """Without blanks at the ends of lines, and without blank lines at the end."""
     return "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
 
 
