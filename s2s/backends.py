@@ -141,7 +141,7 @@ def half_precision(compiled: Compiled) -> UnsupportedError:
     at = next((n for n, line in lines if "float16" in line and n in compiled.places), None)
     span, text = None, ""
     if at is not None:
-        file, number = compiled.places[at]
+        file, number, *_ = compiled.places[at]
         text = linecache.getline(file, number).rstrip()
         start = len(text) - len(text.lstrip())
         span = Span(file, number, start, number, len(text))

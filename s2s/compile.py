@@ -9,6 +9,7 @@ away and compiled again.
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 import types
@@ -22,6 +23,7 @@ from .doors import Door
 from .errors import internal
 
 PREFIX = "_s2s_"
+OBJECTS = ("kernel_", "runtime_")  # how the names of files with object code begin
 
 # Reassociation makes reductions fast; what would forget nan and inf stays off.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp", "afn"}
@@ -57,8 +59,9 @@ def build_door(
 ) -> Any:
     """The function behind a kernel's door, or None if it cannot have one; it raises `Overlap` as
     those above.  `signature` is asked for only if the kernel has to be compiled."""
-    options = _spelled(OPTIONS)
-    key = cache.digest(cache.platform_key(), options, repr(door), repr([*written]), entry, lowered)
+    products = gemm_choice() if "rt.gemm(" in lowered else ""
+    how = repr((_spelled(OPTIONS), products, door, [*written], entry))
+    key = cache.digest(cache.platform_key(), how, lowered)
     path = cache.directory() / f"kernel_{key}"
     if path not in _built:
         code = cache.fetch(path)
@@ -200,7 +203,8 @@ def _whole(module: types.ModuleType, entry: str, cached: bool) -> Any:
 def write_source(lowered: str, signature: str) -> Path:
     """The file of a kernel, written if it is missing or damaged."""
     data = lowered.encode()
-    key = cache.digest(cache.platform_key(), _spelled(OPTIONS), signature, data)
+    products = gemm_choice() if "rt.gemm(" in lowered else ""
+    key = cache.digest(cache.platform_key(), _spelled(OPTIONS), signature, products, data)
     path = cache.directory() / f"{PREFIX}{key}.py"
     if cache.read(path) != data:
         cache.write(path, data)
@@ -209,6 +213,11 @@ def write_source(lowered: str, signature: str) -> Path:
 
 def _spelled(options: dict[str, Any]) -> str:
     return str(sorted((k, sorted(v) if k == "fastmath" else v) for k, v in options.items()))
+
+
+def gemm_choice() -> str:
+    """Whose products of matrices: those of "blas", or our own, by `S2S_GEMM=builtin`."""
+    return "builtin" if os.environ.get("S2S_GEMM") == "builtin" else "blas"
 
 
 def load(path: Path) -> types.ModuleType:

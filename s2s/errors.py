@@ -96,9 +96,9 @@ def name_place(error: Exception, file: str, compiled: Compiled) -> None:
         return
     raised = compiled.source.splitlines()[found - 1].lstrip().startswith("raise ")
     if not raised and len(error.args) == 1 and isinstance(error.args[0], str):
-        text = linecache.getline(*place).strip()
-        error.args = (f"{error.args[0]} ({os.path.basename(place[0])}:{place[1]}: {text})",)
-    _annotate(error, *place)
+        text = linecache.getline(place.file, place.line).strip()
+        error.args = (f"{error.args[0]} ({os.path.basename(place.file)}:{place.line}: {text})",)
+    _annotate(error, place.file, place.line)
 
 
 def phrase(parts: tuple[Any, ...], values: list[Any]) -> str:

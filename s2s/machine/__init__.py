@@ -13,6 +13,6 @@ from __future__ import annotations
 from .apart import check as check_apart
 from .infer import Unsupported
 from .kernel import body
-from .native import listing, native
+from .native import KERNEL, listing, native
 
-__all__ = ["Unsupported", "body", "check_apart", "listing", "native"]
+__all__ = ["KERNEL", "Unsupported", "body", "check_apart", "listing", "native"]

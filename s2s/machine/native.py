@@ -119,9 +119,8 @@ def _optimised(library: Any, visible: str) -> Any:
     final = library._final_module
     for other in dict.fromkeys(library._linking_libraries):
         final.link_in(other._get_module_for_linking(), preserve=True)
-    for function in final.functions:
-        if not function.is_declaration and function.name != visible:
-            function.linkage = "internal"
+    if visible != KERNEL:
+        final.get_function(KERNEL).linkage = "internal"
     library._optimize_final_module()
     final.verify()
     return final
