@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from .._version import __version__
 from ..errors import InternalCompilerError, S2SError
-from . import bench, cache, check, doctor, exits, report, show
+from . import bench, cache, check, completion, doctor, exits, report, show
 
 COMMANDS = {
     "show": (show, "print the gradient of a function beside it, or what any pass made of it"),
@@ -18,6 +18,7 @@ COMMANDS = {
     "bench": (bench, "time a function, its gradient, and what compiling them takes"),
     "cache": (cache, "tell what is kept on disk, or throw it away"),
     "doctor": (doctor, "tell what s2s runs on, and what is wrong with it"),
+    "completion": (completion, "print what makes a shell complete this command"),
 }
 
 
@@ -37,7 +38,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["_complete"]:
+        return completion.reply(parser(), words[1:])
+    options = parser().parse_args(words)
     try:
         return options.run(options)
     except exits.CommandError as error:
