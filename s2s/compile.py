@@ -8,6 +8,7 @@ damaged since it was written is thrown away and compiled again.
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 import types
@@ -134,11 +135,17 @@ def write_source(lowered: str, signature: str) -> Path:
     """The file of a kernel, written if it is missing or damaged."""
     data = lowered.encode()
     options = str(sorted((k, sorted(v) if k == "fastmath" else v) for k, v in OPTIONS.items()))
-    key = cache.digest(cache.platform_key(), options, signature, data)
+    products = gemm_choice() if "rt.gemm(" in lowered else ""
+    key = cache.digest(cache.platform_key(), options, signature, products, data)
     path = cache.directory() / f"{PREFIX}{key}.py"
     if cache.read(path) != data:
         cache.write(path, data)
     return path
+
+
+def gemm_choice() -> str:
+    """Whose products of matrices: those of "blas", or our own, by `S2S_GEMM=builtin`."""
+    return "builtin" if os.environ.get("S2S_GEMM") == "builtin" else "blas"
 
 
 def load(path: Path) -> types.ModuleType:

@@ -31,7 +31,7 @@ def check(written: int, count: int) -> Any:
             for i, (type_, value) in enumerate(zip(sig.args, args)):
                 for end, bound in enumerate(_ends(context, builder, type_, value)):
                     builder.store(bound, builder.gep(table, [INT(2 * i + end)]))
-            apart = builder.call(_function(builder.module), [table, INT(written), INT(len(args))])
+            apart = builder.call(function(builder.module), [table, INT(written), INT(len(args))])
             with builder.if_then(builder.not_(apart), likely=False):
                 context.call_conv.return_user_exc(builder, Overlap, ())
             return context.get_dummy_value()
@@ -64,7 +64,7 @@ def _ends(context: Any, builder: Any, type_: Any, value: Any) -> tuple[Any, Any]
     return builder.select(empty, INT(-1), start), builder.select(empty, INT(0), end)
 
 
-def _function(module: Any) -> Any:
+def function(module: Any) -> Any:
     """apart(table, written, all): two loops over pairs of ends."""
     function = module.globals.get(NAME)
     if function is not None:
