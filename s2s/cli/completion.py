@@ -46,7 +46,9 @@ INSTALLED = {
     "zsh": 'eval "$(s2s completion zsh)"      in ~/.zshrc, after compinit',
     "fish": "s2s completion fish | source      in ~/.config/fish/config.fish",
 }
-PASSES = ("specialise", "reverse", "simplify", "save", "write", "lower", "all")
+PASSES = (
+    "desugar", "specialise", "reverse", "simplify", "save", "storage", "write", "lower", "all",
+)  # fmt: skip
 
 
 def add(parser: argparse.ArgumentParser) -> None:

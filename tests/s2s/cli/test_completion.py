@@ -46,7 +46,7 @@ def test_files_and_functions(here):
 def test_values_of_options(here):
     loss = ("show", "model.py:loss")
     assert after(*loss, "--level", "l") == ["lowered", "llvm"]
-    assert after(*loss, "--after", "s") == ["specialise", "simplify", "save"]
+    assert after(*loss, "--after", "s") == ["specialise", "simplify", "save", "storage"]
     assert after(*loss, "--wrt", "") == ["W", "b", "x", "y"]
     assert after(*loss, "--wrt", "W,") == ["W,b", "W,x", "W,y"]
     assert after(*loss, "--example", "make_") == ["make_args", "make_named"]
