@@ -149,6 +149,7 @@ def _completed(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """With the arguments that the function's parameters determine, or an earlier call."""
     parameters = _parameters(target.value)
+    nothing_given = not args and not kwargs
     positional = [p for p in parameters.values() if p.kind in PLAIN]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
     if len(args) > len(positional) and not variadic:
@@ -176,7 +177,7 @@ def _completed(
         if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in kwargs
     ]  # fmt: skip
     if missing:
-        earlier = None if args else _earlier(target.value, maker)
+        earlier = _earlier(target.value, maker) if nothing_given else None
         if earlier is None:
             raise _missing(target, missing)
         notes.append("arguments like those of the call in the file")
@@ -265,9 +266,10 @@ def _compiled(
     if mode == "function":
         return api.function(value, **settings)
     if chosen is None and not api._has_tape(value):
-        names = list(_parameters(value))
-        given = {**dict(zip(names, args)), **kwargs}
-        floats = tuple(n for n in names if n in given and trees.has_floats(given[n]))
+        parameters = _parameters(value)
+        defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+        given = {**defaults, **dict(zip(parameters, args)), **kwargs}
+        floats = tuple(n for n in parameters if n in given and trees.has_floats(given[n]))
         if not floats:
             return api.function(value, **settings)
         chosen = floats if default_wrt == "all" else floats[:1]
