@@ -682,6 +682,13 @@ def undefined_name(x):
     return x * undefined_thing  # @ undefined_thing
 
 
+@refused(V, error=TypeError, says="ended without a return")
+def without_a_return(x):
+    for v in x:
+        if v > 9.0:
+            return v * 2.0
+
+
 @refused(2.0, error=UnboundLocalError, says="y")
 def unbound_local(x):
     if x > 5.0:

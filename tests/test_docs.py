@@ -5,7 +5,7 @@ In README.md, CONTRIBUTING.md and docs/, a fenced block that opens with
     ```python             runs, together with the other blocks of its page, in order
     ```python raises      runs, and ends in an error, which counts as printed
     ```sh                 runs in the page's folder, where the files named so far lie
-    ```sh fails           likewise, and its status is not 0
+    ```sh fails           likewise; its status is not 0, and what it says of that is printed
     ```… no-run           is only shown
     ```text output        is exactly what the block before it printed (`python output` too)
 
@@ -21,6 +21,7 @@ import os
 import re
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def run_python(block: Fenced, path: Path, namespace: dict[str, object]) -> str:
         if block.kind == "raises":
             with pytest.raises(Exception) as caught:
                 exec(compile(block.text, str(path), "exec"), namespace)
-            print(f"{caught.type.__name__}: {caught.value}")
+            print(*traceback.format_exception_only(caught.value), sep="")
         else:
             exec(compile(block.text, str(path), "exec"), namespace)
     return tidy(out.getvalue().replace(f"{path.parent}/", ""))
@@ -77,15 +78,16 @@ set -e
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
         text=True,
     )
-    assert (done.returncode != 0) == (block.kind == "fails"), done.stdout
-    return tidy(done.stdout.replace(f"{folder}/", ""))
+    fails = block.kind == "fails"
+    assert (done.returncode != 0) == fails, done.stdout + done.stderr
+    return tidy((done.stdout + done.stderr * fails).replace(f"{folder}/", ""))
 
 
 def tidy(printed: str) -> str:
+    """Without blanks at the ends of lines, and without blank lines at the end."""
     return "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
 
 

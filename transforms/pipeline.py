@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import desugar
 from .custom import settle
 from .dims import Guard
 from .errors import TypeError_
@@ -222,8 +223,10 @@ def _unpack_value(spec: Specialised) -> None:
 def _passes(
     stages: list[tuple[str, Module]], readable: str, lowered: str
 ) -> Iterator[tuple[str, str]]:
+    yield "desugar", desugar.text(stages[0][1].main.source.node)
     for name, module in stages:
         yield name, show(module)
+    yield "storage", show(storage(stages[-1][1]))
     yield "write", readable
     yield "lower", lowered
 

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 
 from .._version import __version__
 from ..errors import InternalCompilerError, S2SError
-from . import cache, check, doctor, exits, show
+from . import bench, cache, check, doctor, exits, report, show
 
 COMMANDS = {
     "show": (show, "print the gradient of a function beside it, or what any pass made of it"),
+    "report": (report, "write all about a function and its gradient to one page"),
     "check": (check, "compare a gradient with differences of the function itself"),
+    "bench": (bench, "time a function, its gradient, and what compiling them takes"),
     "cache": (cache, "tell what is kept on disk, or throw it away"),
     "doctor": (doctor, "tell what s2s runs on, and what is wrong with it"),
 }

@@ -55,8 +55,9 @@ class Subject:
 
     def given(self) -> dict[str, str]:
         """The arguments, as types, by the names of the parameters."""
-        names = inspect.signature(self.compiled).bind(*self.args, **self.kwargs).arguments
-        return {k: type_text(v) for k, v in names.items()}
+        bound = inspect.signature(self.compiled).bind(*self.args, **self.kwargs)
+        bound.apply_defaults()
+        return {k: type_text(v) for k, v in bound.arguments.items()}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

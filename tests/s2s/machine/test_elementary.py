@@ -13,7 +13,8 @@ import pytest
 from scipy import special
 
 import s2s
-from s2s.backends import run_text
+from s2s.backends import run_text, signature
+from s2s.compile import listing
 
 EXACT: dict[str, Callable[..., Any]] = {
     "exp": mpmath.exp,
@@ -207,8 +208,9 @@ X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="looks at code f
 def assembly(f: Any, *arguments: Any) -> str:
     f(*arguments)
     entry: Any = f._specialiser("vjp").latest
-    (text,) = entry.kernels["numba"].dispatcher.inspect_asm().values()
-    return text
+    compiled = entry.compiled
+    kinds = signature(compiled, entry.seed, arguments)
+    return listing(compiled.lowered, compiled.entry, kinds, "asm")
 
 
 @X86
