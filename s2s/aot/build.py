@@ -70,8 +70,8 @@ def build(
     out: folder and name; `build/step` makes `libstep.so`, `libstep.a`, `step.o`, `step.h`,
         `step.py`, `step_adjoint.py`, `step.pc` and `step.cmake` in `build`
     cpu, target: for which machine; this one, unless they say otherwise
-    blas: the library to take `cblas_sgemm` and `cblas_dgemm` from; by default products of matrices
-        are the library's own
+    blas: the name or the path of a library to take `cblas_sgemm` and `cblas_dgemm` from; by default
+        products of matrices are the library's own
     link: False leaves the shared library out, which takes a C compiler
     """
     path = Path(out)

@@ -14,8 +14,8 @@ from ..machine.buffers import INT, POINTER
 from ..machine.emit import CODE
 from . import statuses
 from .describe import Export, Item
-from .kernel import Kernel
-from .state import HEADER, Slot, State
+from .kernel import Kernel, ask
+from .state import Slot, State
 
 BOOL = ir.IntType(1)
 NOTHING = ir.Constant(POINTER, None)
@@ -228,7 +228,7 @@ def write_workspace(context: Any, module: Any, export: Export, kernel: Kernel, n
             start = source.start if isinstance(source, Slot) else source
             arguments.append(ir.Constant(context.get_value_type(type_), start.item()))
     nowhere = ir.Constant(INT.as_pointer(), None)
-    builder.ret(builder.call(kernel.sizes, [nowhere, *arguments]))
+    builder.ret(ask(builder, kernel.sizes, nowhere, arguments))
 
 
 def write_init(module: Any, name: str, state: State) -> None:
@@ -275,6 +275,3 @@ def write_message(module: Any, name: str, messages: dict[int, str]) -> None:
         answer(text, str(status))
     builder.position_at_end(unknown)
     answer("no status of this library", "unknown")
-
-
-__all__ = ["HEADER", "write_call", "write_init", "write_message", "write_workspace"]

@@ -98,8 +98,8 @@ class _Sizes(Body):
 def _write_sizes(
     context: Any, module: Any, name: str, memory: Memory, known: Types, conditions: Sequence[str]
 ) -> Any:
-    """sizes(places, arguments…): the bytes of workspace, or -1 for sizes that do not fit;
-    unless it is null, `places` gets the size of each group of arrays."""
+    """sizes(bytes, unused, places, arguments…): the bytes of workspace, or -1 for sizes that do
+    not fit; unless it is null, `places` gets the size of each group of arrays."""
     assert memory.sizes is not None
     function = copy.deepcopy(memory.sizes)
     fits: ast.expr = ast.Constant(True)
@@ -114,18 +114,20 @@ def _write_sizes(
     given = tuple(known.names[p] for p in parameters)
     own = Types(function, known.space, given)
     kinds = [k for p in parameters for k in _kinds(context, own.names[p])]
-    made = ir.Function(module, ir.FunctionType(INT, [heap.WORDS, *kinds]), name)
+    kinds = [heap.WORDS, excinfo_ptr_t.as_pointer(), heap.WORDS, *kinds]
+    made = ir.Function(module, ir.FunctionType(CODE, kinds), name)
     made.linkage = "internal"
     made.attributes.add("noinline")
     builder = ir.IRBuilder(made.append_basic_block())
     body = _Sizes(context, builder, own, Failures())
-    _give(body, parameters, list(made.args[1:]))
+    places = made.args[2]
+    _give(body, parameters, list(made.args[3:]))
     for s in function.body:
         body.stmt(s)
     *found, fits_here = body.found
     with builder.if_then(builder.icmp_signed("==", fits_here, INT(0)), likely=False):
-        builder.ret(INT(-1))
-    wanted = builder.icmp_unsigned("!=", made.args[0], ir.Constant(heap.WORDS, None))
+        context.call_conv.return_value(builder, INT(-1))
+    wanted = builder.icmp_unsigned("!=", places, ir.Constant(heap.WORDS, None))
     total: Any = INT(HEADER)
     for i, (sites, count) in enumerate(memory.groups()):
         largest: Any = INT(0)
@@ -136,12 +138,21 @@ def _write_sizes(
             largest = builder.select(larger, size, largest)
         largest = builder.and_(builder.add(largest, INT(63)), INT(-64))
         with builder.if_then(wanted):
-            builder.store(largest, builder.gep(made.args[0], [INT(i)]))
+            builder.store(largest, builder.gep(places, [INT(i)]))
         if count > 1:
             largest = builder.mul(builder.add(largest, INT(HEADER)), INT(count))
         total = builder.add(total, largest)
-    builder.ret(total)
+    context.call_conv.return_value(builder, total)
     return made
+
+
+def ask(builder: Any, sizes: Any, places: Any, arguments: list[Any]) -> Any:
+    """The answer of such a function."""
+    total = cgutils.alloca_once(builder, INT)
+    unused = cgutils.alloca_once(builder, excinfo_ptr_t)
+    failed = builder.call(sizes, [total, unused, places, *arguments])
+    fine = builder.icmp_signed("==", failed, CODE(0))
+    return builder.select(fine, builder.load(total), INT(-1))
 
 
 def _give(body: Body, names: list[str], values: list[Any]) -> None:
@@ -230,7 +241,7 @@ class _Body(Body):
         builder = self.builder
         groups = self.memory.groups()
         places = builder.alloca(INT, max(len(groups), 1))
-        total = builder.call(sizes, [places, *given])
+        total = ask(builder, sizes, places, given)
         with builder.if_then(builder.icmp_signed("<", total, INT(0)), likely=False):
             self.fail(CODE(SIZES))
         with builder.if_then(builder.icmp_signed("<", self.bytes, total), likely=False):
