@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,10 +39,15 @@ class Built:
 
     def load(self) -> Any:
         """The library's own Python module."""
-        spec = importlib.util.spec_from_file_location(self.name, self.files["py"])
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        # A library that was loaded from a path before would be found there again.
+        with tempfile.TemporaryDirectory() as folder:
+            for kind in ("py", "so"):
+                shutil.copy(self.files[kind], folder)
+            path = Path(folder) / self.files["py"].name
+            spec = importlib.util.spec_from_file_location(self.name, path)
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
         return module
 
     def __str__(self) -> str:
@@ -163,9 +170,9 @@ class _Build:
         allowed = LIBRARY | ({"cblas_sgemm", "cblas_dgemm"} if self.libraries else set())
         foreign = [n for n in target.undefined(whole) if n not in allowed]
         if foreign:
+            some = ", ".join(foreign[:3]) + ", …" * (len(foreign) > 3)
             raise UnsupportedError(
-                f"{self.name} needs {', '.join(foreign)} at run time, which is not available "
-                "ahead of time",
+                f"{self.name} needs {some} at run time, which is not available ahead of time",
                 advice="compute that part outside, or write it out in NumPy",
             )
 

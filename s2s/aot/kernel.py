@@ -24,7 +24,7 @@ from ..machine.emit import CODE, Body, Failures
 from ..machine.infer import Types
 from ..machine.kernel import _last_mentions, _returned
 from ..machine.outline import Plan, call_nest
-from . import heap
+from . import heap, unavailable
 from .plan import HEADER, LARGEST, Memory, itemsize, plan
 from .statuses import SIZES, WORKSPACE
 
@@ -342,18 +342,18 @@ class _Body(Body):
     def call(self, node: ast.expr, args: list[Any], kinds: list[Any]) -> Any:
         kind, signature = self.types.calls[node]
         result = signature.return_type
-        arrays = [t for t in (*signature.args, result) if isinstance(t, types.Array)]
-        if arrays or not isinstance(result, (types.Number, types.Boolean)):
-            raise self._unavailable(kind)
+        known = unavailable.name_of(getattr(kind, "typing_key", None))
+        if known or not isinstance(result, (types.Number, types.Boolean, types.NoneType)):
+            raise self._unavailable(kind, known)
         return super().call(node, args, kinds)
 
-    def _unavailable(self, kind: Any) -> UnsupportedError:
+    def _unavailable(self, kind: Any, known: str | None) -> UnsupportedError:
         key = getattr(kind, "typing_key", kind)
-        name = getattr(key, "__name__", None) or str(key)
         module = (getattr(key, "__module__", "") or "").rpartition(".")[2]
+        name = known or f"{module.removeprefix('kernels_')}.{getattr(key, '__name__', key)}"
         where = self.phrases.place_of(self.line)
         return UnsupportedError(
-            f"{module.removeprefix('kernels_')}.{name} is not available ahead of time{where}",
+            f"{name} is not available ahead of time{where}",
             advice="it needs Python or a library at run time; compute it outside, or write it out",
         )
 
