@@ -11,7 +11,7 @@ import pytest
 
 import s2s
 from s2s.aot import build, statuses
-from tests.s2s.aot.programs import MIXED, growing, mixed, mixed_args, needs_compiler
+from tests.s2s.aot.programs import MIXED, growing, mixed, mixed_args, needs_compiler, waves
 
 pytestmark = needs_compiler
 
@@ -33,6 +33,16 @@ def test_equals_the_compiled_gradient_to_the_last_bit(built, monkeypatch) -> Non
         assert value == expected and value.dtype == expected.dtype
         np.testing.assert_array_equal(W_bar, W_expected)
         np.testing.assert_array_equal(b_bar, b_expected)
+
+
+def test_elementary_functions_equal_to_the_last_bit(tmp_path) -> None:
+    """Sine and cosine of large arguments, too, for which vectors are handed to a function."""
+    library = build(s2s.value_and_grad(waves), "float64[n]", out=tmp_path / "waves").load()
+    x = np.concatenate([np.random.default_rng(0).normal(size=100), [1e300, 1e22, 1e6]])
+    value, x_bar = library.waves(x)
+    expected, x_expected = s2s.value_and_grad(waves)(x)
+    assert value == expected
+    np.testing.assert_array_equal(x_bar, x_expected)
 
 
 @pytest.mark.parametrize(
