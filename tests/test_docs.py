@@ -5,7 +5,7 @@ In README.md, CONTRIBUTING.md and docs/, a fenced block that opens with
     ```python             runs, together with the other blocks of its page, in order
     ```python raises      runs, and ends in an error, which counts as printed
     ```sh                 runs in the page's folder, where the files named so far lie
-    ```sh fails           likewise, and its status is not 0
+    ```sh fails           likewise; its status is not 0, and what it says of that is printed
     ```… no-run           is only shown
     ```text output        is exactly what the block before it printed (`python output` too)
 
@@ -78,12 +78,12 @@ set -e
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
         text=True,
     )
-    assert (done.returncode != 0) == (block.kind == "fails"), done.stdout
-    return tidy(done.stdout.replace(f"{folder}/", ""))
+    fails = block.kind == "fails"
+    assert (done.returncode != 0) == fails, done.stdout + done.stderr
+    return tidy((done.stdout + done.stderr * fails).replace(f"{folder}/", ""))
 
 
 def tidy(printed: str) -> str:

@@ -107,11 +107,13 @@ def compile_request(request: Request) -> Compiled:
         stages.append(stage)
         times.append(time.perf_counter())
     module, facts = stages[-1][1], spec.facts
-    readable, places = write_with_places(storage(module))
+    stored = storage(module)
+    times.append(time.perf_counter())
+    readable, places = write_with_places(stored)
     times.append(time.perf_counter())
     lowered = lower(storage(module, for_lowering=True), facts, boundscheck=request.boundscheck)
     times.append(time.perf_counter())
-    names = [*(name for name, _ in stages), "write", "lower"]
+    names = [*(name for name, _ in stages), "storage", "write", "lower"]
     return Compiled(
         name=module.entry,
         params=spec.params,

@@ -6,6 +6,7 @@ reaches through objects, globals and closures), a seed, and places for results.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -110,6 +111,7 @@ class _Describer:
         self.names: set[str] = set()
         self.sizes: list[str] = []
         self.axes: dict[str, str | int] = {}
+        self.numbers: dict[str, str] = {}
 
     def export(self) -> Export:
         compiled = self.compiled
@@ -131,7 +133,6 @@ class _Describer:
         for position, _ in sorted(compiled.out_like.items()):
             parameters.append(Parameter(leaves[position]))
         kept = self._kept(leaves)
-        names = self.specialiser.binder.names[len(self.function._prefix) :]
         return Export(
             name=self.name,
             function=self.function,
@@ -147,7 +148,7 @@ class _Describer:
             leaves=leaves,
             conditions=[self._condition(g) for g in compiled.guards],
             guards=self._fixed_arguments(),
-            parameters_text=", ".join(names),
+            parameters_text=self._parameters_text(),
             uses_state=any(isinstance(p.source, Slot) for p in parameters)
             or any(isinstance(k, Slot) for ks in kept for k in ks),
         )
@@ -239,6 +240,8 @@ class _Describer:
         if isinstance(param.spec, ArraySpec):
             axes = tuple(self.axes[f"{param.name}.{k}"] for k in range(param.spec.ndim))
         name = self._fresh(path_name(param.path[:1] + param.path[1:]))
+        if axes is None:
+            self.numbers[param.name] = name
         written = i in self.compiled.written
         return Item(name, param.spec.dtype, axes, path_text(param.path), written)
 
@@ -263,8 +266,7 @@ class _Describer:
         if not isinstance(type_, Array):
             raise UnsupportedError(f"{name} of {self.name} is neither a number nor an array")
         symbols: dict[str, str] = {k: str(v) for k, v in self.axes.items()}
-        for item, param in self._numbers():
-            symbols[param.name] = item
+        symbols |= self.numbers
         try:
             axes = tuple(dim_text(d, symbols) for d in type_.shape)
         except KeyError:
@@ -274,11 +276,6 @@ class _Describer:
             ) from None
         sized = tuple(int(a) if a.isdigit() else a for a in axes)
         return Item(self._fresh(name), type_.dtype, sized, written=True)
-
-    def _numbers(self) -> Iterator[tuple[str, Any]]:
-        for param in self.compiled.params:
-            if isinstance(param.spec, ScalarSpec) and param.path[0][0] == "arg":
-                yield path_name(param.path), param
 
     def _kept(self, leaves: dict[int, Item]) -> list[list[Item | Slot]]:
         """For each result that the kernel returns, the places it goes to."""
@@ -299,6 +296,19 @@ class _Describer:
                 continue
             kept.append([*([leaves[i]] if i in leaves else []), *changed.get(i, [])])
         return kept
+
+    def _parameters_text(self) -> str:
+        """As in the function's own definition."""
+        parameters = inspect.signature(self.function).parameters.values()
+        texts = []
+        for p in parameters:
+            plain = p.default is None or isinstance(p.default, (bool, int, float, str))
+            texts.append(
+                f"{p.name}={p.default!r}" if p.default is not p.empty and plain else p.name
+            )
+            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+                texts[-1] = ("*" if p.kind is p.VAR_POSITIONAL else "**") + p.name
+        return ", ".join(texts)
 
     def _fixed_arguments(self) -> list[tuple[str, Any]]:
         """Arguments that decided the structure of the code, and what they were."""
@@ -338,6 +348,13 @@ def _atom(atom: Atom, symbols: Mapping[str, str]) -> str:
         return f"({parts[0]} if {parts[0]} > 0 else 0)"
     if atom.op in ("floordiv", "remainder") and len(parts) == 2:
         return f"({parts[0]} {'//' if atom.op == 'floordiv' else '%'} {parts[1]})"
+    if atom.op == "len":
+        n, *given = (None if p is None else _text(p, symbols) for p in atom.parts)
+        start, stop, step = [*given, None, None, None][:3]
+        step = step or "1"
+        first = f"rt.slice_start({start is not None}, {start or 0}, {n}, {step})"
+        last = f"rt.slice_stop({stop is not None}, {stop or 0}, {n}, {step})"
+        return f"rt.trip_count({first}, {last}, {step})"
     raise UnsupportedError(f"a condition on the size {atom} cannot be checked ahead of time")
 
 

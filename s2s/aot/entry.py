@@ -12,10 +12,10 @@ from numba.core.callconv import excinfo_ptr_t
 from ..machine import apart
 from ..machine.buffers import INT, POINTER
 from ..machine.emit import CODE
-from . import statuses
+from . import pcg, statuses
 from .describe import Export, Item
-from .kernel import Kernel
-from .state import HEADER, Slot, State
+from .kernel import Kernel, ask
+from .state import Slot, State
 
 BOOL = ir.IntType(1)
 NOTHING = ir.Constant(POINTER, None)
@@ -180,6 +180,8 @@ class _Call:
             return [builder.bitcast(raw, kind), *sizes]
         if isinstance(source, Slot):
             raw = builder.gep(self.block, [INT(source.offset)])
+            if isinstance(type_, types.NumPyRandomGeneratorType):
+                return [pcg.generator(context, builder, type_, raw)]
             place = builder.bitcast(raw, context.get_data_type(type_).as_pointer())
             return [context.unpack_value(builder, type_, place)]
         if isinstance(source, Item):
@@ -224,11 +226,13 @@ def write_workspace(context: Any, module: Any, export: Export, kernel: Kernel, n
         elif isinstance(source, Item):
             model = context.data_model_manager[type_]
             arguments.append(model.from_data(builder, values[id(source)]))
+        elif isinstance(type_, types.NumPyRandomGeneratorType):
+            arguments.append(ir.Constant(context.get_value_type(type_), None))
         else:
             start = source.start if isinstance(source, Slot) else source
             arguments.append(ir.Constant(context.get_value_type(type_), start.item()))
     nowhere = ir.Constant(INT.as_pointer(), None)
-    builder.ret(builder.call(kernel.sizes, [nowhere, *arguments]))
+    builder.ret(ask(builder, kernel.sizes, nowhere, arguments))
 
 
 def write_init(module: Any, name: str, state: State) -> None:
@@ -275,6 +279,3 @@ def write_message(module: Any, name: str, messages: dict[int, str]) -> None:
         answer(text, str(status))
     builder.position_at_end(unknown)
     answer("no status of this library", "unknown")
-
-
-__all__ = ["HEADER", "write_call", "write_init", "write_message", "write_workspace"]

@@ -8,6 +8,7 @@ import textwrap
 from ..transforms.structure import path_text
 from . import statuses
 from .describe import Export, Item
+from .link import flag
 from .state import State
 
 _C = {"float32": "float", "float64": "double", "bool": "uint8_t"}
@@ -134,7 +135,7 @@ def _prototype(head: str, parameters: list[str]) -> list[str]:
 
 
 def pkg_config(name: str, version: str, libraries: list[str]) -> str:
-    private = " ".join([*(f"-l{lib}" for lib in libraries), "-lm"])
+    private = " ".join([*map(flag, libraries), "-lm"])
     return (
         "prefix=${pcfiledir}\n\n"
         f"Name: {name}\nDescription: made by s2s\nVersion: {version}\n"

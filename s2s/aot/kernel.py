@@ -24,8 +24,8 @@ from ..machine.emit import CODE, Body, Failures
 from ..machine.infer import Types
 from ..machine.kernel import _last_mentions, _returned
 from ..machine.outline import Plan, call_nest
-from . import heap
-from .plan import HEADER, LARGEST, Memory, itemsize, plan
+from . import heap, unavailable
+from .plan import GROWING, HEADER, LARGEST, Memory, grown, itemsize, plan
 from .statuses import SIZES, WORKSPACE
 
 BYTE = ir.IntType(8)
@@ -51,12 +51,13 @@ def write(
     failures: Failures,
     phrases: Any,
     products: Any,
+    trips: int | None,
 ) -> Kernel:
     """`kept` tells which results are given a place; `conditions` on sizes, in lowered text, are
     those under which the code is right."""
     outline = Plan(function, known)
     private = outline.private - _returned(function)
-    memory = plan(function, known, private)
+    memory = plan(function, known, private, trips)
     sizes = _write_sizes(context, module, f"{name}.sizes", memory, known, conditions)
     arguments = [k for n in _parameters(function) for k in _kinds(context, known.names[n])]
     places = [_place_kind(context, t) for t, k in zip(known.results, kept) if k]
@@ -98,8 +99,8 @@ class _Sizes(Body):
 def _write_sizes(
     context: Any, module: Any, name: str, memory: Memory, known: Types, conditions: Sequence[str]
 ) -> Any:
-    """sizes(places, arguments…): the bytes of workspace, or -1 for sizes that do not fit;
-    unless it is null, `places` gets the size of each group of arrays."""
+    """sizes(bytes, unused, places, arguments…): the bytes of workspace, or -1 for sizes that do
+    not fit; unless it is null, `places` gets the size of each group of arrays."""
     assert memory.sizes is not None
     function = copy.deepcopy(memory.sizes)
     fits: ast.expr = ast.Constant(True)
@@ -114,18 +115,20 @@ def _write_sizes(
     given = tuple(known.names[p] for p in parameters)
     own = Types(function, known.space, given)
     kinds = [k for p in parameters for k in _kinds(context, own.names[p])]
-    made = ir.Function(module, ir.FunctionType(INT, [heap.WORDS, *kinds]), name)
+    kinds = [heap.WORDS, excinfo_ptr_t.as_pointer(), heap.WORDS, *kinds]
+    made = ir.Function(module, ir.FunctionType(CODE, kinds), name)
     made.linkage = "internal"
     made.attributes.add("noinline")
     builder = ir.IRBuilder(made.append_basic_block())
     body = _Sizes(context, builder, own, Failures())
-    _give(body, parameters, list(made.args[1:]))
+    places = made.args[2]
+    _give(body, parameters, list(made.args[3:]))
     for s in function.body:
         body.stmt(s)
     *found, fits_here = body.found
     with builder.if_then(builder.icmp_signed("==", fits_here, INT(0)), likely=False):
-        builder.ret(INT(-1))
-    wanted = builder.icmp_unsigned("!=", made.args[0], ir.Constant(heap.WORDS, None))
+        context.call_conv.return_value(builder, INT(-1))
+    wanted = builder.icmp_unsigned("!=", places, ir.Constant(heap.WORDS, None))
     total: Any = INT(HEADER)
     for i, (sites, count) in enumerate(memory.groups()):
         largest: Any = INT(0)
@@ -136,12 +139,24 @@ def _write_sizes(
             largest = builder.select(larger, size, largest)
         largest = builder.and_(builder.add(largest, INT(63)), INT(-64))
         with builder.if_then(wanted):
-            builder.store(largest, builder.gep(made.args[0], [INT(i)]))
+            builder.store(largest, builder.gep(places, [INT(i)]))
         if count > 1:
             largest = builder.mul(builder.add(largest, INT(HEADER)), INT(count))
         total = builder.add(total, largest)
-    builder.ret(total)
+    for growth in memory.growth:
+        each = _bytes(builder, grown(growth.itemsize, memory.trips), [found.pop(0)])
+        total = builder.add(total, builder.add(each, INT(GROWING)))
+    context.call_conv.return_value(builder, total)
     return made
+
+
+def ask(builder: Any, sizes: Any, places: Any, arguments: list[Any]) -> Any:
+    """The answer of such a function."""
+    total = cgutils.alloca_once(builder, INT)
+    unused = cgutils.alloca_once(builder, excinfo_ptr_t)
+    failed = builder.call(sizes, [total, unused, places, *arguments])
+    fine = builder.icmp_signed("==", failed, CODE(0))
+    return builder.select(fine, builder.load(total), INT(-1))
 
 
 def _give(body: Body, names: list[str], values: list[Any]) -> None:
@@ -230,7 +245,7 @@ class _Body(Body):
         builder = self.builder
         groups = self.memory.groups()
         places = builder.alloca(INT, max(len(groups), 1))
-        total = builder.call(sizes, [places, *given])
+        total = ask(builder, sizes, places, given)
         with builder.if_then(builder.icmp_signed("<", total, INT(0)), likely=False):
             self.fail(CODE(SIZES))
         with builder.if_then(builder.icmp_signed("<", self.bytes, total), likely=False):
@@ -238,7 +253,8 @@ class _Body(Body):
                 self._note_need(total)
             self.fail(CODE(WORKSPACE))
         self._note_need(total)
-        start: Any = builder.gep(self.workspace, [INT(HEADER)])
+        used: Any = INT(HEADER)
+        start: Any = builder.gep(self.workspace, [used])
         for i, (_, count) in enumerate(groups):
             size = builder.load(builder.gep(places, [INT(i)]))
             self.starts.append(start)
@@ -250,8 +266,9 @@ class _Body(Body):
                 heap.call(self.context, builder, heap.CLEAR, start, words, INT(count))
                 size = builder.mul(size, INT(count))
             start = builder.gep(start, [size])
+            used = builder.add(used, size)
         if self.memory.heap:
-            left = builder.and_(builder.sub(self.bytes, total), INT(-64))
+            left = builder.and_(builder.sub(self.bytes, used), INT(-64))
             self.heap = start, builder.lshr(left, INT(3))
             with builder.if_then(builder.icmp_signed(">=", left, INT(HEADER))):
                 words = builder.bitcast(start, heap.WORDS)
@@ -331,18 +348,18 @@ class _Body(Body):
     def call(self, node: ast.expr, args: list[Any], kinds: list[Any]) -> Any:
         kind, signature = self.types.calls[node]
         result = signature.return_type
-        arrays = [t for t in (*signature.args, result) if isinstance(t, types.Array)]
-        if arrays or not isinstance(result, (types.Number, types.Boolean)):
-            raise self._unavailable(kind)
+        known = unavailable.name_of(getattr(kind, "typing_key", None))
+        if known or not isinstance(result, (types.Number, types.Boolean, types.NoneType)):
+            raise self._unavailable(kind, known)
         return super().call(node, args, kinds)
 
-    def _unavailable(self, kind: Any) -> UnsupportedError:
+    def _unavailable(self, kind: Any, known: str | None) -> UnsupportedError:
         key = getattr(kind, "typing_key", kind)
-        name = getattr(key, "__name__", None) or str(key)
         module = (getattr(key, "__module__", "") or "").rpartition(".")[2]
+        name = known or f"{module.removeprefix('kernels_')}.{getattr(key, '__name__', key)}"
         where = self.phrases.place_of(self.line)
         return UnsupportedError(
-            f"{module.removeprefix('kernels_')}.{name} is not available ahead of time{where}",
+            f"{name} is not available ahead of time{where}",
             advice="it needs Python or a library at run time; compute it outside, or write it out",
         )
 

@@ -28,7 +28,7 @@ class _Archive:
         self.member, self.data = member, data
 
     def bytes(self) -> bytes:
-        symbols = _global_symbols(self.data)
+        symbols = global_symbols(self.data)
         names = b"".join(s.encode() + b"\0" for s in symbols)
         long_name = f"{self.member}/\n".encode()
         index_size = 4 + 4 * len(symbols) + len(names)
@@ -52,7 +52,7 @@ def _pad(data: bytes) -> bytes:
     return data + b"\n" * (len(data) % 2)
 
 
-def _global_symbols(data: bytes) -> list[str]:
+def global_symbols(data: bytes) -> list[str]:
     """The names an ELF object file defines for others."""
     import llvmlite.binding as llvm  # noqa: F401
 
@@ -76,6 +76,11 @@ def _global_symbols(data: bytes) -> list[str]:
                 end = data.index(b"\0", strings + name)
                 found.append(data[strings + name : end].decode())
     return found
+
+
+def flag(library: str) -> str:
+    """How a linker is told of a library: by its name, or by its path."""
+    return library if "/" in library else f"-l{library}"
 
 
 def compiler(target: Target) -> list[str] | None:
@@ -102,7 +107,7 @@ def shared(objects: Path, out: Path, target: Target, libraries: list[str]) -> No
         )
     options = ["-shared", "-fPIC", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--build-id=none"]
     options += ["-Wl,-s", f"-Wl,-soname,{out.name}"]
-    tail = [*(f"-l{name}" for name in libraries), "-lm"]
+    tail = [*map(flag, libraries), "-lm"]
     done = subprocess.run(
         [*command, *options, "-o", str(out), str(objects), *tail], capture_output=True, text=True
     )

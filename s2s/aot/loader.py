@@ -37,8 +37,9 @@ def _function(export: Export, grows: bool) -> str:
     arguments = "".join(
         f"        ({i.name!r}, {i.dtype!r}, {i.axes!r}, {i.written!r}),\n" for i in export.arguments
     )
+    known = export.sizes + [i.name for i in export.arguments if i.axes is None]
     outputs = "".join(
-        f"        ({i.name!r}, {i.dtype!r}, {_shape(i, export.sizes)}),\n" for i in export.outputs
+        f"        ({i.name!r}, {i.dtype!r}, {_shape(i, known)}),\n" for i in export.outputs
     )
     return (
         f"_{export.name} = _Function(\n    _library, {export.name!r}, {tuple(export.sizes)!r},\n"
@@ -47,11 +48,11 @@ def _function(export: Export, grows: bool) -> str:
     )
 
 
-def _shape(item: Item, sizes: list[str]) -> str:
+def _shape(item: Item, known: list[str]) -> str:
     if item.axes is None:
         return "None"
     axes = "".join(f"{a}, " for a in item.axes)
-    return f"lambda {', '.join(sizes)}: ({axes.rstrip(' ') if len(item.axes) == 1 else axes[:-2]})"
+    return f"lambda {', '.join(known)}: ({axes.rstrip(' ') if len(item.axes) == 1 else axes[:-2]})"
 
 
 def _wrapper(key: str, exports: list[Export], indent: str) -> str:
@@ -90,7 +91,8 @@ def _class(name: str, groups: dict[str, list[Export]], state: State) -> str:
         f"        super().__init__(\n            _library, {name!r}, {state.bytes},\n"
         f"            [\n{slots}            ],\n        )\n"
     )
-    single = len(groups) == 1
     for key, exports in groups.items():
-        lines += "\n" + _wrapper("__call__" if single else key, exports, "    ")
+        lines += "\n" + _wrapper(key, exports, "    ")
+    if len(groups) == 1:
+        lines += f"\n    __call__ = {next(iter(groups))}\n"
     return lines

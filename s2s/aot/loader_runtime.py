@@ -84,11 +84,11 @@ class _Function:
 
     def run(self, values, state=None):
         sizes, given, numbers = self._check(values)
+        asked = [*sizes.values(), *numbers]
         outputs = [
-            np.empty(() if shape is None else shape(**sizes), dtype)
+            np.empty(() if shape is None else shape(*asked), dtype)
             for _, dtype, shape in self.outputs
         ]
-        asked = [*sizes.values(), *numbers]
         need = self.query(*asked)
         if need < 0:
             text = ", ".join(f"{k} = {v}" for k, v in sizes.items())

@@ -39,11 +39,12 @@ class Signature:
 def read(given: Any) -> Signature:
     """From a text, or a tuple of texts, examples, and containers of them."""
     reader = _Reader()
-    if isinstance(given, str):
-        given = tuple(_split(given))
+    whole = isinstance(given, str)
+    if whole:
+        given = _split(given)
     elif not isinstance(given, (tuple, list)):
         given = (given,)
-    args = tuple(reader.value(g) for g in given)
+    args = tuple(reader.value(g, whole) for g in given)
     return Signature(args, reader.sizes)
 
 
@@ -58,9 +59,10 @@ class _Reader:
         self.sizes: dict[int, tuple[Size, ...]] = {}
         self.names: dict[str, int] = {}
 
-    def value(self, given: Any) -> Any:
+    def value(self, given: Any, whole: bool = False) -> Any:
+        """What stands for an argument; a text in a `whole` signature of text is a type."""
         if isinstance(given, str):
-            return self._leaf(given)
+            return self._leaf(given) if whole or _is_type(given) else given
         if isinstance(given, np.ndarray):
             return np.ascontiguousarray(given).reshape(given.shape)
         if type(given) in (tuple, list):
@@ -97,6 +99,18 @@ class _Reader:
             k = len(self.names)
             self.names[name] = _PRIMES[k] if k < len(_PRIMES) else 101 + 2 * k
         return self.names[name]
+
+
+def _is_type(text: str) -> bool:
+    """Whether a text among examples is a type, and not a string to be passed."""
+    match = _LEAF.match(text.strip())
+    if match is None or match["axes"] is not None:
+        return "[" in text
+    try:
+        np.dtype(_ALIASES.get(match["dtype"], match["dtype"]))
+    except TypeError:
+        return False
+    return True
 
 
 def _wrong(text: str) -> TypeError_:

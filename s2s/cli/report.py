@@ -8,15 +8,17 @@ import os
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import cache
 from ..backends import BACKENDS
-from ..explain import Report
 from ..sides import Sides, sides
 from . import bench, memory_trace
 from .exits import OK, PROGRAM, USAGE, CommandError
 from .subject import Subject, add_arguments, subject
+
+if TYPE_CHECKING:
+    from ..explain import Report
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from ..sides import Sides, sides
 from . import machine_code, terminal
 from .exits import OK, CommandError
-from .subject import MODES, Subject, add_arguments, subject
+from .subject import Subject, add_arguments, add_mode, subject
 
 LEVELS = ("source", "lowered", "llvm", "asm")
 LANGUAGES = {"source": "python", "lowered": "python", "llvm": "llvm", "asm": "gas"}
@@ -19,11 +19,7 @@ LANGUAGES = {"source": "python", "lowered": "python", "llvm": "llvm", "asm": "ga
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
-    parser.add_argument(
-        "--mode",
-        choices=MODES,
-        help="what to make of the function, instead of what its decorator says, or its gradient",
-    )
+    add_mode(parser)
     parser.add_argument(
         "--level", choices=LEVELS, default="source",
         help="readable source, loops, LLVM's language or machine code",
