@@ -12,7 +12,7 @@ from numba.core.callconv import excinfo_ptr_t
 from ..machine import apart
 from ..machine.buffers import INT, POINTER
 from ..machine.emit import CODE
-from . import statuses
+from . import pcg, statuses
 from .describe import Export, Item
 from .kernel import Kernel, ask
 from .state import Slot, State
@@ -180,6 +180,8 @@ class _Call:
             return [builder.bitcast(raw, kind), *sizes]
         if isinstance(source, Slot):
             raw = builder.gep(self.block, [INT(source.offset)])
+            if isinstance(type_, types.NumPyRandomGeneratorType):
+                return [pcg.generator(context, builder, type_, raw)]
             place = builder.bitcast(raw, context.get_data_type(type_).as_pointer())
             return [context.unpack_value(builder, type_, place)]
         if isinstance(source, Item):
@@ -224,6 +226,8 @@ def write_workspace(context: Any, module: Any, export: Export, kernel: Kernel, n
         elif isinstance(source, Item):
             model = context.data_model_manager[type_]
             arguments.append(model.from_data(builder, values[id(source)]))
+        elif isinstance(type_, types.NumPyRandomGeneratorType):
+            arguments.append(ir.Constant(context.get_value_type(type_), None))
         else:
             start = source.start if isinstance(source, Slot) else source
             arguments.append(ir.Constant(context.get_value_type(type_), start.item()))
