@@ -15,7 +15,7 @@ from ..backends import BACKENDS
 from ..sides import Sides, sides
 from . import bench, memory_trace
 from .exits import OK, PROGRAM, USAGE, CommandError
-from .subject import Subject, add_arguments, subject
+from .subject import Subject, add_arguments, add_mode, subject
 
 if TYPE_CHECKING:
     from ..explain import Report
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
+    add_mode(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)"
     )
