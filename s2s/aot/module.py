@@ -74,7 +74,8 @@ class Library:
     def _build(self, products: gemm.Library) -> Any:
         for export in self.exports:
             tell_numba(export.entry.compiled.lowered)
-        cpu_target.typing_context.refresh()
+        typing: Any = cpu_target.typing_context
+        typing.refresh()
         base: Any = cpu_target.target_context
         base.refresh()
         model = callconv.create_error_model("numpy", base)
