@@ -57,7 +57,10 @@ class Phrases:
 class Library:
     """`functions` by name in C; `messages` by status."""
 
-    def __init__(self, name: str, exports: list[Export], state: State, machine: Any) -> None:
+    def __init__(
+        self, name: str, exports: list[Export], state: State, machine: Any, trips: int | None
+    ) -> None:
+        self.trips = trips
         self.name, self.exports, self.state, self.machine = name, exports, state, machine
         self.exported: set[str] = set()
         self.kernels: dict[str, kernel.Kernel] = {}
@@ -71,7 +74,8 @@ class Library:
     def _build(self, products: gemm.Library) -> Any:
         for export in self.exports:
             tell_numba(export.entry.compiled.lowered)
-        cpu_target.typing_context.refresh()
+        typing: Any = cpu_target.typing_context
+        typing.refresh()
         base: Any = cpu_target.target_context
         base.refresh()
         model = callconv.create_error_model("numpy", base)
@@ -102,7 +106,7 @@ class Library:
         space, function, known = _read(compiled, export)
         made = kernel.write(
             context, module, export.name, function, known, [bool(k) for k in export.kept],
-            export.conditions, failures, Phrases(compiled), products,
+            export.conditions, failures, Phrases(compiled), products, self.trips,
         )  # fmt: skip
         self.kernels[export.name] = made
         entry.write_call(context, module, _named(export, self._export), made, self.state)

@@ -129,7 +129,7 @@ class Nest(Body):
     def __init__(self, caller: Body, builder: Any, outs: list[Any]) -> None:
         super().__init__(caller.context, builder, caller.types, caller.failures)
         self.outs = outs
-        self.frugal = caller.frugal
+        self.frugal, self.products = caller.frugal, caller.products
         self.constant = caller.constant
 
     def fail(self, code: Any) -> None:

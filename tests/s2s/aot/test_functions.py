@@ -124,6 +124,21 @@ def test_memory_that_only_the_run_tells(tmp_path) -> None:
         np.testing.assert_array_equal(gradient, expected_gradient)
 
 
+def test_a_limit_for_trips(tmp_path) -> None:
+    """The workspace that is asked for is enough, and a smaller one gets a status."""
+    function = s2s.value_and_grad(growing)
+    built = build(function, "float64[4]", out=tmp_path / "growing", max_trips=20_000)
+    (size,) = built.workspace.values()
+    assert size is not None and size > 2 * 8 * 20_000
+    library = built.load()
+    call = library._growing
+    call.grows = False
+    x = np.arange(1.0, 5.0) * 0.01  # some 13,000 trips
+    np.testing.assert_array_equal(library.growing(x)[1], function(x)[1])
+    with pytest.raises(library.LibraryError, match="workspace is too small"):
+        library.growing(x * 0.1)
+
+
 def test_containers_numbers_and_fixed_arguments(tmp_path) -> None:
     def model(p, x, scale, power):
         for _ in range(power):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -57,6 +58,19 @@ def test_states_are_saved_and_independent(trained, tmp_path) -> None:
     np.savez(tmp_path / "b.npz", **arrays)
     with pytest.raises(ValueError, match="has no dense/bias"):
         module.Net.load(tmp_path / "b.npz")
+
+
+def test_threads_with_states_of_their_own(trained) -> None:
+    module = trained[0].load()
+    x, y = batch(np.random.default_rng(5), 32)
+
+    def losses(_: int) -> list[float]:
+        net = module.Net.load()
+        return [float(net.step(x, y)) for _ in range(200)]
+
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(losses, range(4))
+    assert all(other == first for other in others)
 
 
 def test_a_rate_is_part_of_the_state(trained) -> None:
