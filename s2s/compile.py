@@ -47,6 +47,11 @@ def build(
     if "rt.draws." in lowered:
         from . import kernels_random_numba  # noqa: F401
 
+    if "rt.prange(" in lowered and signature is not None:
+        from .machine import threads
+
+        threads.start()
+
     quieten()
     caller = _caller(lowered, entry, signature or (), written)
     path = write_source(lowered + caller, str(signature))
