@@ -458,7 +458,7 @@ def options_of(
     static_argnames: str | Iterable[str],
     boundscheck: bool,
     backend: str | None,
-    parallel: bool,
+    parallel: bool = False,
 ) -> Options:
     if backend is not None and backend not in BACKENDS:
         raise ValueError_(f"there is no backend {backend!r}", advice=f"choose from {BACKENDS}")
