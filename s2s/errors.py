@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from .transforms.errors import (
+    LinAlgError_,
     S2SError,
     SourceError,
     TypeError_,
@@ -45,6 +46,26 @@ class CacheError(S2SError, OSError):
 
 class RecompilationWarning(UserWarning):
     """A function is compiled again and again because something it relies on keeps changing."""
+
+
+# In tracebacks errors have the names under which users know them, and are pickled by them.
+_KNOWN_AS = {"TypeError": TypeError_, "ValueError": ValueError_, "LinAlgError": LinAlgError_}
+for _error in (
+    InternalCompilerError,
+    RecompilationWarning,
+    S2SError,
+    SourceError,
+    UnsupportedError,
+):
+    _error.__module__ = "s2s"
+for _name, _error in _KNOWN_AS.items():
+    _error.__module__, _error.__qualname__ = __name__, _name
+
+
+def __getattr__(name: str) -> Any:
+    if name in _KNOWN_AS:
+        return _KNOWN_AS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Overlap(Exception):

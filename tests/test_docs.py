@@ -5,7 +5,7 @@ In README.md, CONTRIBUTING.md and docs/, a fenced block that opens with
     ```python             runs, together with the other blocks of its page, in order
     ```python raises      runs, and ends in an error, which counts as printed
     ```sh                 runs in the page's folder, where the files named so far lie
-    ```sh fails           likewise, and its status is not 0
+    ```sh fails           likewise; its status is not 0, and what it says of that is printed
     ```… no-run           is only shown
     ```text output        is exactly what the block before it printed (`python output` too)
 
@@ -21,34 +21,14 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+import traceback
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+from tests.pages import FENCE, PAGES, ROOT, Fenced, fenced
+
 NAME = re.compile(r"(?:#|//) (\w+\.\w+)\n")
-
-
-@dataclass
-class Fenced:
-    """One fenced block; `start` and `end` delimit its text in the page."""
-
-    language: str
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
-def fenced(page: str) -> list[Fenced]:
-    found = []
-    for match in FENCE.finditer(page):
-        language, _, kind = match["info"].strip().partition(" ")
-        found.append(Fenced(language, kind, match["text"], match.start("text"), match.end("text")))
-    return found
 
 
 def run_page(page: str, folder: Path) -> tuple[str, list[tuple[str, str]]]:
@@ -81,7 +61,7 @@ def run_python(block: Fenced, path: Path, namespace: dict[str, object]) -> str:
         if block.kind == "raises":
             with pytest.raises(Exception) as caught:
                 exec(compile(block.text, str(path), "exec"), namespace)
-            print(f"{caught.type.__name__}: {caught.value}")
+            print(*traceback.format_exception_only(caught.value), sep="")
         else:
             exec(compile(block.text, str(path), "exec"), namespace)
     return tidy(out.getvalue().replace(f"{path.parent}/", ""))
@@ -98,15 +78,16 @@ set -e
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
         text=True,
     )
-    assert (done.returncode != 0) == (block.kind == "fails"), done.stdout
-    return tidy(done.stdout.replace(f"{folder}/", ""))
+    fails = block.kind == "fails"
+    assert (done.returncode != 0) == fails, done.stdout + done.stderr
+    return tidy((done.stdout + done.stderr * fails).replace(f"{folder}/", ""))
 
 
 def tidy(printed: str) -> str:
+    """Without blanks at the ends of lines, and without blank lines at the end."""
     return "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
 
 
@@ -128,8 +109,8 @@ def test_page(
 def test_links(path: Path) -> None:
     """Links between the pages lead somewhere."""
     prose = FENCE.sub("", path.read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose):
-        if "://" not in target:
+    for target in re.findall(r"(?:^|[^`])`[^`\n]+`|\]\(([^)#]+)(?:#[^)]*)?\)", prose):
+        if target and "://" not in target:
             assert (path.parent / target).exists(), target
 
 

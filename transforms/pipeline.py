@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import desugar
 from .custom import settle
 from .dims import Guard
 from .errors import TypeError_
@@ -102,14 +103,16 @@ def compile_request(request: Request) -> Compiled:
         stages.append(stage)
         times.append(time.perf_counter())
     module, facts = stages[-1][1], spec.facts
-    readable, places = write_with_places(storage(module))
+    stored = storage(module)
+    times.append(time.perf_counter())
+    readable, places = write_with_places(stored)
     times.append(time.perf_counter())
     lowered = lower(
         storage(module, for_lowering=True), facts,
         boundscheck=request.boundscheck, parallel=request.parallel,
     )  # fmt: skip
     times.append(time.perf_counter())
-    names = [*(name for name, _ in stages), "write", "lower"]
+    names = [*(name for name, _ in stages), "storage", "write", "lower"]
     return Compiled(
         name=module.entry,
         params=spec.params,
@@ -226,8 +229,10 @@ def _unpack_value(spec: Specialised) -> None:
 def _passes(
     stages: list[tuple[str, Module]], readable: str, lowered: str
 ) -> Iterator[tuple[str, str]]:
+    yield "desugar", desugar.text(stages[0][1].main.source.node)
     for name, module in stages:
         yield name, show(module)
+    yield "storage", show(storage(stages[-1][1]))
     yield "write", readable
     yield "lower", lowered
 

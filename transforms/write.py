@@ -39,11 +39,12 @@ from .ir import (
     Var,
     While,
     blocks_of,
+    walk,
 )
 from .page import Line, comment
 from .pipeline_types import Whence
 from .precedence import ADD, ATOM, MUL, NOT, TERNARY, Text, wrap
-from .temporaries import with_blocks
+from .temporaries import with_blocks, written_by
 from .text import lay_out, op_text, store_text
 from .verbatim import UserText
 
@@ -84,6 +85,11 @@ class _Writer(AsWritten):
     def __init__(self, function: Function) -> None:
         user = None if function.source is None else UserText(function.source)
         super().__init__(replace(function, body=_prepared(function.body, user)), user)
+        self.filled = {
+            name: s.origin
+            for s in walk(self.function.body)
+            if isinstance(s, (Store, Push)) and (name := written_by(s)) in self.slots
+        }
 
     # ---- the function
 
@@ -194,6 +200,8 @@ class _Writer(AsWritten):
     def stmt(self, stmt: Stmt, block: Block) -> None:
         self.mention(stmt.origin)
         if isinstance(stmt, Assign):
+            if stmt.origin is None:  # storage belongs to the line that fills it
+                self.origin = self.filled.get(stmt.target.name)
             self.assign(stmt, block)
         elif isinstance(stmt, Call):
             self.call(stmt)

@@ -5,6 +5,7 @@
   refers to them.
 - CONTRIBUTING.md and CHANGELOG.md live beside docs/, and are pages of the site all the same.
 - Links to other files of the repository, which are no pages, become plain text.
+- benchmarks.md is written by `make bench`; until then the navigation does without it.
 """
 
 from __future__ import annotations
@@ -17,10 +18,23 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md")
+MEASURED = "benchmarks.md"
 FENCE = re.compile(
     r"^```(?P<language>\w+)(?: (?P<kind>[\w-]+))?\n(?P<name>(?:#|//) \w+\.\w+$)?", re.MULTILINE
 )
-LINK = re.compile(r"\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)")
+# Links between files; what looks like one inside of code is code.
+LINK = re.compile(
+    r"^```.*?^```$|`[^`\n]+`|\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def on_config(config: Any) -> Any:
+    if not (ROOT / "docs" / MEASURED).exists():
+        for section in config["nav"]:
+            for pages in section.values():
+                pages[:] = [page for page in pages if MEASURED not in page.values()]
+    return config
 
 
 def on_files(files: Files, *, config: Any) -> Files:
@@ -35,6 +49,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
     folder = Path("docs", here).parent if here not in BESIDE else Path()
 
     def link(match: re.Match[str]) -> str:
+        if not match[2]:
+            return match[0]
         text, target, anchor = match[1], match[2], match[3] or ""
         path = (ROOT / folder / target).resolve()
         if path.is_relative_to(ROOT / "docs") and path.suffix == ".md":

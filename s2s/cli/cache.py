@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import cache
-from ..compile import PREFIX
+from ..compile import OBJECTS, PREFIX
 from ..explain_text import amount
 from .exits import OK
 
@@ -65,7 +65,7 @@ def kept(folder: Path) -> dict[str, Kept]:
 def _kind(path: Path) -> str:
     if path.name.startswith("specialisation_"):
         return "specialisations"
-    if path.suffix in (".nbi", ".nbc"):
+    if path.suffix in (".nbi", ".nbc") or path.name.startswith(OBJECTS):
         return "machine code"
     return "sources" if path.name.startswith(PREFIX) and path.suffix == ".py" else "other"
 
@@ -78,7 +78,7 @@ def _files(folder: Path) -> Iterator[Path]:
 def clear(folder: Path) -> None:
     """Removes what s2s has put there, and nothing else: the folder may have been chosen badly."""
     for path in list(_files(folder)):
-        if path.name.startswith((PREFIX, "specialisation_", ".new-")):
+        if path.name.startswith((PREFIX, *OBJECTS, "specialisation_", ".new-")):
             path.unlink(missing_ok=True)
 
 

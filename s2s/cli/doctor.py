@@ -117,7 +117,7 @@ def _blas(found: Findings) -> dict[str, str]:
         built = scipy.show_config(mode="dicts") or {}
         theirs = built.get("Build Dependencies", {}).get("blas", {})
         facts["of SciPy"] = f"{theirs.get('name', '?')} {theirs.get('version', '')}".strip()
-        from scipy.linalg import cython_blas  # noqa: F401
+        from scipy.linalg import cython_blas  # type: ignore  # noqa: F401
     except ImportError:
         found.trouble.append(
             "SciPy is not usable: matrix products cannot be compiled; pip install scipy"

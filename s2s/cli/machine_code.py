@@ -10,24 +10,33 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..compile import CALL
+from ..backends import signature
+from ..compile import CALL, listing
+from ..machine import KERNEL, Unsupported
 from .cold import cold_cache
 
 _FOREIGN = ("cpython", "NRT_", "numba_", "_ZN5numba")
-_MANGLED = re.compile(rf"_ZN\d+\w*?{CALL}[\w$.]*")
+_MANGLED = re.compile(rf"_ZN\d+\w*?{CALL}[\w$.]*|{re.escape(KERNEL)}")
 
 
 def text(entry: Any, params: Any, level: str) -> str:
     """The functions of a kernel in LLVM's language (`llvm`) or for this machine (`asm`)."""
-    with cold_cache():  # Numba shows only what it has just compiled
-        dispatcher = entry.kernel("numba", params).dispatcher
-    (signature,) = dispatcher.nopython_signatures
-    if level == "llvm":
-        pieces = _definitions(dispatcher.inspect_llvm(signature.args))
-    else:
-        pieces = _routines(dispatcher.inspect_asm(signature.args))
+    compiled = entry.compiled
+    kinds = signature(compiled, entry.seed, params)
+    try:
+        whole = listing(compiled.lowered, compiled.entry, kinds, level)
+    except Unsupported:
+        whole = _by_numba(entry, params, level)
+    pieces = (_definitions if level == "llvm" else _routines)(whole)
     own = [body for name, body in pieces if not any(f in name for f in _FOREIGN)]
-    return _MANGLED.sub(entry.compiled.name, "\n".join(own))
+    return _MANGLED.sub(compiled.name, "\n".join(own))
+
+
+def _by_numba(entry: Any, params: Any, level: str) -> str:
+    with cold_cache():  # Numba shows only what it has just compiled
+        dispatcher = entry.kernel("numba", params).function
+    (found,) = dispatcher.nopython_signatures
+    return (dispatcher.inspect_llvm if level == "llvm" else dispatcher.inspect_asm)(found.args)
 
 
 def _definitions(text: str) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from typing import Any
 from ..sides import Sides, sides
 from . import machine_code, terminal
 from .exits import OK, CommandError
-from .subject import MODES, Subject, add_arguments, subject
+from .subject import Subject, add_arguments, add_mode, subject
 
 LEVELS = ("source", "lowered", "llvm", "asm")
 LANGUAGES = {"source": "python", "lowered": "python", "llvm": "llvm", "asm": "gas"}
@@ -19,11 +19,7 @@ LANGUAGES = {"source": "python", "lowered": "python", "llvm": "llvm", "asm": "ga
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
-    parser.add_argument(
-        "--mode",
-        choices=MODES,
-        help="what to make of the function, instead of what its decorator says, or its gradient",
-    )
+    add_mode(parser)
     parser.add_argument(
         "--level", choices=LEVELS, default="source",
         help="readable source, loops, LLVM's language or machine code",
@@ -55,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         _show_text(options, about, text, LANGUAGES[options.level], page)
     elif options.level == "lowered":
         before = entry.compiled.source
-        text = _changes(before, entry.compiled.lowered, "source", "lowered")
+        text = changes(before, entry.compiled.lowered, "source", "lowered")
         _show_text(options, about, text if options.diff else entry.compiled.lowered,
                    "diff" if options.diff else "python", page)  # fmt: skip
     else:
@@ -99,11 +95,11 @@ def _show_passes(options: argparse.Namespace, compiled: Any, page: terminal.Page
 def _texts(found: list[tuple[str, str]], diff: bool) -> Iterator[tuple[str, str]]:
     before, last = "", ""
     for name, text in found:
-        yield name, _changes(before, text, last or "nothing", name) if diff else text
+        yield name, changes(before, text, last or "nothing", name) if diff else text
         before, last = text, name
 
 
-def _changes(before: str, after: str, old: str, new: str) -> str:
+def changes(before: str, after: str, old: str, new: str) -> str:
     lines = difflib.unified_diff(
         before.splitlines(), after.splitlines(), old, new, lineterm="", n=3
     )
@@ -121,7 +117,7 @@ def _show_source(
         page.raw(json.dumps(as_data(about, both, compiled), indent=2))
     elif options.diff:
         before = "".join(f"{line}\n" for line in both.listings[0].lines) if both.listings else ""
-        page.code(_changes(before, compiled.source, about.name, compiled.name), "diff")
+        page.code(changes(before, compiled.source, about.name, compiled.name), "diff")
     elif options.view == "sides" or (options.view == "auto" and page.is_terminal):
         page.sides(both)
     else:

@@ -30,6 +30,7 @@ from .exits import PROGRAM, CommandError
 class Target:
     """What FILE.py:FUNC names: the module, the text of FUNC, and its value."""
 
+    place: str
     module: types.ModuleType
     expression: str
     value: Any
@@ -42,6 +43,10 @@ class Target:
     def label(self) -> str:
         return f"{os.path.basename(self.file)}:{self.expression}"
 
+    def evaluate(self, expression: str) -> Any:
+        """An expression in the namespace of the file."""
+        return evaluate(self.module, self.place, expression)
+
 
 def find(text: str) -> Target:
     """The function that `FILE.py:FUNC` or `package.module:FUNC` names."""
@@ -52,7 +57,7 @@ def find(text: str) -> Target:
         raise CommandError(
             f"{place}: which function?", f"write {place}:NAME{_listed(names, ', where NAME is ')}"
         )
-    return Target(module, expression, _function(module, place, expression))
+    return Target(place, module, expression, _function(module, place, expression))
 
 
 def split(text: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Loops whose rounds may run at once: the body as a function, and a call of `threads`.
+"""Loops whose rounds may run at once: the body as a function, and a call of `s2s.threads`.
 
 What the body needs stands in a record on the caller's stack, one for all rounds.  A round that
 fails notes its error's code and is over, others go on; of those noted, the first counts, which
@@ -14,11 +14,13 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from .. import kernels
+from ..linking import PARALLEL_FOR
 from .buffers import INT, POINTER
 from .emit import CODE, Body, is_small
 from .outline import Nest, Plan, bound_in, parts_of, spelling, write
-from .threads import LAUNCH, NAME, RUN
 
+RUN = ir.FunctionType(ir.VoidType(), [POINTER, INT])
+LAUNCH = ir.FunctionType(ir.VoidType(), [RUN.as_pointer(), POINTER, INT])
 CODES = ir.ArrayType(CODE, kernels.CHUNKS)
 
 
@@ -63,10 +65,9 @@ def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
             lambda nest: _body(nest, s),
         )  # fmt: skip
         run = plan.made[key] = _adapter(builder.module, round_, record.type, fails)
-    launch = cgutils.get_or_insert_function(builder.module, LAUNCH, NAME)
+    launch = cgutils.get_or_insert_function(builder.module, LAUNCH, PARALLEL_FOR)
     count = caller.integer(s.iter.args[0])
-    arguments = [builder.bitcast(p, POINTER) for p in (run, record)]
-    builder.call(launch, [*arguments, count])
+    builder.call(launch, [run, builder.bitcast(record, POINTER), count])
     if fails:
         with cgutils.for_range(builder, count) as loop:
             code = builder.load(builder.gep(codes, [INT(0), loop.index], inbounds=True))
@@ -88,7 +89,7 @@ def _record(builder: Any, values: list[Any]) -> Any:
 
 
 def _adapter(module: Any, round_: Any, record: Any, fails: bool) -> Any:
-    """The function that `threads` calls, for one that takes its arguments one by one, which
+    """The function that `s2s.threads` calls, for one that takes its arguments one by one, which
     lets the optimiser know what does not overlap."""
     function = ir.Function(module, RUN, f"{round_.name}.shared")
     function.linkage = "internal"

@@ -72,3 +72,19 @@ def make_named():
 """
 
 LOSS = "float64[3,2], float64[2], float64[4,3], float64[4]"
+
+SPRING = """\
+import numpy as np
+import s2s
+
+
+@s2s.grad(wrt=("x", "k", "cutoff"))
+def energy(x: "float64[n]", k: float = 2.0, cutoff: float = 1.5, steps: int = 100):
+    v = np.zeros_like(x)
+    for t in range(steps):
+        force = -k * np.sin(x)
+        v = v + 0.01 * force
+        x = x + 0.01 * v
+    near = np.abs(x) < cutoff
+    return 0.5 * np.sum(np.where(near, v * v, 0.0))
+"""

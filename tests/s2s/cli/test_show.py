@@ -101,7 +101,7 @@ def test_passes(run, model):
     every = run("show", f"{model}:plain", "--args", "float64[3]", "--after", "all").out
     names = [line[7:] for line in every.splitlines() if line.startswith("# ---- ")]
     assert [n for n in names if "adjoint" not in n] == [
-        "specialise", "reverse", "simplify", "save", "write", "lower"
+        "desugar", "specialise", "reverse", "simplify", "save", "storage", "write", "lower"
     ]  # fmt: skip
     unknown = run("show", f"{model}:plain", "--args", "float64[3]", "--after", "fuse")
     assert unknown.code == 2 and "specialise, reverse" in unknown.err
@@ -157,4 +157,4 @@ def test_what_is_refused(run, write):
 def test_a_reader_that_leaves(model):
     command = f"{sys.executable} -m s2s show {model}:loss --example make_args --after all | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
-    assert done.stdout == "# ---- specialise\n" and not done.stderr
+    assert done.stdout == "# ---- desugar\n" and not done.stderr

@@ -9,17 +9,14 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from numba.core import config
 
-from s2s.machine import threads
+from s2s import threads
 
 RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 
 
 def launch(run: Any, count: int) -> None:
-    threads.start()
-    address = threads._pool[0].engine.get_function_address(threads.NAME)
-    call = ctypes.CFUNCTYPE(None, RUN, ctypes.c_void_p, ctypes.c_int64)(address)
+    call = ctypes.CFUNCTYPE(None, RUN, ctypes.c_void_p, ctypes.c_int64)(threads.address())
     call(RUN(run), None, count)
 
 
@@ -30,7 +27,7 @@ def test_each_chunk_once(count: int) -> None:
     assert sorted(done) == list(range(count))
 
 
-@pytest.mark.skipif(config.NUMBA_NUM_THREADS < 2, reason="one thread only")
+@pytest.mark.skipif(threads.count() < 2, reason="one thread only")
 def test_threads_take_part() -> None:
     """The first chunk is over only when another thread has begun the second."""
     other = threading.Event()

@@ -1,0 +1,162 @@
+"""Whole training steps as libraries, with their state."""
+
+from __future__ import annotations
+
+import ctypes
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import s2s
+from s2s.aot import build, statuses
+from s2s.layers import Dense, Dropout, initializers
+from s2s.models import Sequential
+from s2s.optimizers import SGD
+from tests.s2s.aot.drawing import drawing
+from tests.s2s.aot.programs import batch, needs_compiler, network
+
+pytestmark = needs_compiler
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    step, predict, model = network()
+    wanted = {"step": (step, "float32[n,64], int64[n]"), "predict": (predict, "float32[n,64]")}
+    built = build(wanted, out=tmp_path_factory.mktemp("aot") / "net")
+    return built, step, predict, model
+
+
+def test_a_run_equals_the_compiled_step_to_the_last_bit(trained, monkeypatch) -> None:
+    monkeypatch.setenv("S2S_GEMM", "builtin")
+    built, step, predict, model = trained
+    net = built.load().Net.load()
+    rng = np.random.default_rng(0)
+    for k in range(20):
+        x, y = batch(rng, 1 if k == 7 else 32)
+        assert net.step(x, y) == step(x, y)
+    kernel, bias = model.trainable_variables[:2]
+    np.testing.assert_array_equal(net.state["dense/kernel"], kernel.numpy())
+    np.testing.assert_array_equal(net.state["dense/bias"], bias.numpy())
+    np.testing.assert_array_equal(net.predict(x), predict(x))
+    steps = [v for name, v in net.state.items() if name.endswith("steps")]
+    assert [int(v) for v in steps] == [20]
+
+
+def test_states_are_saved_and_independent(trained, tmp_path) -> None:
+    module = trained[0].load()
+    a, b = module.Net.load(), module.Net.load()
+    x, y = batch(np.random.default_rng(1), 32)
+    first = a.step(x, y)
+    a.save(tmp_path / "a.npz")
+    assert b.step(x, y) == first
+    second = a.step(x, y)
+    c = module.Net.load(tmp_path / "a.npz")
+    assert c.step(x, y) == second != first
+    with np.load(tmp_path / "a.npz") as file:
+        arrays = {k: v for k, v in file.items() if k != "dense/bias"}
+    np.savez(tmp_path / "b.npz", **arrays)
+    with pytest.raises(ValueError, match="has no dense/bias"):
+        module.Net.load(tmp_path / "b.npz")
+
+
+def test_threads_with_states_of_their_own(trained) -> None:
+    module = trained[0].load()
+    x, y = batch(np.random.default_rng(5), 32)
+
+    def losses(_: int) -> list[float]:
+        net = module.Net.load()
+        return [float(net.step(x, y)) for _ in range(200)]
+
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(losses, range(4))
+    assert all(other == first for other in others)
+
+
+def test_a_rate_is_part_of_the_state(trained) -> None:
+    net = trained[0].load().Net.load()
+    (rate,) = [v for name, v in net.state.items() if name.endswith("rate")]
+    rate[...] = 0.0
+    before = net.state["dense/kernel"].copy()
+    net.step(*batch(np.random.default_rng(2), 8))
+    np.testing.assert_array_equal(net.state["dense/kernel"], before)
+
+
+def test_a_foreign_state_is_refused(trained) -> None:
+    module = trained[0].load()
+    net = module.Net.load()
+    net.block[16] ^= 1
+    with pytest.raises(module.LibraryError, match="not one of this library's") as caught:
+        net.step(*batch(np.random.default_rng(2), 8))
+    assert caught.value.status == statuses.STATE
+    library = ctypes.CDLL(str(trained[0].files["so"]))
+    place = ctypes.c_void_p(net.block.ctypes.data)
+    assert library.net_init(place, ctypes.c_size_t(net.block.size - 1)) == statuses.STATE
+    assert library.net_init(None, ctypes.c_size_t(net.block.size)) == statuses.NULL
+
+
+def test_a_wrong_label_is_an_error_and_no_crash(trained) -> None:
+    net = trained[0].load().Net.load()
+    x, y = batch(np.random.default_rng(2), 8)
+    with pytest.raises(IndexError, match="losses.py"):
+        net.step(x, y + 10)
+
+
+def test_variables_and_numbers_of_a_module(tmp_path) -> None:
+    weight = s2s.Variable(np.zeros(3), name="weight")
+    rate = 0.1
+
+    @s2s.function
+    def step(x, y):
+        with s2s.GradientTape() as tape:
+            loss = np.mean((x @ weight - y) ** 2)
+        weight.assign_sub(rate * tape.gradient(loss, weight))
+        return loss
+
+    module = build(step, "float64[n,3], float64[n]", out=tmp_path / "step").load()
+    s = module.Step.load()
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    for _ in range(5):
+        loss = s(x, x @ np.arange(3.0))
+        expected = step(x, x @ np.arange(3.0))
+        np.testing.assert_allclose(loss, expected, rtol=1e-12)
+    np.testing.assert_allclose(s.state["weight"], weight.numpy(), rtol=1e-12)
+    assert s.state["rate"] == 0.1
+
+
+def test_random_numbers_are_part_of_the_state(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("S2S_GEMM", "builtin")
+    initializers.set_seed(0)
+    model = Sequential([Dense(8), Dropout(0.5), Dense(1)])
+    optimizer = SGD(0.01)
+
+    @s2s.function
+    def step(x):
+        with s2s.GradientTape() as tape:
+            loss = np.mean(model(x, training=True) ** 2)
+        variables = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return loss
+
+    module = build(step, "float32[n,4]", out=tmp_path / "step").load()
+    a, b = module.Step.load(), module.Step.load()
+    x = np.random.default_rng(1).normal(size=(7, 4)).astype(np.float32)
+    losses = [a(x) for _ in range(5)]
+    assert losses == [step(x) for _ in range(5)]
+    assert losses == [b(x) for _ in range(5)]
+
+
+@pytest.mark.parametrize("method", ["standard_normal", "random"])
+def test_draws_are_those_of_numpy(tmp_path, method) -> None:
+    generator, function = drawing(method)
+    expected = np.random.default_rng(7)
+    library = build(function, "float64", out=tmp_path / "draw").load().Draw.load()
+    for _ in range(3):
+        want = sum(getattr(expected, method)() for _ in range(10))
+        assert library(2.0) == pytest.approx(2.0 * want, rel=1e-12)
+    assert generator.bit_generator.state == np.random.default_rng(7).bit_generator.state
+
+
+def test_what_python_draws_is_refused(tmp_path) -> None:
+    with pytest.raises(s2s.UnsupportedError, match=r"Generator.gumbel .* \(line \d+"):
+        build(drawing("gumbel")[1], "float64", out=tmp_path / "draw")
