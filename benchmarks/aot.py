@@ -63,7 +63,7 @@ def direct(module: Any, x: Any, y: Any) -> Callable[[], Any]:
     function = module._step
     bytes_ = function.query(len(y))
     workspace, loss = module._aligned(bytes_), np.zeros((), np.float32)
-    given = [ctypes.c_int64(len(y))]
+    given: list[Any] = [ctypes.c_int64(len(y))]
     given += [ctypes.c_void_p(a.ctypes.data) for a in (x, y, loss, network.block, workspace)]
     given.append(ctypes.c_size_t(bytes_))
     kept = network, workspace, loss

@@ -52,10 +52,8 @@ def text(node: ast.FunctionDef | ast.Lambda) -> str:
     if isinstance(node, ast.Lambda):
         return f"{ast.unparse(node)}\n"
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    shown = ast.FunctionDef(
-        name=node.name, args=node.args, body=desugar(node, names), decorator_list=[],
-        returns=None, type_params=[],
-    )  # fmt: skip
+    shown = _copied(node)
+    shown.body, shown.decorator_list, shown.returns = desugar(node, names), [], None
     for loop in ast.walk(shown):
         if flag := getattr(loop, "until", None):
             loop.body.append(ast.If(ast.Name(flag, ast.Load()), [ast.Break()], []))  # type: ignore[attr-defined]
@@ -63,13 +61,15 @@ def text(node: ast.FunctionDef | ast.Lambda) -> str:
 
 
 def _copied(node: Any) -> Any:
-    """A copy of a tree, faster than `copy.deepcopy` makes it."""
+    """A copy of a tree, faster than `copy.deepcopy` makes it.  Others note their own things on
+    nodes (IPython, when it shows an error, the way up, even on those that all trees share)."""
     if isinstance(node, list):
         return [_copied(n) for n in node]
     if not isinstance(node, ast.AST):
         return node
     new = type(node)()
-    vars(new).update({name: _copied(part) for name, part in vars(node).items()})
+    fields = node._fields
+    vars(new).update({k: _copied(v) if k in fields else v for k, v in vars(node).items()})
     return new
 
 

@@ -26,7 +26,7 @@ from .ir import (
     walk,
 )
 from .lower import lower
-from .pipeline_types import ObjectGuard, Param, Whence
+from .pipeline_types import Build, ObjectGuard, Param, Whence
 from .reverse import reverse
 from .save import save
 from .show import show
@@ -90,6 +90,11 @@ class Compiled:
     # the objects and containers from outside, among which the holders are
     changes: list[tuple[Path, Step, OutTree]] = field(default_factory=list)
     holders: list[Path] = field(default_factory=list)
+    # what another process needs to know to do the same: objects that were completed meanwhile, the
+    # files of all functions that were read, and whether it rests on more than paths can tell
+    builds: list[Build] = field(default_factory=list)
+    inlined: list[str] = field(default_factory=list)
+    loose: bool = False
     passes: Callable[[], Iterator[tuple[str, str]]] = field(default=lambda: iter(()))
     seconds: dict[str, float] = field(default_factory=dict)  # that each of the passes took
 
@@ -131,6 +136,9 @@ def compile_request(request: Request) -> Compiled:
         places=places,
         changes=spec.changes,
         holders=spec.holders if spec.changes else [],
+        builds=spec.builds,
+        inlined=spec.inlined,
+        loose=spec.loose,
         passes=lambda: _passes(stages, readable, lowered.text),
         seconds={n: end - start for n, start, end in zip(names, times, times[1:])},
     )

@@ -87,7 +87,7 @@ class _Call:
     def _check_overlap(self) -> None:
         """What is written lies apart from everything else."""
         builder = self.builder
-        spans = [(self.workspace, self.bytes)]
+        spans: list[tuple[Any, Any]] = [(self.workspace, self.bytes)]
         if self.block is not None:
             spans.append((self.block, INT(self.state.bytes)))
         arrays = [i for i in self.items if self._kind(i) is POINTER]
@@ -240,7 +240,8 @@ def write_init(module: Any, name: str, state: State) -> None:
     made = ir.Function(module, ir.FunctionType(CODE, [POINTER, INT]), name)
     builder = ir.IRBuilder(made.append_basic_block())
     block, size = made.args
-    image = cgutils.global_constant(module, f"{name}.image", cgutils.make_bytearray(state.image()))
+    data = cgutils.make_bytearray(state.image())
+    image: Any = cgutils.global_constant(module, f"{name}.image", data)
     image.align = ALIGNED
     checks = [
         (builder.icmp_unsigned("==", block, NOTHING), statuses.NULL),

@@ -29,7 +29,7 @@ def _error(status, message):
         kind = kind or __builtins__.get(name)
     if colon and isinstance(kind, type) and issubclass(kind, Exception):
         error = kind(text)
-        error.status = status
+        vars(error)["status"] = status
         return error
     return LibraryError(status, message)
 
@@ -74,6 +74,7 @@ class _Function:
         self.query.restype = ctypes.c_int64
         self.query.argtypes = [ctypes.c_int64] * len(sizes) + numbers
         self.spare = []  # workspaces that no call is using
+        self.needs = {}  # the workspace for sizes that have been asked about
 
     def accepts(self, values):
         """Whether arguments are of the right types, whatever their sizes."""
@@ -89,7 +90,11 @@ class _Function:
             np.empty(() if shape is None else shape(*asked), dtype)
             for _, dtype, shape in self.outputs
         ]
-        need = self.query(*asked)
+        need = self.needs.get(key := tuple(asked))
+        if need is None:
+            need = self.query(*asked)
+            if len(self.needs) < 1000:
+                self.needs[key] = need
         if need < 0:
             text = ", ".join(f"{k} = {v}" for k, v in sizes.items())
             raise ValueError(f"{self.symbol}: the sizes do not fit together: {text}")
@@ -98,7 +103,7 @@ class _Function:
         workspace = self.spare.pop() if self.spare else _aligned(0)
         if workspace.size < need:
             workspace = _aligned(need)
-        before = self._copies(values, state) if self.grows else None
+        before = self._copies(values, state) if self.grows else []
         while True:
             status = self.call(
                 *sizes.values(), *given, *places, *block, workspace.ctypes.data, workspace.size
@@ -179,9 +184,12 @@ class _State:
     """The block of memory that a library's functions remember things in.  `state` holds its
     arrays by name, as views; numbers are arrays without axes."""
 
-    def __init__(self, library, prefix, size, slots):
+    _layout: tuple  # the library, the function that begins, the size, and all places
+
+    def __init__(self):
+        library, init, size, slots = self._layout
         self.block = _aligned(size)
-        init = getattr(library.handle, prefix + "_init")
+        init = getattr(library.handle, init)
         init.restype = ctypes.c_int32
         init.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         library.check(init(self.block.ctypes.data, self.block.size))

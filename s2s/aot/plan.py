@@ -306,9 +306,10 @@ class _Entry:
         assert isinstance(array, ast.Name)
         if array.id in self.parameters and array.id not in self.types.slots:
             return node
-        made = self.definitions.get(array.id)
+        made, axis = self.definitions.get(array.id), node.slice.value
         if isinstance(made, ast.Call) and isinstance(made.args[0], ast.Tuple):
-            return self.known(made.args[0].elts[node.slice.value])
+            assert isinstance(axis, int)
+            return self.known(made.args[0].elts[axis])
         return None
 
     def function(self, sizes: list[ast.expr]) -> ast.FunctionDef:

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core import config
+from numba.core import config as numba_config
 from numba.core.codegen import get_host_cpu_features, initialize_llvm
 from numba.core.llvm_bindings import create_pass_builder
 
 from ..errors import ValueError_
 from ..machine import blocked
+
+config: Any = numba_config
 
 # Machines by the width of their vectors; what else there is has at least the narrowest.
 _WIDE = ("x86-64-v4", "skylake-avx512", "icelake-server", "sapphirerapids", "znver4", "znver5")

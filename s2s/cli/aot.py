@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..transforms.derived import DIRECTED
 from .arguments import Signer
 from .exits import OK, CommandError
-from .subject import add_mode, arguments, sizes, subject
+from .scripts import as_json
+from .subject import Subject, add_mode, arguments, sizes, subject
 from .target import split
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         wanted, out=out, cpu=options.cpu, target=options.target, blas=options.blas,
         link=not options.no_link,
     )  # fmt: skip
-    print(json.dumps(as_data(built), indent=2) if options.json else built)
+    print(as_json(as_data(built)) if options.json else built)
     return OK
 
 
@@ -96,18 +96,26 @@ def _name(function: str) -> str:
     return name if name.isidentifier() else "step"
 
 
-def _signature(options: argparse.Namespace, about: Any) -> tuple[Any, ...]:
-    if options.example is not None or options.mode in DIRECTED:
-        args, kwargs = about.args, about.kwargs
-    else:
+def _signature(options: argparse.Namespace, about: Subject) -> tuple[Any, ...]:
+    """The arguments as types with named sizes; as examples, where only those will do."""
+    args, kwargs = about.args, about.kwargs
+    if options.example is None and options.mode not in DIRECTED:
         signer = Signer(sizes(options.size), about.target.evaluate)
-        args, kwargs = arguments(options, about.target, signer, [])
+        typed, kwargs = arguments(options, about.target, signer, [])
+        args = tuple(t if _is_plain(t) else e for t, e in zip(typed, args))
     if kwargs:
         raise CommandError(
             f"{about.name}: {next(iter(kwargs))} is given by name",
             "give arguments in order, and those before it, too",
         )
     return args
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether types are found in it: not in objects."""
+    if type(value) in (tuple, list, dict):
+        return all(map(_is_plain, value.values() if isinstance(value, dict) else value))
+    return not hasattr(value, "__dataclass_fields__") and not isinstance(value, tuple)
 
 
 def as_data(built: Built) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import webbrowser
 from dataclasses import dataclass
@@ -15,7 +14,8 @@ from ..backends import BACKENDS
 from ..sides import Sides, sides
 from . import bench, memory_trace
 from .exits import OK, PROGRAM, USAGE, CommandError
-from .subject import Subject, add_arguments, subject
+from .scripts import as_json
+from .subject import Subject, add_arguments, add_mode, subject
 
 if TYPE_CHECKING:
     from ..explain import Report
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
+    add_mode(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)"
     )
@@ -63,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"{path}: {error.strerror}", code=USAGE) from error
     os.chmod(path, 0o644)
     if options.json:
-        print(json.dumps(as_data(told, path), indent=2))
+        print(as_json(as_data(told, path)))
     else:
         print(path)
     if options.open:

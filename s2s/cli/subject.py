@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from .. import api, binding, trees
 from ..transforms.derived import DIRECTED
 from ..transforms.read import signature
-from ..transforms.structure import ArraySpec, ScalarSpec, TreeSpec, describe
+from ..transforms.structure import ArraySpec, ScalarSpec, TreeSpec, describe, spec_leaves
 from . import hints
 from .arguments import Maker
 from .exits import CommandError
@@ -54,11 +55,39 @@ class Subject:
         args = tuple(trees.copy_leaves(a) for a in self.args)
         return args, {k: trees.copy_leaves(v) for k, v in self.kwargs.items()}
 
+    def call(self, function: Any) -> tuple[Callable[[], Any], Callable[[], None]]:
+        """A call of a function with these arguments, and what makes them as they were before, if
+        it should write into them."""
+        args, kwargs = self.fresh()
+        pairs = [
+            (mine, theirs)
+            for a, b in zip((*args, *kwargs.values()), (*self.args, *self.kwargs.values()))
+            for mine, theirs in zip(_arrays(a), _arrays(b))
+            if mine.flags.writeable
+        ]
+
+        def restore() -> None:
+            for mine, theirs in pairs:
+                np.copyto(mine, theirs)
+
+        return lambda: function(*args, **kwargs), restore
+
     def given(self) -> dict[str, str]:
         """The arguments, as types, by the names of the parameters."""
         bound = inspect.signature(self.compiled).bind(*self.args, **self.kwargs)
         bound.apply_defaults()
         return {k: type_text(v) for k, v in bound.arguments.items()}
+
+
+def _arrays(value: Any) -> list[np.ndarray[Any, Any]]:
+    found: list[np.ndarray[Any, Any]] = []
+
+    def note(leaf: Any) -> Any:
+        found.extend([leaf] if isinstance(leaf, np.ndarray) else [])
+        return leaf
+
+    trees.map_leaves(value, note)
+    return found
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -273,7 +302,7 @@ def _compiled(
         parameters = _parameters(value)
         defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
         given = {**defaults, **dict(zip(parameters, args)), **kwargs}
-        floats = tuple(n for n in parameters if n in given and trees.has_floats(given[n]))
+        floats = tuple(n for n in parameters if n in given and _is_of_floats(given[n]))
         if not floats:
             return api.function(value, **settings)
         chosen = floats if default_wrt == "all" else floats[:1]
@@ -282,6 +311,15 @@ def _compiled(
     if chosen is not None and len(chosen) == 1:
         chosen = chosen[0]
     return getattr(s2s, mode or "grad")(value, wrt=chosen, **settings)
+
+
+def _is_of_floats(value: Any) -> bool:
+    """Whether an argument can be differentiated by: all of its leaves are real or complex."""
+    try:
+        leaves = [spec for _, spec in spec_leaves(describe(value), ())]
+    except TypeError:
+        return False
+    return bool(leaves) and all(trees.is_inexact(spec) for spec in leaves)
 
 
 def _directed(
