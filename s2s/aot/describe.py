@@ -241,6 +241,12 @@ class _Describer:
                 "numbers, which is all that C can pass",
             )
         axes = None
+        if isinstance(param.spec, ScalarSpec) and param.spec.dtype.startswith("complex"):
+            raise UnsupportedError(
+                f"{path_text(param.path)} of {self.name} is a complex number, which has no "
+                "place in the interface for C",
+                advice="pass its parts, or an array of one",
+            )
         if isinstance(param.spec, ArraySpec):
             axes = tuple(self.axes[f"{param.name}.{k}"] for k in range(param.spec.ndim))
         name = self._fresh(path_name(param.path[:1] + param.path[1:]))
