@@ -21,7 +21,7 @@ from ..machine import gemm
 from ..machine.buffers import POINTER
 from ..machine.emit import Failures
 from ..machine.infer import Types, Unsupported
-from . import entry, kernel, statuses, target
+from . import entry, kernel, statuses, target, unavailable
 from .describe import Export
 from .state import State
 
@@ -100,6 +100,11 @@ class Library:
         _count_nothing(module)
         rewrite_module(module, flags)
         whole = target.link(module, library._linking_libraries, self.machine)
+        if target.needs_python(whole):
+            raise UnsupportedError(
+                f"{self.name} needs Python at run time, which a library does not have",
+                advice=unavailable.ADVICE,
+            )
         target.optimise(whole, self.exported, self.machine)
         return whole
 

@@ -302,7 +302,11 @@ def _compiled(
         if chosen is None and mode is None:
             return value
         own = value._shared.options
-        settings = {"static_argnames": own.static, "boundscheck": own.boundscheck}
+        settings = {
+            "static_argnames": own.static,
+            "boundscheck": own.boundscheck,
+            "parallel": own.parallel,
+        }
         if own.has_aux and mode in (None, "grad", "hvp"):
             settings["has_aux"] = True
         if chosen is None and isinstance(value, api.Gradient):
