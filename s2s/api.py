@@ -479,12 +479,13 @@ def options_of(
     static_argnames: str | Iterable[str],
     boundscheck: bool,
     backend: str | None,
+    parallel: bool = False,
 ) -> Options:
     if backend is not None and backend not in BACKENDS:
         raise ValueError_(f"there is no backend {backend!r}", advice=f"choose from {BACKENDS}")
     static = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     wrt = tuple(wrt) if isinstance(wrt, (tuple, list)) else wrt
-    return Options(wrt, bool(has_aux), static, bool(boundscheck), backend)
+    return Options(wrt, bool(has_aux), static, bool(boundscheck), backend, bool(parallel))
 
 
 def grad(
@@ -496,6 +497,7 @@ def grad(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """The gradient of a function that returns a number.
 
@@ -510,17 +512,21 @@ def grad(
     static_argnames: arguments that are part of the program: each value is compiled anew.
     boundscheck: whether indices are checked where they cannot be proven right.
     backend: "numba", "loops" or "python"; by default `S2S_BACKEND` or "numba".
+    parallel: whether large loops with independent iterations run on several threads.  The result
+        is the same to the last bit for any number of them.
 
     The object returned also takes `out=`, buffers for the gradients.
 
     In a function with a `GradientTape` in its body the tape says what is differentiated: it is
     compiled as by `function`.
     """
-    options = options_of(0 if wrt is None else wrt, has_aux, static_argnames, boundscheck, backend)
+    options = options_of(
+        0 if wrt is None else wrt, has_aux, static_argnames, boundscheck, backend, parallel
+    )
     if function is None:
         return functools.partial(
             grad, wrt=wrt, has_aux=has_aux, static_argnames=static_argnames,
-            boundscheck=boundscheck, backend=backend,
+            boundscheck=boundscheck, backend=backend, parallel=parallel,
         )  # fmt: skip
     if not _has_tape(function):
         return make(Gradient, function, options)
@@ -547,10 +553,11 @@ def value_and_grad(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """The value of a function and its gradient, as `(value, gradient)`; with `has_aux`,
     `((value, aux), gradient)`.  The arguments are those of `grad`."""
-    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend)
+    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend, parallel)
     return make(ValueAndGradient, function, options)
 
 
@@ -561,9 +568,12 @@ def function(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """A compiled function, not differentiated.  The arguments are those of `grad`."""
-    return make(Function, function, options_of(0, False, static_argnames, boundscheck, backend))
+    return make(
+        Function, function, options_of(0, False, static_argnames, boundscheck, backend, parallel)
+    )
 
 
 def make(cls: Any, function: Any, options: Options) -> Any:

@@ -25,6 +25,7 @@ TYPE, VALUE = 8, 16
 DATA, NDIM, DIMS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 
 DOOR, LINKS = "s2s.door", "s2s.links"
+PARALLEL_FOR = "s2s_parallel_for"
 
 
 @dataclass(frozen=True)
@@ -99,13 +100,18 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
     """Of the functions that machine code calls: ours, those of the process, or Numba's."""
     import llvmlite.binding as llvm
 
-    ours = _runtime()
+    ours = dict(_runtime())
+    if PARALLEL_FOR in symbols:
+        from . import threads
+
+        ours[PARALLEL_FOR] = threads.address()
     if all(s in ours or llvm.address_of_symbol(s) for s in symbols):
         return {s: ours[s] for s in symbols if s in ours}
     _wake_numba()
     found = {s: llvm.address_of_symbol(s) for s in symbols}
-    if "numba_xxgemm" in found and "numba_xxgemm" in ours:
-        found["numba_xxgemm"] = ours["numba_xxgemm"]  # the same one in every process
+    for name in ("numba_xxgemm", PARALLEL_FOR):
+        if name in found and name in ours:
+            found[name] = ours[name]  # the same one in every process
     if not all(found.values()):
         raise Unlinkable(str([s for s, address in found.items() if not address]))
     return {s: address for s, address in found.items() if address}
@@ -266,22 +272,27 @@ _SAME = "s2s.same"
 _GIVEN = ("NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor")
 
 
+def runtime(text: str, names: tuple[str, ...]) -> Any:
+    """Functions and variables in LLVM's language, loaded; their machine code is kept."""
+    import llvmlite.binding as llvm
+
+    path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), text)}"
+    code = cache.fetch(path)
+    if code is None:
+        code = _machine().emit_object(llvm.parse_assembly(text))
+        cache.keep(path, code)
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    return _immortal(builder.link(_engine(), _new_name()))
+
+
 @functools.cache
 def _runtime() -> dict[str, int]:
     """The addresses of what is written above."""
     import ctypes
 
-    import llvmlite.binding as llvm
-
-    path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), _RUNTIME)}"
-    code = cache.fetch(path)
-    if code is None:
-        code = _machine().emit_object(llvm.parse_assembly(_RUNTIME))
-        cache.keep(path, code)
-    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name in (*_GIVEN, "numba_xxgemm", _SAME, LINKS):
-        builder.export_symbol(name)
-    library = _immortal(builder.link(_engine(), _new_name()))
+    library = runtime(_RUNTIME, (*_GIVEN, "numba_xxgemm", _SAME, LINKS))
     blas = _blas()
     table = (ctypes.c_void_p * 6).from_address(library[LINKS])
     table[:] = [*(blas or [0] * 4), id(True), id(False)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..transforms.derived import DIRECTED
 from .arguments import Signer
 from .exits import OK, CommandError
+from .scripts import as_json
 from .subject import Subject, add_mode, arguments, sizes, subject
 from .target import split
 
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         wanted, out=out, cpu=options.cpu, target=options.target, blas=options.blas,
         link=not options.no_link,
     )  # fmt: skip
-    print(json.dumps(as_data(built), indent=2) if options.json else built)
+    print(as_json(as_data(built)) if options.json else built)
     return OK
 
 

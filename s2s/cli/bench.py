@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import copy
 import dataclasses
-import json
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from .. import api
 from ..backends import BACKENDS, choose_backend
 from .environment import cold_cache
 from .exits import OK, PROGRAM, CommandError
+from .scripts import as_json
 from .subject import Subject, add_arguments, add_mode, subject
 from .timing import Timing, duration, measure
 
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     about = subject(options)
     times = timed(about, options.seconds, options.backend, not options.no_python)
     if options.json:
-        print(json.dumps(as_data(about, times), indent=2))
+        print(as_json(as_data(about, times)))
     else:
         print(table(about, times))
     return OK

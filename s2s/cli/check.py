@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from .. import api
@@ -11,6 +10,7 @@ from ..backends import BACKENDS
 from ..testing import Report, check_grads
 from .check_tape import check_tape
 from .exits import OK, PROGRAM, WRONG, CommandError
+from .scripts import as_json
 from .subject import Subject, add_arguments, subject
 
 
@@ -32,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     about = subject(options, "all")
     report = checked(about, options)
-    print(json.dumps(as_data(about, report), indent=2) if options.json else report)
+    print(as_json(as_data(about, report)) if options.json else report)
     return OK if report.ok else WRONG
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import webbrowser
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from ..backends import BACKENDS
 from ..sides import Sides, sides
 from . import bench, memory_trace
 from .exits import OK, PROGRAM, USAGE, CommandError
+from .scripts import as_json
 from .subject import Subject, add_arguments, add_mode, subject
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"{path}: {error.strerror}", code=USAGE) from error
     os.chmod(path, 0o644)
     if options.json:
-        print(json.dumps(as_data(told, path), indent=2))
+        print(as_json(as_data(told, path)))
     else:
         print(path)
     if options.open:
@@ -75,9 +75,7 @@ def run(options: argparse.Namespace) -> int:
 def tell(about: Subject, options: argparse.Namespace) -> Told:
     compiled = about.compiled
     explained = compiled.explain(*about.args, **about.kwargs)
-    args, kwargs = about.fresh()
-    specialiser, bound = compiled._bind(compiled._mode, args, kwargs)
-    entry, params = specialiser.find(bound, "python")
+    entry, params = about.entry()
     told = Told(
         about, entry.compiled, sides(about.written, entry.compiled), explained,
         list(entry.compiled.passes()),

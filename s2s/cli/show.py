@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from ..sides import Sides, sides
 from . import machine_code, terminal
 from .exits import OK, CommandError
+from .scripts import as_json
 from .subject import Subject, add_arguments, add_mode, subject
 
 LEVELS = ("source", "lowered", "llvm", "asm")
@@ -42,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     about = subject(options)
-    entry, params = _entry(about)
+    entry, params = about.entry()
     page = terminal.page(options)
     if options.after is not None:
         _show_passes(options, entry.compiled, page)
@@ -57,11 +57,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         _show_source(options, about, entry.compiled, page)
     return OK
-
-
-def _entry(about: Subject) -> tuple[Any, Any]:
-    specialiser, bound = about.compiled._bind(about.compiled._mode, about.args, about.kwargs)
-    return specialiser.find(bound, "python")
 
 
 # ---------------------------------------------------------------- passes
@@ -84,7 +79,7 @@ def _show_passes(options: argparse.Namespace, compiled: Any, page: terminal.Page
     if options.after != "all":
         wanted = [wanted[names.index(options.after)]]
     if options.json:
-        page.raw(json.dumps([{"pass": n, "text": t} for n, t in wanted], indent=2))
+        page.raw(as_json([{"pass": n, "text": t} for n, t in wanted]))
         return
     for name, text in wanted:
         if len(wanted) > 1:
@@ -114,7 +109,7 @@ def _show_source(
 ) -> None:
     both = sides(about.written, compiled)
     if options.json:
-        page.raw(json.dumps(as_data(about, both, compiled), indent=2))
+        page.raw(as_json(as_data(about, both, compiled)))
     elif options.diff:
         before = "".join(f"{line}\n" for line in both.listings[0].lines) if both.listings else ""
         page.code(changes(before, compiled.source, about.name, compiled.name), "diff")
@@ -128,7 +123,7 @@ def _show_text(
     options: argparse.Namespace, about: Subject, text: str, language: str, page: terminal.Page
 ) -> None:
     if options.json:
-        page.raw(json.dumps({"function": about.name, options.level: text}, indent=2))
+        page.raw(as_json({"function": about.name, options.level: text}))
     else:
         page.code(text, language)
 

@@ -158,6 +158,20 @@ def test_containers_numbers_and_fixed_arguments(tmp_path) -> None:
         built.load().model(p, np.ones(3), 2.0, 3)
 
 
+def test_complex_numbers(tmp_path) -> None:
+    def power(z, w):
+        return np.sum(np.abs(z * w) ** 2)
+
+    function = s2s.value_and_grad(power, wrt="z")
+    built = build(function, "complex128[n], complex128[n]", out=tmp_path / "power")
+    assert "const double *z /* [n] of complex numbers */" in built.files["h"].read_text()
+    z, w = np.array([1.0 + 2j, 3.0 - 1j]), np.array([0.5j, 2.0 + 1j])
+    value, gradient = built.load().power(z, w)
+    expected, expected_gradient = function(z, w)
+    assert value == pytest.approx(expected, rel=1e-14)
+    np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-14)
+
+
 def test_arguments_that_are_written(tmp_path) -> None:
     def relax(u, n):
         for _ in range(n):
