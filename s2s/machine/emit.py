@@ -173,7 +173,7 @@ class Body(Expressions):
         elif self.types.value(value.func) is np.empty:
             assert isinstance(value.args[0], ast.Tuple)
             sizes = [self.integer(e) for e in value.args[0].elts]
-            if name in self.private and _is_small(sizes):
+            if name in self.private and is_small(sizes):
                 # Nobody else sees it, so each round of a loop may have it in the same place.
                 self.values[name] = on_stack(self.context, self.builder, type_, sizes)
                 return
@@ -329,7 +329,7 @@ class Body(Expressions):
     }
 
 
-def _is_small(sizes: list[Any]) -> bool:
+def is_small(sizes: list[Any]) -> bool:
     """Whether an array is known to have a few elements at most."""
     if not all(isinstance(n, ir.Constant) for n in sizes):
         return False

@@ -45,6 +45,16 @@ def test_elementary_functions_equal_to_the_last_bit(tmp_path) -> None:
     np.testing.assert_array_equal(x_bar, x_expected)
 
 
+def test_threads_are_left_to_the_program(tmp_path) -> None:
+    function = s2s.value_and_grad(waves, parallel=True)
+    library = build(function, "float64[n]", out=tmp_path / "waves").load()
+    x = np.random.default_rng(0).normal(size=100_000)
+    value, x_bar = library.waves(x)
+    expected, x_expected = s2s.value_and_grad(waves)(x)
+    assert value == expected
+    np.testing.assert_array_equal(x_bar, x_expected)
+
+
 @pytest.mark.parametrize(
     "change, error, text",
     [
