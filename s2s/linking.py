@@ -272,8 +272,9 @@ _SAME = "s2s.same"
 _GIVEN = ("NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor")
 
 
-def runtime(text: str, names: tuple[str, ...]) -> Any:
-    """Functions and variables in LLVM's language, loaded; their machine code is kept."""
+def runtime(text: str, names: tuple[str, ...], given: dict[str, int] | None = None) -> Any:
+    """Functions and variables in LLVM's language, loaded; their machine code is kept.  What they
+    need is `given`, or found in the process."""
     import llvmlite.binding as llvm
 
     path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), text)}"
@@ -282,6 +283,8 @@ def runtime(text: str, names: tuple[str, ...]) -> Any:
         code = _machine().emit_object(llvm.parse_assembly(text))
         cache.keep(path, code)
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name, address in (given or {}).items():
+        builder.import_symbol(name, address)
     for name in names:
         builder.export_symbol(name)
     return _immortal(builder.link(_engine(), _new_name()))
