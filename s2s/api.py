@@ -54,6 +54,8 @@ class Function:
         self._shared = _Shared(found, options)
         self._prefix = found.prefix
         self._fixed = found.fixed
+        # The written-out call that fitted last, for those whose arguments are all given anew.
+        self._quick: Any = None
         # In a class body it is not yet known whether this becomes a method: then check later.
         if not binding.in_class(found.function):
             self._specialiser(self._mode)
@@ -61,14 +63,19 @@ class Function:
     # ---- calling
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        calls = self._shared.calls
-        if calls and not (kwargs or debug.active or self._fixed):
-            given = self._prefix + args if self._prefix else args
-            found = calls[0](given)
+        quick = self._quick
+        if quick is not None and not (kwargs or debug.active):
+            found = quick(args)
             if found is not MISS:
                 return found
-            for call in calls[1:]:
-                found = call(given)
+        return self._otherwise(quick, args, kwargs)
+
+    def _otherwise(self, tried: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that does not fit the one before, or is about objects that are given already."""
+        if not (kwargs or debug.active or self._fixed):
+            given = self._prefix + args
+            for call in self._shared.calls:
+                found = call(given) if call is not tried else MISS
                 if found is not MISS:
                     self._prefer(call)
                     return found
@@ -84,6 +91,8 @@ class Function:
         others = [c for c in self._shared.calls if c.entry is not entry]
         self._shared.calls = (call, *others[: CALLS - 1])
         self._specialiser(self._mode).latest = entry
+        if not (self._prefix or self._fixed):
+            self._quick = call
 
     def _write_call(self, entry: Entry, bound: tuple[Any, ...], backend: str) -> None:
         if backend == "numba":
@@ -245,7 +254,7 @@ class Function:
             self._become_method()
         view = object.__new__(type(self))
         vars(view).update(vars(self))
-        view._prefix = (instance,)
+        view._prefix, view._quick = (instance,), None
         return view
 
     def _become_method(self) -> None:
@@ -254,6 +263,7 @@ class Function:
             self._shared.method = True
             self._shared.specialisers.clear()
             self._shared.calls = ()
+            self._quick = None
 
     # ---- being a good object
 
@@ -292,7 +302,7 @@ class Function:
 
         view = object.__new__(type(self))
         vars(view).update(vars(self))
-        view._prefix = copy.deepcopy(self._prefix, memo)
+        view._prefix, view._quick = copy.deepcopy(self._prefix, memo), None
         view._fixed = copy.deepcopy(self._fixed, memo)
         return view
 
@@ -443,7 +453,7 @@ def _find(module: str, qualname: str) -> Any:
 def _with_arguments(base: Function, prefix: tuple[Any, ...], fixed: dict[str, Any]) -> Function:
     view = object.__new__(type(base))
     vars(view).update(vars(base))
-    view._prefix, view._fixed = prefix, fixed
+    view._prefix, view._fixed, view._quick = prefix, fixed, None
     return view
 
 

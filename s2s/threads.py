@@ -219,7 +219,12 @@ def _started() -> Any:
     declare, pause = _PAUSES.get(machine, ("", ""))
     text = _TEXT.replace("DECLARE_PAUSE", declare).replace("PAUSE", pause)
     text = text.replace("MOST", str(MOST)).replace("SPINS", str(_SPINS))
-    library = linking.runtime(text, (NAME, "reset", "work"))
+    locks = [f"PyThread_{verb}_lock" for verb in ("allocate", "acquire", "release")]
+    python = {
+        name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+        for name in (*locks, "PyThread_acquire_lock_timed")
+    }
+    library = linking.runtime(text, (NAME, "reset", "work"), python)
     reset, work = (ctypes.CFUNCTYPE(None)(library[name]) for name in ("reset", "work"))
     reset()
     for _ in range(min(count(), MOST) - 1):

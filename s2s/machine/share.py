@@ -37,10 +37,10 @@ def can_share(caller: Body, plan: Plan, s: ast.For) -> bool:
 
 def _is_small(value: ast.expr) -> bool:
     """Whether an array is made with a few elements."""
-    sizes = value.args[0].elts if isinstance(value, ast.Call) else ()
-    if not all(isinstance(n, ast.Constant) for n in sizes):
+    if not isinstance(value, ast.Call) or not isinstance(value.args[0], ast.Tuple):
         return False
-    return is_small([INT(n.value) for n in sizes])
+    sizes = [n.value for n in value.args[0].elts if isinstance(n, ast.Constant)]
+    return len(sizes) == len(value.args[0].elts) and is_small([INT(n) for n in sizes])
 
 
 def share_out(caller: Body, plan: Plan, s: ast.For) -> None:

@@ -49,7 +49,8 @@ def independent(loop: L.Loop, after: Names, shares: Shares, visible: set[str]) -
     if loop.var in bound or loop.var in after or names_in(L.exprs_of(loop)) & bound:
         return None
     if any(isinstance(s, L.Fail) for s in stmts):
-        if any(isinstance(s, L.Put) and s.buffer in visible for s in stmts):
+        written = {s.buffer for s in stmts if isinstance(s, L.Put)}
+        if any(shares(w, v) for w in written for v in visible):
             return None
     common = Common()
     for name in sorted(bound & (exposed(loop.body) | after)):
