@@ -394,6 +394,16 @@ def sub(a: Expr, b: Expr) -> Expr:
     return Bin("-", a, b, "int64")
 
 
+def offset(e: Expr, var: str) -> int | None:
+    """c, if `e` is var + c."""
+    if e == Name(var):
+        return 0
+    if isinstance(e, Bin) and e.op in "+-" and e.left == Name(var):
+        if isinstance(e.right, Lit):
+            return e.right.value if e.op == "+" else -e.right.value
+    return None
+
+
 def mul(a: Expr, b: Expr) -> Expr:
     if isinstance(a, Lit) and isinstance(b, Lit):
         return lit(a.value * b.value)

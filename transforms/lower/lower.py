@@ -25,6 +25,7 @@ from .context import HANDLERS, Context, Failures
 from .draw import draw
 from .elementwise import cast
 from .fuse import as_values
+from .gather import gather
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .scalarise import scalarise
@@ -116,6 +117,7 @@ def merged(cx: Context, params: list[str]) -> list[L.Stmt]:
         return a == b or b in groups.get(a, ())
 
     visible = {cx.python_name(p) for p, _ in cx.function.effects}
+    gather(cx.em.out, shares)
     body = Merger(shares, visible).block(cx.em.out)
     scalarise(body, params)
     return body

@@ -1,9 +1,9 @@
 """Merges neighbouring loops over the same range, on loop-level IR.
 
 Two loops become one if what either writes the other touches only in the same iteration: every
-access to such a buffer has the loop's own variable at one and the same axis.  What stands
-between them must not care; allocations, numbers and checks that the second loop needs are
-moved before the first.
+access to such a buffer has the loop's own variable, at one distance from it, at one and the same
+axis.  What stands between them must not care; allocations, numbers and checks that the second
+loop needs are moved before the first.
 """
 
 from __future__ import annotations
@@ -213,17 +213,18 @@ class Merger:
 
 
 def _in_step(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) -> bool:
-    """Whether iteration i touches only elements whose index is i at some fixed axis."""
-    axes: set[int] | None = None
+    """Whether iteration i touches only elements whose index is i + c at some fixed axis."""
+    places: set[tuple[int, int]] | None = None
     for var, f in ((var_a, a), (var_b, b)):
         for name, index in (*f.loads, *f.stores):
             if name != buffer:
                 continue
             if index is None:
                 return False
-            at = {k for k, i in enumerate(index) if i == L.Name(var)}
-            axes = at if axes is None else axes & at
-    return bool(axes)
+            found = {(k, L.offset(i, var)) for k, i in enumerate(index)}
+            at = {(k, c) for k, c in found if c is not None}
+            places = at if places is None else places & at
+    return bool(places)
 
 
 def _is_preparation(stmt: L.Stmt) -> bool:
