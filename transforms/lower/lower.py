@@ -138,8 +138,7 @@ def _out_buffers(cx: Context) -> dict[int, str]:
             and len(bound) == 1
             and any(bound[0] is s for s in function.body)
             and isinstance(bound[0], ir.Assign)
-            and bound[0].op.name != "alias"
-            and cx.usage.sharing.get(result.name, {result.name}) == {result.name}
+            and not _is_view(cx, bound[0])
             and result.name not in cx.param_names
         )
         if once:
@@ -147,6 +146,12 @@ def _out_buffers(cx: Context) -> dict[int, str]:
         else:
             outs[position] = cx.em.fresh(f"{result.name}_out")
     return outs
+
+
+def _is_view(cx: Context, stmt: ir.Assign) -> bool:
+    """Whether it may bind its target to memory that has another name already."""
+    group = cx.usage.sharing.get(stmt.target.name, ())
+    return any(isinstance(a, ir.Var) and a.name in group for a in stmt.op.args)
 
 
 def _result(cx: Context, result: ir.Operand) -> L.Expr | L.Whole:
