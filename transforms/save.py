@@ -6,7 +6,8 @@ name to a `SlotPlan`; their `Save` and `restore` stay in the program until `stor
 
 - recompute: the value is cheap and made of what is at hand at the restore: constants,
   values in scope that keep their memory, loop indices (the mirrored loop has the same), and
-  values that are restored anyway.
+  values that are restored anyway.  Where others than those the sweep asked for are cheaper to
+  store, `cut.py` finds them, and they get slots of their own.
 - settle: an array holds the value, and still does after the loops (`settled.py`).
 - scope: no loop stands between the `Save` and the block that holds both; the value is
   handed out through the phis of the branches in between.
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .build import Builder, NameSupply
+from .cut import LARGE, Choice, Value, choose, compute_cost, store_cost
 from .dims import Atom, Dim, Facts
 from .ir import (
     Array,
@@ -48,7 +50,7 @@ from .ir import (
     walk,
 )
 from .loops import int_const, trip_count
-from .recompute import Recomputer, lasting, overwritten
+from .recompute import NEVER, Recomputer, lasting, overwritten
 from .respell import respell
 from .scopes import Scope, Scopes, dims_of, names_of
 from .settled import Settled
@@ -84,7 +86,13 @@ class SlotPlan:
 
 def save(module: Module, facts: Facts | None = None) -> Module:
     def plan(function: Function, known: Facts | None) -> Function:
-        return _Saver(_sorted_heads(function), known or Facts()).run()
+        known = known or Facts()
+        saver = _Saver(_sorted_heads(function), known)
+        choices = saver.choices()
+        if any(saver.add_slots(choice, its) for choice, its in choices):
+            saver = _Saver(_sorted_heads(saver.function), known)
+        saver.chosen = {pair.slot.name: choice for choice, its in choices for pair in its}
+        return saver.run()
 
     return module.map(plan, facts)
 
@@ -134,6 +142,9 @@ class _Saver:
         self.plans: dict[str, SlotPlan] = {}
         self.recomputed: dict[str, Var] = {}
         self.settled = Settled(function, facts, self.order)
+        self.chosen: dict[str, Choice] = {}
+        # What the sweep has computed again, by the scope in which it has.
+        self.again: dict[Scope, dict[str, tuple[int, Operand]]] = {}
         self.pairs = self.find_pairs()
         self.pair_of: dict[str, list[_Pair]] = {}
         self.original: dict[str, Operand] = {}
@@ -202,6 +213,77 @@ class _Saver:
                 pairs.append(_Pair(stmt, restores[name], here, there, common))
         return pairs
 
+    # ---- the choice of what to store
+
+    def choices(self) -> list[tuple[Choice, list[_Pair]]]:
+        """For the slots of each block that has a cheaper choice than to store them."""
+        groups: dict[tuple[Scope, Scope], list[_Pair]] = {}
+        for pair in self.pairs:
+            if isinstance(pair.save.value, Var) and pair.loops():
+                groups.setdefault((pair.save_scope, pair.restore_scope), []).append(pair)
+        found = []
+        for group in groups.values():
+            values = self.values(group)
+            needed = [pair.value.name for pair in group if pair.value.name in values]
+            choice = choose(needed, values)
+            if choice is not None:
+                found.append((choice, group))
+        return found
+
+    def values(self, group: list[_Pair]) -> dict[str, Value]:
+        """The values that those of a group are made of, as far as they are not at hand."""
+        out: dict[str, Value] = {}
+        pair = group[0]
+        needed = {p.value.name for p in group}
+        todo = [p.value for p in group]
+        loops = pair.loops()
+        indices = {ours.index.name for ours, _ in loops if isinstance(ours, For)}
+
+        def free(x: Var) -> bool:
+            if pair.common.inside(self.scopes.home[x.name]):
+                return isinstance(x.type, Scalar) or self.lasting(x)
+            if x.name in indices:
+                return True
+            if x.name in needed:
+                block = self.block_of(pair.save_scope)
+                return self.settled.final(x, block, [ours for ours, _ in loops]) is not None
+            return self.restored(x, pair) is not None or any(
+                c.phi == x and self.increment(c) is not None
+                for ours, _ in loops
+                for c in ours.carried
+            )
+
+        while todo:
+            x = todo.pop()
+            if x.name in out or free(x):
+                continue
+            op = self.definitions.get(x.name)
+            here = x.name in needed or self.scopes.home[x.name] is pair.save_scope
+            value = out[x.name] = Value(store_cost(x.type) if here else NEVER, NEVER)
+            if op is not None and len(out) <= LARGE:
+                value.compute = compute_cost(op, x.type)
+                operands = [a for a in op.args if isinstance(a, Var)]
+                if value.compute < NEVER and op.name != "shape":
+                    value.operands = [a.name for a in operands]
+                    todo += operands
+        return out
+
+    def add_slots(self, choice: Choice, group: list[_Pair]) -> bool:
+        """Slots for what is to be stored and has none."""
+        pair = group[0]
+        new = sorted(choice.stored - {p.value.name for p in group})
+        for name in new:
+            x, binder = self.scopes.var[name], self.scopes.binder[name]
+            line = f"_L{binder.origin.stmt.line}" if binder.origin else "_saved"
+            slot = Slot(self.names.fresh((x.user or x.name).removesuffix(line) + line), x.type)
+            block = self.block_of(pair.save_scope)
+            at = next((k + 1 for k, s in enumerate(block) if s is binder), 0)
+            block.insert(at, Save(slot, x, binder.origin))
+            target = Var(self.names.fresh(x.user or x.name), x.type, x.user)
+            restore = Assign(target, Op("restore", (), {"slot": slot}), pair.restore.origin)
+            self.block_of(pair.restore_scope).insert(0, restore)
+        return bool(new)
+
     # ---- recompute
 
     def settle(self, pair: _Pair) -> bool:
@@ -234,7 +316,8 @@ class _Saver:
                 return x
             if x.name in indices:
                 return indices[x.name]
-            return self.restored(x, pair) or self.counter(x, pair, lookup, maker.block)
+            known = self.restored(x, pair) or self.computed_again(x, pair)
+            return known or self.counter(x, pair, lookup, maker.block)
 
         def twin(x: Var, axis: int) -> tuple[Var, int] | None:
             return self.twin(dims_of(x)[axis], x.user, pair.restore)
@@ -243,6 +326,11 @@ class _Saver:
         if instead is not None:
             definitions = {**definitions, pair.value.name: instead}
         maker = Recomputer(definitions, self.names, lookup, self.lasting, twin)
+        choice = self.chosen.get(pair.slot.name)
+        if choice is not None and instead is None:
+            if pair.value.name in choice.stored:
+                return False
+            maker.allowed, maker.limit = choice.computed, NEVER
         target = pair.restore.target
         counted = indices.get(pair.value.name)
         counted = counted or self.counter(pair.value, pair, lookup, maker.block)
@@ -258,6 +346,9 @@ class _Saver:
             self.definitions[stmt.target.name] = stmt.op
             self.scopes.add(stmt.target, pair.restore_scope, stmt)
             self.order[id(stmt)] = self.order[id(pair.restore)]
+        at = self.order[id(pair.restore)]
+        here = self.again.setdefault(pair.restore_scope, {})
+        here.update({name: (at, x) for name, x in maker.done.items()})
         self.instead[id(pair.restore)] = maker.block
         self.instead[id(pair.save)] = []
         return True
@@ -302,6 +393,10 @@ class _Saver:
             if before and pair.restore_scope.inside(other.restore_scope):
                 return other.restore.target
         return None
+
+    def computed_again(self, x: Var, pair: _Pair) -> Operand | None:
+        at, known = self.again.get(pair.restore_scope, {}).get(x.name, (0, None))
+        return known if at < self.order[id(pair.restore)] else None
 
     def lasting(self, x: Var) -> bool:
         return lasting(x, self.definitions, self.overwritten)

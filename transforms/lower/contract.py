@@ -261,7 +261,10 @@ def loops(
 ) -> Value:
     """The sum of products over all letters that `out` lacks, as one nest."""
     em, dtype = cx.em, target.type.dtype
-    values = [cx.cheap(v) for v in values]
+    every = set("".join(letters))
+    tails = {_nearest(em, v, names) for v, names in zip(values, letters, strict=True) if v.ndim > 1}
+    # An operand with every letter is read once only.
+    values = [v if set(n) == every else cx.cheap(v) for v, n in zip(values, letters, strict=True)]
     sizes: dict[str, L.Expr] = {}
     dims: dict[str, Dim] = {}
     for v, names in zip(values, letters, strict=True):
@@ -292,7 +295,6 @@ def loops(
     if isinstance(target.type, ir.Scalar):
         return scalar_value(total({}))
     dest = cx.dest(target, reads, tuple(sizes[c] for c in out))
-    tails = {_nearest(v, names) for v, names in zip(values, letters, strict=True) if v.ndim > 1}
     if summed and out and out[-1] in tails and not tails & set(summed) and dtype != "bool":
         # Neighbours in memory belong to different results: accumulate into them in order.
         fill(em, dest, lambda index: L.Lit(0, dtype))
@@ -307,11 +309,22 @@ def loops(
     return dest
 
 
-def _nearest(v: Value, names: str) -> str:
+def _nearest(em: Emitter, v: Value, names: str) -> str:
     """The letter of the axis along which neighbours lie side by side in memory."""
-    if v.memory is None:
-        return names[-1]
-    return names[v.memory.axes.index(max(v.memory.axes))]
+    if v.memory is not None:
+        return names[v.memory.axes.index(max(v.memory.axes))]
+    index = tuple(L.Name(f"?{c}") for c in names)
+    with em.into([]) as scratch:
+        element = v.at(em, index)
+    read = [e for s in L.walk(scratch) for e in L.exprs_of(s) if not isinstance(e, L.Whole)]
+    ends = [
+        p.index[-1]
+        for e in (*read, element)
+        for p in L.walk_expr(e)
+        if isinstance(p, L.Load) and len(p.index) > 1
+    ]
+    votes = [sum(end == i for end in ends) for i in index]
+    return names[votes.index(max(votes))] if any(votes) else names[-1]
 
 
 def _one_covers(letters: list[str]) -> bool:

@@ -146,8 +146,8 @@ def _keeps_zero(e: L.Expr, load: L.Load) -> bool:
         x, k = e.left, e.right
         if e.op == "*" and isinstance(x, L.Lit):
             x, k = k, x
-        finite = isinstance(k, L.Lit) and math.isfinite(k.value) and k.value != 0
-        return finite and _keeps_zero(x, load)
+        real = isinstance(k, L.Lit) and isinstance(k.value, (int, float)) and k.value != 0
+        return real and math.isfinite(k.value) and _keeps_zero(x, load)
     return False
 
 

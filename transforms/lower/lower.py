@@ -21,6 +21,7 @@ from . import (  # noqa: F401  (handlers)
     views,
 )
 from . import loop_ir as L
+from .checks import drop_settled
 from .context import HANDLERS, Context, Failures
 from .draw import draw
 from .elementwise import cast
@@ -117,8 +118,9 @@ def merged(cx: Context, params: list[str]) -> list[L.Stmt]:
         return a == b or b in groups.get(a, ())
 
     visible = {cx.python_name(p) for p, _ in cx.function.effects}
-    gather(cx.em.out, shares)
-    body = Merger(shares, visible).block(cx.em.out)
+    body = drop_settled(cx.em.out)
+    gather(body, shares)
+    body = Merger(shares, visible).run(body)
     scalarise(body, params)
     return body
 
