@@ -27,6 +27,7 @@ from .draw import draw
 from .elementwise import cast
 from .fuse import as_values
 from .gather import gather
+from .gemm_update import accumulate
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .scalarise import scalarise
@@ -120,9 +121,20 @@ def merged(cx: Context, params: list[str]) -> list[L.Stmt]:
     visible = {cx.python_name(p) for p, _ in cx.function.effects}
     body = drop_settled(cx.em.out)
     gather(body, shares)
+    accumulate(body, _whole_matrices(cx), shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
     return body
+
+
+def _whole_matrices(cx: Context) -> dict[str, tuple[L.Expr, ...]]:
+    """The sizes of the matrices among the parameters that lie in memory as gemm writes them."""
+    values = {
+        cx.python_name(p): cx.value(p)
+        for p in cx.function.params
+        if isinstance(p.type, ir.Array) and p.type.dtype in ("float32", "float64")
+    }
+    return {name: v.sizes for name, v in values.items() if v.ndim == 2 and v.is_buffer}
 
 
 def _out_buffers(cx: Context) -> dict[int, str]:
