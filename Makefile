@@ -5,6 +5,7 @@
 #   make golden   rewrite tests/golden after a change of the emitted code
 #   make fuzz     random programs against plain Python, N of them: make N=10000 fuzz
 #   make rules    rewrite docs/rules.md from the rules
+#   make docs     build the documentation into build/site
 #   make bench    s2s beside its peers: make ROWS=mlp,gmm bench   make ARGS=--quick bench
 #   make compile-times   of gradients, cold     make clean    forget .venv and build/
 # Another interpreter: make PYTHON=python3.12 demo     More test processes: make JOBS=8 test
@@ -19,7 +20,7 @@ ARGS ?=
 RUN := $(VENV)/bin/python
 
 .DEFAULT_GOAL := test
-.PHONY: demo test lint format golden rules fuzz bench compile-times clean
+.PHONY: demo test lint format golden rules docs fuzz bench compile-times clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) examples/digits_mlp.py
@@ -45,6 +46,10 @@ fuzz: $(VENV)/test.stamp
 rules: $(VENV)/base.stamp
 	$(RUN) -m s2s.transforms.rules > docs/rules.md
 
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict
+	@echo "open build/site/index.html; to write: $(RUN) -m mkdocs serve"
+
 bench: $(VENV)/bench.stamp
 	$(RUN) -m benchmarks --rows "$(ROWS)" $(ARGS)
 
@@ -58,9 +63,10 @@ clean:
 
 $(VENV)/base.stamp: EXTRAS :=
 $(VENV)/demo.stamp: EXTRAS := [demo]
+$(VENV)/docs.stamp: EXTRAS := [docs]
 $(VENV)/bench.stamp: EXTRAS := [bench]
 $(VENV)/test.stamp: EXTRAS := [demo,oracle,test,dev]
-$(VENV)/base.stamp $(VENV)/demo.stamp $(VENV)/bench.stamp $(VENV)/test.stamp: pyproject.toml $(VENV)/bin/python
+$(VENV)/base.stamp $(VENV)/demo.stamp $(VENV)/docs.stamp $(VENV)/bench.stamp $(VENV)/test.stamp: pyproject.toml $(VENV)/bin/python
 	$(RUN) -m pip install -q --disable-pip-version-check -e ".$(EXTRAS)"
 	@touch $@
 

@@ -26,7 +26,7 @@ from .tape import GradientTape
 from .variable import Variable
 
 if TYPE_CHECKING:
-    from . import data, layers, losses, metrics, mixed_precision, models, optimizers, saving
+    from . import aot, data, layers, losses, metrics, mixed_precision, models, optimizers, saving
     from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
     from .history import History
     from .layers import Layer
@@ -48,6 +48,7 @@ __all__ = [
     "Variable",
     "__version__",
     "adjoint",
+    "aot",
     "check_grads",
     "checkpoint",
     "clip_by_global_norm",
@@ -99,7 +100,8 @@ _LATER = {
     "load_state": ".saving",
 }
 _MODULES = (
-    "data", "layers", "losses", "metrics", "mixed_precision", "models", "optimizers", "saving",
+    "aot", "data", "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
+    "saving",
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import binding, buffers, debug, examples
 from .backends import BACKENDS, choose_backend
 from .call import MISS
+from .code_text import Code
 from .dispatch import Options, Specialiser, specialiser_for
 from .entry import Entry
 from .errors import TypeError_, ValueError_
@@ -137,19 +138,19 @@ class Function:
 
     @property
     def source(self) -> str:
-        """The readable code of the latest specialisation."""
+        """The readable code of the latest specialisation; notebooks show it highlighted."""
         entry = self._specialiser(self._mode).latest
-        return self._not_yet() if entry is None else entry.compiled.source
+        return self._not_yet() if entry is None else Code(entry.compiled.source)
 
     @property
     def lowered(self) -> str:
         """The loop-level code of the latest specialisation, which Numba compiles."""
         entry = self._specialiser(self._mode).latest
-        return self._not_yet() if entry is None else entry.compiled.lowered
+        return self._not_yet() if entry is None else Code(entry.compiled.lowered)
 
     def source_for(self, /, *args: Any, **kwargs: Any) -> str:
         """The readable code for given arguments; nothing is run."""
-        return self._entry_for(args, kwargs).compiled.source
+        return Code(self._entry_for(args, kwargs).compiled.source)
 
     def passes(self, /, *args: Any, **kwargs: Any) -> Iterator[tuple[str, str]]:
         """The code after each pass of the compiler, as (pass, source)."""
@@ -263,6 +264,16 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<s2s.{self._s2s_mode} of {self.__qualname__}{inspect.signature(self)}>"
+
+    def _repr_html_(self) -> str | None:
+        """For notebooks: the function beside the code of its latest specialisation."""
+        entry = self._specialiser(self._mode).latest
+        if entry is None:
+            return None
+        from .notebook import sides_of
+
+        function = self._shared.target.function
+        return sides_of(getattr(function, "plain", function), entry.compiled)
 
     @property
     def _numba_type_(self) -> Any:

@@ -10,6 +10,7 @@ the shape of a parameter, and returns the remaining results in order.
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import types
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import linking
+from .doors import Door, door_of
 from .errors import (
     InternalCompilerError,
     Overlap,
@@ -68,13 +71,19 @@ def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -
 
 
 def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
-    from .compile import build
+    from .compile import build, build_door
 
+    door = door_of(compiled, seed)
+    text, entry, written = compiled.lowered, compiled.entry, compiled.written
     with Progress(compiled.name) as progress:
         progress.stage("compiling with Numba")
-        types_ = signature(compiled, seed, params)
+        types_ = functools.partial(signature, compiled, seed, params)
         try:
-            dispatcher = build(compiled.lowered, compiled.entry, types_, compiled.written)
+            function = door and build_door(text, entry, types_, written, door)
+            if function is not None:
+                assert door is not None
+                return _through_door(function, door, compiled)
+            dispatcher = build(text, entry, types_(), written)
         except InternalCompilerError:
             if "np.float16" in compiled.lowered:
                 raise half_precision(compiled) from None
@@ -86,8 +95,44 @@ def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kern
         return dispatcher(*params, seed, *buffers)
 
     whole = _aligned(kernel, compiled)
-    whole.dispatcher = dispatcher  # type: ignore[attr-defined]
+    whole.function, whole.door = dispatcher, None  # type: ignore[attr-defined]
     return whole
+
+
+def _through_door(function: Any, door: Door, compiled: Compiled) -> Kernel:
+    """What does not fit is made to."""
+    outs, count = compiled.out_like, len(compiled.result_types)
+    specs = [p.spec for p in compiled.params]
+
+    def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
+        rest = buffers if seed is None else (seed, *buffers)
+        found = function(*params, *rest)
+        if found is linking.MISS:
+            found = function(*map(fitted, specs, params), *rest)
+        if found is linking.MISS:
+            raise TypeError(f"{compiled.name} does not take {[*map(type, params)]}")
+        results = (found,) if count == 1 else found
+        return [r for i, r in enumerate(results) if i not in outs] if outs else results
+
+    whole = _aligned(kernel, compiled)
+    whole.function, whole.door = function, door  # type: ignore[attr-defined]
+    return whole
+
+
+def fitted(spec: Spec, value: Any) -> Any:
+    """An array or number as a door wants it: of no subclass, with NumPy's own object for its
+    dtype.  It shares its memory with what was given."""
+    if isinstance(spec, ArraySpec):
+        value = np.asarray(value)
+        dtype = np.dtype(spec.dtype)
+        return value if value.dtype is dtype else value.view(dtype)
+    assert isinstance(spec, ScalarSpec)
+    if spec.dtype == "bool":
+        return bool(value)
+    return _WEAK[spec.dtype](value) if spec.weak else np.dtype(spec.dtype).type(value)
+
+
+_WEAK: dict[str, Callable[[Any], Any]] = {"float64": float, "complex128": complex, "int64": int}
 
 
 def half_precision(compiled: Compiled) -> UnsupportedError:
@@ -96,7 +141,7 @@ def half_precision(compiled: Compiled) -> UnsupportedError:
     at = next((n for n, line in lines if "float16" in line and n in compiled.places), None)
     span, text = None, ""
     if at is not None:
-        file, number = compiled.places[at]
+        file, number, *_ = compiled.places[at]
         text = linecache.getline(file, number).rstrip()
         start = len(text) - len(text.lstrip())
         span = Span(file, number, start, number, len(text))

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import SourceError, TypeError_
-from .transforms.read import signature
+from .errors import SourceError, TypeError_, UnsupportedError
+from .transforms.read import signature, why_not_read
 
 Wrt = int | str | tuple[int | str, ...] | list[int | str]
 
@@ -49,6 +49,8 @@ def unwrap(target: Any) -> Target:
         inner = unwrap(target.__func__)
         inner.kind = type(target).__name__
         return inner
+    if reason := why_not_read(target):
+        raise UnsupportedError(reason[0], advice=reason[1])
     if isinstance(getattr(target, "py_func", None), types.FunctionType):  # @numba.njit
         return Target(target.py_func)
     scalar = getattr(getattr(target, "_dispatcher", None), "py_func", None)

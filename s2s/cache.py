@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import os
+import pickle
 import platform
 import stat
 import sys
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 from .errors import CacheError
 from .transforms import special_functions
@@ -100,6 +103,24 @@ def read(path: Path) -> bytes | None:
         return None
 
 
+def keep(path: Path, value: Any) -> None:
+    """Writes a value under a seal, by which one that was damaged since is known."""
+    data = pickle.dumps(value, protocol=4)
+    write(path, digest(data).encode() + data)
+
+
+def fetch(path: Path) -> Any:
+    """A value that was kept, or None if there is none, or what it is made of is gone."""
+    data = read(path) or b""
+    seal, data = data[:32], data[32:]
+    if seal != digest(data).encode():
+        return None
+    try:
+        return pickle.loads(data)
+    except Exception:  # a class it names
+        return None
+
+
 def digest(*parts: str | bytes) -> str:
     """A hash in which no two lists of parts collide by concatenation."""
     h = hashlib.sha256()
@@ -113,14 +134,13 @@ def digest(*parts: str | bytes) -> str:
 @functools.cache
 def platform_key() -> str:
     """Everything besides the text of a kernel that its machine code depends on."""
-    import llvmlite
     import llvmlite.binding as llvm
-    import numba
     import numpy as np
 
     ours = Path(__file__).parent
     folder = Path(special_functions.__file__).parent
-    code = [*ours.glob("kernels*.py"), *ours.glob("machine/*.py")]
+    code = [*ours.glob("kernels*.py"), *ours.glob("machine/**/*.py")]
+    code += [ours / "doors.py", ours / "linking.py"]
     files = [*sorted(code), folder / "special_functions.py", folder / "helpers_linalg.py"]
     kernels = [read(path) or b"" for path in files]
     # Numba compiles for the named target where these are set, and for this machine otherwise.
@@ -130,11 +150,18 @@ def platform_key() -> str:
         platform.python_version(),
         platform.machine(),
         sys.platform,
-        numba.__version__,
-        llvmlite.__version__,
+        _version("numba"),
+        _version("llvmlite"),
         np.__version__,
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
         *target,
         *kernels,
     )
+
+
+def _version(package: str) -> bytes:
+    """What tells versions of a package apart; importing it may take long."""
+    spec = importlib.util.find_spec(package)
+    assert spec is not None and spec.origin is not None
+    return read(Path(spec.origin).with_name("_version.py")) or spec.origin.encode()

@@ -18,9 +18,11 @@ import numpy as np
 from . import announce
 from .announce import Announces, is_number
 from .backends import VARIABLE, environment
+from .doors import Door, relation
 from .errors import Overlap, translate
 from .fingerprint import fingerprint
 from .guards import Constants, dim_text, guard_text
+from .linking import MISS
 from .transforms.ir import Scalar, Type
 from .transforms.structure import (
     Argument,
@@ -43,8 +45,6 @@ from .variable_history import tapes
 if TYPE_CHECKING:
     from .entry import Entry
 
-MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
-
 _OWN = __name__.partition(".")[0] + "."
 
 # What a property that depends on objects alone does not look into.
@@ -57,16 +57,18 @@ _INERT = (
 
 def write_call(
     entry: Entry,
-    dispatcher: Any,
+    function: Any,
+    door: Door | None,
     args: tuple[Any, ...],
     trees: dict[str, OutTree],
     result: str,
     asked: bool,
 ) -> Any:
-    """`call(args)`: what the user gets, for arguments as were given.  `result` is Python text
+    """`call(args)`: what the user gets, for arguments as were given.  `function` is the kernel,
+    entered through a `door` or else Numba's dispatcher.  `result` is Python text
     in which the names of `trees` stand for what is made of the kernel's results; unless the
     backend was `asked` for in the program, it may be chosen from outside."""
-    writer = _Writer(entry, args)
+    writer = _Writer(entry, args, door)
     if not asked:
         variable, chosen = writer.constant(VARIABLE), environment.get(VARIABLE)
         if chosen is None:
@@ -81,15 +83,15 @@ def write_call(
     writer.parameters()
     writer.sizes()
     writer.holders()
-    return writer.finish(dispatcher, trees, result)
+    return writer.finish(function, trees, result)
 
 
 class _Writer:
     """`every` are the lines for each call, `rarely` those for calls after a change; a line is
     the condition of a miss, or an assignment."""
 
-    def __init__(self, entry: Entry, args: tuple[Any, ...]) -> None:
-        self.entry, self.args = entry, args
+    def __init__(self, entry: Entry, args: tuple[Any, ...], door: Door | None) -> None:
+        self.entry, self.args, self.door = entry, args, door
         self.compiled, self.reach = entry.compiled, entry.reach
         self.every: list[str] = []
         self.rarely: list[str] = []
@@ -287,8 +289,10 @@ class _Writer:
             text = f"p{i}"
             self.every.append(f"{text} = {self.text(param.path)}")
             self.symbols[param.name] = text
-            spec = param.spec
-            if announced and isinstance(value, np.ndarray):
+            spec, ndim = param.spec, param.type.ndim
+            if self.door:  # which looks at what it is given
+                self.symbols |= {f"{param.name}.{k}": f"{text}.shape[{k}]" for k in range(ndim)}
+            elif announced and isinstance(value, np.ndarray):
                 self.rarely.append(f"{text} = {self.text(param.path)}")
                 self.miss(f"fingerprint({text}) != {self.constant(fingerprint(value))}", True)
                 self.miss(f"{text}.shape != {value.shape}", True)
@@ -307,11 +311,13 @@ class _Writer:
                 self.miss(f"type({text}) is not {self.constant(type(value))}", announced)
             else:
                 self.miss(f"fingerprint({text}) != {self.constant(fingerprint(value))}")
-                for axis in range(param.type.ndim):
+                for axis in range(ndim):
                     self.symbols[f"{param.name}.{axis}"] = f"{text}.shape[{axis}]"
 
     def sizes(self) -> None:
         for guard in self.compiled.guards:
+            if self.door and relation(guard, self.compiled) is not None:
+                continue
             left, right = dim_text(guard.left, self.symbols), dim_text(guard.right, self.symbols)
             sign = "==" if guard.kind == "differ" else "!="
             if not (_is_fixed(left) and _is_fixed(right)):
@@ -342,24 +348,34 @@ class _Writer:
 
     # ---- the call and what is made of it
 
-    def finish(self, dispatcher: Any, trees: dict[str, OutTree], result: str) -> Any:
-        entry, space = self.entry, self.space
-        space["kernel"], space["seed"] = dispatcher, entry.seed
-        given = [f"p{i}" for i in range(len(self.compiled.params))]
-        if entry.seed is not None:
-            given.append("seed")
+    def _through_door(self, given: list[str]) -> tuple[list[str], str]:
+        """What is done before a call, and the call.  A door makes buffers and numbers itself."""
+        count = len(self.compiled.result_types)
+        self.raw = {i: f"rest[{i}]" if count > 1 else "rest" for i in range(count)}
+        self.converters = {}
+        return [], f"rest = kernel({', '.join(given)})"
+
+    def _through_numba(self, given: list[str]) -> tuple[list[str], str]:
         buffers: dict[int, str] = {}
         before: list[str] = []
-        for position, param, dtype in entry.buffers:
+        for position, param, dtype in self.entry.buffers:
             buffers[position] = f"b{position}"
             before.append(f"b{position} = empty(p{param}.shape, {self.constant(dtype)})")
-        call = f"rest = kernel({', '.join([*given, *buffers.values()])})"
         self.raw = {
             i: buffers.get(i) or f"rest[{i - sum(b < i for b in buffers)}]"
             for i in range(len(self.compiled.result_types))
         }
         # Numba returns Python's own integers and truth values.
-        self.converters = {i: c for i, c in entry.convert if c not in (int, bool)}
+        self.converters = {i: c for i, c in self.entry.convert if c not in (int, bool)}
+        return before, f"rest = kernel({', '.join([*given, *buffers.values()])})"
+
+    def finish(self, function: Any, trees: dict[str, OutTree], result: str) -> Any:
+        entry, space = self.entry, self.space
+        space["kernel"], space["seed"] = function, entry.seed
+        given = [f"p{i}" for i in range(len(self.compiled.params))]
+        if entry.seed is not None:
+            given.append("seed")
+        before, found = self._through_door(given) if self.door else self._through_numba(given)
         after = [f"{name} = {self._tree(tree)}" for name, tree in trees.items()]
         after += self._effects()
         after.append(f"return {result}")
@@ -372,7 +388,9 @@ class _Writer:
             text += [f"            {line}" for line in self.rarely]
             text.append("            seen[0] = now")
         text += ["    except Exception:", "        return MISS", "    try:"]
-        text += [f"        {line}" for line in [*before, call]]
+        text += [f"        {line}" for line in [*before, found]]
+        if self.door:
+            text.append("        if rest is MISS: return MISS")
         text += ["    except Exception as error:", "        return failed(error)"]
         text += [f"    {line}" for line in after]
         exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), space)
@@ -433,7 +451,8 @@ class _Writer:
     def _kept(self, i: int) -> str:
         """A Python float stays one, as it would in Python."""
         if is_python_float(self.compiled.result_types[i]):
-            return f"float({self.raw[i]})"
+            is_one = self.door and self.door.results[i] == "float"
+            return self.raw[i] if is_one else f"float({self.raw[i]})"
         return self._result(i)
 
     def _stays_a_number(self, holder: Any, key: str, tree: OutTree) -> bool:

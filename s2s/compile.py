@@ -1,25 +1,29 @@
-"""From the text of a kernel to machine code, by way of a file in the cache.
+"""From the text of a kernel to machine code, by way of files in the cache.
 
-Numba keeps machine code on disk only for functions of real, importable files; so the text
-becomes one, named by its hash.  Numba's own cache lies next to it, under a seal: what was
-damaged since it was written is thrown away and compiled again.
+A kernel that has a door (`s2s.doors`) is kept as object code.  Of others Numba keeps the machine
+code, but only for functions of real, importable files; so the text becomes one, named by its hash.
+Numba's own cache lies next to it, under a seal: what was damaged since it was written is thrown
+away and compiled again.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 import types
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import cache
+from . import cache, linking
+from .doors import Door
 from .errors import internal
 
 PREFIX = "_s2s_"
+OBJECTS = ("kernel_", "runtime_")  # how the names of files with object code begin
 
 # Reassociation makes reductions fast; what would forget nan and inf stays off.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp", "afn"}
@@ -38,7 +42,79 @@ def build(
     """The Numba dispatcher of a kernel: for one signature, or for any if it is None.  One for
     a signature raises `Overlap` if one of the arrays at the positions `written` may overlap
     with another."""
-    from . import kernels_numba  # noqa: F401  (tells Numba what lowered code calls)
+    _tell_numba(lowered)
+    caller = _caller(lowered, entry, signature or (), written)
+    path = write_source(lowered + caller, str(signature))
+    if path not in _built:
+        _built[path] = _build(path, entry, signature)
+    return _built[path]
+
+
+def build_door(
+    lowered: str,
+    entry: str,
+    signature: Callable[[], tuple[Any, ...]],
+    written: Sequence[int],
+    door: Door,
+) -> Any:
+    """The function behind a kernel's door, or None if it cannot have one; it raises `Overlap` as
+    those above.  `signature` is asked for only if the kernel has to be compiled."""
+    products = gemm_choice() if "rt.gemm(" in lowered else ""
+    how = repr((_spelled(OPTIONS), products, door, [*written], entry))
+    key = cache.digest(cache.platform_key(), how, lowered)
+    path = cache.directory() / f"kernel_{key}"
+    if path not in _built:
+        code = cache.fetch(path)
+        if code is None:
+            code = _native(lowered, entry, signature(), written, door) or REFUSED
+            cache.keep(path, code)
+        _built[path] = None if code == REFUSED else _linked(code)
+    return _built[path]
+
+
+# Kept in place of machine code for a kernel that cannot have a door.
+REFUSED = "has no door"
+
+
+def _linked(code: linking.Code) -> Any:
+    try:
+        return linking.load(code)
+    except (linking.Unlinkable, RuntimeError):  # LLVM could not do it
+        return None
+
+
+def _native(
+    lowered: str, entry: str, signature: tuple[Any, ...], written: Sequence[int], door: Door
+) -> linking.Code | None:
+    from . import machine
+
+    space = _space(lowered, entry, signature)
+    try:
+        return machine.native(lowered, entry, space, signature, [*written], OPTIONS, door)
+    except machine.Unsupported:
+        return None
+
+
+def listing(lowered: str, entry: str, signature: tuple[Any, ...], level: str) -> str:
+    """What becomes of a kernel, for people to read: in LLVM's language ("llvm") or for this
+    machine ("asm").  It may turn out to be `machine.Unsupported`."""
+    from . import machine
+
+    space = _space(lowered, entry, signature)
+    return machine.listing(lowered, entry, space, signature, OPTIONS, level)
+
+
+def _space(lowered: str, entry: str, signature: tuple[Any, ...]) -> dict[str, Any]:
+    """The names of a kernel's module, its functions compiled."""
+    _tell_numba(lowered)
+    module = load(write_source(lowered, str(signature)))
+    jit_helpers(module, entry)
+    return vars(module)
+
+
+def _tell_numba(lowered: str) -> None:
+    """What lowered code calls."""
+    from . import kernels_numba  # noqa: F401
 
     if "rt.fft." in lowered:
         from . import kernels_fft_numba  # noqa: F401
@@ -46,13 +122,7 @@ def build(
         from . import kernels_linalg_numba  # noqa: F401
     if "rt.draws." in lowered:
         from . import kernels_random_numba  # noqa: F401
-
     quieten()
-    caller = _caller(lowered, entry, signature or (), written)
-    path = write_source(lowered + caller, str(signature))
-    if path not in _built:
-        _built[path] = _build(path, entry, signature)
-    return _built[path]
 
 
 def _caller(lowered: str, entry: str, signature: tuple[Any, ...], written: Sequence[int]) -> str:
@@ -133,12 +203,21 @@ def _whole(module: types.ModuleType, entry: str, cached: bool) -> Any:
 def write_source(lowered: str, signature: str) -> Path:
     """The file of a kernel, written if it is missing or damaged."""
     data = lowered.encode()
-    options = str(sorted((k, sorted(v) if k == "fastmath" else v) for k, v in OPTIONS.items()))
-    key = cache.digest(cache.platform_key(), options, signature, data)
+    products = gemm_choice() if "rt.gemm(" in lowered else ""
+    key = cache.digest(cache.platform_key(), _spelled(OPTIONS), signature, products, data)
     path = cache.directory() / f"{PREFIX}{key}.py"
     if cache.read(path) != data:
         cache.write(path, data)
     return path
+
+
+def _spelled(options: dict[str, Any]) -> str:
+    return str(sorted((k, sorted(v) if k == "fastmath" else v) for k, v in options.items()))
+
+
+def gemm_choice() -> str:
+    """Whose products of matrices: those of "blas", or our own, by `S2S_GEMM=builtin`."""
+    return "builtin" if os.environ.get("S2S_GEMM") == "builtin" else "blas"
 
 
 def load(path: Path) -> types.ModuleType:

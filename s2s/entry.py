@@ -69,8 +69,8 @@ class Entry:
         if kernel is None or self.rewritten > REWRITTEN:
             return None
         self.rewritten += 1
-        dispatcher = kernel.dispatcher  # type: ignore[attr-defined]
-        call = write_call(self, dispatcher, args, trees, result, asked)
+        function, door = kernel.function, kernel.door  # type: ignore[attr-defined]
+        call = write_call(self, function, door, args, trees, result, asked)
         call.entry = self
         return call
 

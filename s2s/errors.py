@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from .transforms.errors import (
+    LinAlgError_,
     S2SError,
     SourceError,
     TypeError_,
@@ -45,6 +46,26 @@ class CacheError(S2SError, OSError):
 
 class RecompilationWarning(UserWarning):
     """A function is compiled again and again because something it relies on keeps changing."""
+
+
+# In tracebacks errors have the names under which users know them, and are pickled by them.
+_KNOWN_AS = {"TypeError": TypeError_, "ValueError": ValueError_, "LinAlgError": LinAlgError_}
+for _error in (
+    InternalCompilerError,
+    RecompilationWarning,
+    S2SError,
+    SourceError,
+    UnsupportedError,
+):
+    _error.__module__ = "s2s"
+for _name, _error in _KNOWN_AS.items():
+    _error.__module__, _error.__qualname__ = __name__, _name
+
+
+def __getattr__(name: str) -> Any:
+    if name in _KNOWN_AS:
+        return _KNOWN_AS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Overlap(Exception):
@@ -96,9 +117,9 @@ def name_place(error: Exception, file: str, compiled: Compiled) -> None:
         return
     raised = compiled.source.splitlines()[found - 1].lstrip().startswith("raise ")
     if not raised and len(error.args) == 1 and isinstance(error.args[0], str):
-        text = linecache.getline(*place).strip()
-        error.args = (f"{error.args[0]} ({os.path.basename(place[0])}:{place[1]}: {text})",)
-    _annotate(error, *place)
+        text = linecache.getline(place.file, place.line).strip()
+        error.args = (f"{error.args[0]} ({os.path.basename(place.file)}:{place.line}: {text})",)
+    _annotate(error, place.file, place.line)
 
 
 def phrase(parts: tuple[Any, ...], values: list[Any]) -> str:

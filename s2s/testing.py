@@ -95,6 +95,14 @@ class Report:
         return "\n".join(lines)
 
 
+class WrongGradient(AssertionError):
+    """What `check_grads` raises, with its report."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(str(report))
+        self.report = report
+
+
 def check_grads(
     f: Any,
     /,
@@ -140,7 +148,7 @@ def check_grads(
         if order == 2:
             _check_second(report, subject, step, rtol)
     if not report.ok:
-        raise AssertionError(str(report))
+        raise WrongGradient(report)
     return report
 
 

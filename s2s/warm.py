@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-import pickle
 import sys
 import types
 from collections.abc import Iterator
@@ -47,7 +46,7 @@ def recall(
     except (Unstorable, OSError):
         return
     reach = Reach(specialiser.function, specialiser.binder.names)
-    for fields, functions in _load(file):
+    for fields, functions in cache.fetch(file) or []:
         try:
             yield _revive(fields, functions, reach, specs, args)
         except Exception:  # whatever it relied on is gone or different
@@ -59,22 +58,9 @@ def remember(specialiser: Specialiser, specs: dict[str, Spec], compiled: Any) ->
     try:
         file = _file(specialiser, specs)
         record = _record(compiled)
-        records = [record, *_load(file)][:RECORDS]
-        data = pickle.dumps(records, protocol=4)
-        cache.write(file, cache.digest(data).encode() + data)
+        cache.keep(file, [record, *(cache.fetch(file) or [])][:RECORDS])
     except Exception:  # a cache is never worth an error
         return
-
-
-def _load(file: File) -> list[tuple[dict[str, Any], list[tuple[Path, Any]]]]:
-    data = cache.read(file) or b""
-    seal, data = data[:32], data[32:]
-    if seal != cache.digest(data).encode():
-        return []
-    try:
-        return pickle.loads(data)
-    except Exception:  # a class it names is gone
-        return []
 
 
 # ---------------------------------------------------------------- records

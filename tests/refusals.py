@@ -280,13 +280,13 @@ def calls_open(x):
     return x
 
 
-@refused(V, says="numpy.packbits", advice="docs/writing-a-rule.md")
+@refused(V, says="numpy.packbits", advice="s2s.defrule")
 def unknown_numpy_function(x):
     y = x > 2.0
     return np.sum(x) + np.packbits(y)[0]  # @ np.packbits(y)
 
 
-@refused(V, says="numpy.roots", advice="docs/writing-a-rule.md")
+@refused(V, says="numpy.roots", advice="s2s.defrule")
 def numpy_function_without_rule(x):
     return np.sum(np.roots(x))  # @ np.roots(x)
 
@@ -382,6 +382,28 @@ def jitclass_global(x):
 def jitclass_built_inside(x):
     s = Spring(x)  # @ Spring(x)
     return s.energy(2.0)
+
+
+@numba.guvectorize("(n)->()")
+def summed_up(x, out):
+    out[0] = x.sum()
+
+
+@refused(V, says="guvectorize", advice="s2s.vmap")
+def guvectorized_inside(x):
+    out = np.zeros(1)
+    summed_up(x, out)  # @ summed_up(x, out)
+    return out[0]
+
+
+@numba.stencil
+def two_neighbours(a):
+    return a[-1] + a[1]
+
+
+@refused(V, says="stencil", advice="slices")
+def stencil_inside(x):
+    return np.sum(two_neighbours(x))  # @ two_neighbours(x)
 
 
 @refused(2.0, numba.typed.List([1.0, 2.0]), says="typed.List", advice="list")
@@ -618,6 +640,8 @@ refused(2.0, error=s2s.SourceError, says="source not available", name="lambda_in
 )
 refused(2.0, error=s2s.SourceError, says="sin", advice="wrap it", name="builtin_function")(math.sin)
 refused(2.0, error=TypeError, says="class", name="a_class")(Refusal)
+refused(V, says="guvectorize", advice="s2s.vmap", name="guvectorized")(summed_up)
+refused(V, says="stencil", advice="slices", name="stencil")(two_neighbours)
 refused(2.0, error=TypeError, says="not a function", name="not_a_function")(3.0)  # type: ignore[arg-type]
 
 _hidden_helper = _exec_made("def hidden(x):\n    return x * x\n", "hidden")
@@ -656,6 +680,13 @@ refused(
 @refused(2.0, error=NameError, says="undefined_thing")
 def undefined_name(x):
     return x * undefined_thing  # @ undefined_thing
+
+
+@refused(V, error=TypeError, says="ended without a return")
+def without_a_return(x):
+    for v in x:
+        if v > 9.0:
+            return v * 2.0
 
 
 @refused(2.0, error=UnboundLocalError, says="y")

@@ -1,48 +1,34 @@
-"""The documentation is true: every Python block runs, and what it shows is what it prints.
+"""The documentation is true: every block runs, and what it shows is what it prints.
 
-In README.md and docs/, a fenced block that opens with
+In README.md, CONTRIBUTING.md and docs/, a fenced block that opens with
 
     ```python             runs, together with the other blocks of its page, in order
-    ```python no-run      is only shown
+    ```python raises      runs, and ends in an error, which counts as printed
+    ```sh                 runs in the page's folder, where the files named so far lie
+    ```sh fails           likewise; its status is not 0, and what it says of that is printed
+    ```… no-run           is only shown
     ```text output        is exactly what the block before it printed (`python output` too)
 
-A block is a file of its own; a first line like `# model.py` names it.  After a change of the
-emitted code, `make golden` rewrites the output blocks.
+A block is a file of its own; a first line like `# model.py` (in other languages `// main.c`) names
+it.  After a change of the emitted code, `make golden` rewrites the output blocks.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
-from dataclasses import dataclass
+import subprocess
+import sys
+import traceback
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-NAME = re.compile(r"# (\w+\.py)\n")
+from tests.pages import FENCE, PAGES, ROOT, Fenced, fenced
 
-
-@dataclass
-class Fenced:
-    """One fenced block; `start` and `end` delimit its text in the page."""
-
-    language: str
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
-def fenced(page: str) -> list[Fenced]:
-    found = []
-    for match in FENCE.finditer(page):
-        language, _, kind = match["info"].strip().partition(" ")
-        found.append(Fenced(language, kind, match["text"], match.start("text"), match.end("text")))
-    return found
+NAME = re.compile(r"(?:#|//) (\w+\.\w+)\n")
 
 
 def run_page(page: str, folder: Path) -> tuple[str, list[tuple[str, str]]]:
@@ -54,17 +40,55 @@ def run_page(page: str, folder: Path) -> tuple[str, list[tuple[str, str]]]:
             pieces += [page[done : block.start], printed]
             pairs.append((block.text, printed))
             done = block.end
-        elif block.language == "python" and block.kind == "":
-            name = NAME.match(block.text)
+            continue
+        if name := NAME.match(block.text):
+            (folder / name[1]).write_text(block.text, encoding="utf-8")
+        if block.language == "python" and block.kind in ("", "raises"):
             path = folder / str(number) / (name[1] if name else "example.py")
-            path.parent.mkdir()
-            path.write_text(block.text, encoding="utf-8")
-            out = io.StringIO()
-            with contextlib.redirect_stdout(out):
-                exec(compile(block.text, str(path), "exec"), namespace)
-            lines = out.getvalue().replace(f"{path.parent}/", "").rstrip().splitlines()
-            printed = "".join(f"{line.rstrip()}\n" for line in lines)
+            printed = run_python(block, path, namespace)
+        elif block.language == "sh" and block.kind in ("", "fails"):
+            printed = run_shell(block, folder)
+        else:
+            assert block.kind in ("", "no-run"), block.kind
     return "".join(pieces) + page[done:], pairs
+
+
+def run_python(block: Fenced, path: Path, namespace: dict[str, object]) -> str:
+    path.parent.mkdir()
+    path.write_text(block.text, encoding="utf-8")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        if block.kind == "raises":
+            with pytest.raises(Exception) as caught:
+                exec(compile(block.text, str(path), "exec"), namespace)
+            print(*traceback.format_exception_only(caught.value), sep="")
+        else:
+            exec(compile(block.text, str(path), "exec"), namespace)
+    return tidy(out.getvalue().replace(f"{path.parent}/", ""))
+
+
+def run_shell(block: Fenced, folder: Path) -> str:
+    """`python` and `s2s` are this interpreter and this checkout, installed or not."""
+    commands = f'''python() {{ "{sys.executable}" "$@"; }}; s2s() {{ python -m s2s "$@"; }}
+set -e
+{block.text}'''
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    done = subprocess.run(
+        ["bash", "-c", commands],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    fails = block.kind == "fails"
+    assert (done.returncode != 0) == fails, done.stdout + done.stderr
+    return tidy((done.stdout + done.stderr * fails).replace(f"{folder}/", ""))
+
+
+def tidy(printed: str) -> str:
+    """Without blanks at the ends of lines, and without blank lines at the end."""
+    return "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
@@ -85,14 +109,36 @@ def test_page(
 def test_links(path: Path) -> None:
     """Links between the pages lead somewhere."""
     prose = FENCE.sub("", path.read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", prose):
-        if "://" not in target:
+    for target in re.findall(r"(?:^|[^`])`[^`\n]+`|\]\(([^)#]+)(?:#[^)]*)?\)", prose):
+        if target and "://" not in target:
             assert (path.parent / target).exists(), target
+
+
+def test_commands_exist() -> None:
+    """What blocks only show of `make` and of examples is there."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for path in PAGES:
+        for block in fenced(path.read_text(encoding="utf-8")):
+            if block.language == "sh" and block.kind == "no-run":
+                for target in re.findall(r"^make (?:\w+=\S+ )*([\w-]+)", block.text, re.MULTILINE):
+                    assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+                for file in re.findall(r"\b(?:examples|benchmarks)/[\w/.]+", block.text):
+                    assert (ROOT / file).exists(), file
 
 
 def test_page_runner(tmp_path: Path) -> None:
     page = "```python\n# a.py\nx = 1\nprint(x)\n```\n```text output\nold\n```\n"
     page += "```python no-run\nraise OSError\n```\n"
+    page += "```python raises\nraise ValueError('no')\n```\n```text output\nnone\n```\n"
+    page += "```sh\ncat a.py\n```\n```python output\n```\n"
+    page += "```sh fails\npython -c 'exit(3)'\n```\n"
     true_page, pairs = run_page(page, tmp_path)
-    assert pairs == [("old\n", "1\n")]
-    assert true_page == page.replace("old", "1")
+    a = "# a.py\nx = 1\nprint(x)\n"
+    assert pairs == [("old\n", "1\n"), ("none\n", "ValueError: no\n"), ("", a)]
+    expected = page.replace("old", "1").replace("none", "ValueError: no")
+    assert true_page == expected.replace("output\n```\n```sh f", f"output\n{a}```\n```sh f")
+
+
+def test_page_runner_wants_the_error_it_shows(tmp_path: Path) -> None:
+    with pytest.raises(pytest.fail.Exception):
+        run_page("```python raises\nx = 1\n```\n", tmp_path)

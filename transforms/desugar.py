@@ -37,12 +37,29 @@ def desugar(node: ast.FunctionDef, taken: set[str]) -> list[ast.stmt]:
     context = _Context(None, _fresh("out", taken), _fresh("returned", taken))
     if _only_tail_return(body):
         return _Desugar(context, taken).block(body[:-1], context) + body[-1:]
+    result: Any = ast.Name(context.out, ast.Load())
+    result.always = _ends(body)  # or else the function may end without a return
     d = _Desugar(context, taken)
     stmts = d.block(body, context)
     if d.uses_flag:
         stmts = [_assign(context.returned, ast.Constant(False), body[0]), *stmts]
     last = max((n for n in ast.walk(node) if isinstance(n, ast.Return)), key=lambda n: n.lineno)
-    return [*stmts, _at(ast.Return(_at(ast.Name(context.out, ast.Load()), last)), last)]
+    return [*stmts, _at(ast.Return(_at(result, last)), last)]
+
+
+def text(node: ast.FunctionDef | ast.Lambda) -> str:
+    """A function without jumps, to be read: the flag that ends a loop is asked at its end."""
+    if isinstance(node, ast.Lambda):
+        return f"{ast.unparse(node)}\n"
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    shown = ast.FunctionDef(
+        name=node.name, args=node.args, body=desugar(node, names), decorator_list=[],
+        returns=None, type_params=[],
+    )  # fmt: skip
+    for loop in ast.walk(shown):
+        if flag := getattr(loop, "until", None):
+            loop.body.append(ast.If(ast.Name(flag, ast.Load()), [ast.Break()], []))  # type: ignore[attr-defined]
+    return f"{ast.unparse(ast.fix_missing_locations(shown))}\n"
 
 
 def _copied(node: Any) -> Any:

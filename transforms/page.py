@@ -7,19 +7,31 @@ from collections.abc import Sequence
 from typing import Any
 
 from .ir import Origin
+from .pipeline_types import Whence
 from .text import WIDTH, lay_out
 from .verbatim import UserText
 
 
 class Line(str):
-    """A line that stands for one of the user's: the file and the number there."""
+    """A line that stands for one of the user's."""
 
-    place: tuple[str, int]
+    place: Whence
 
     @staticmethod
-    def of(text: str, file: str, number: int) -> Line:
+    def of(text: str, origin: Origin | None, number: int | None = None) -> str:
+        """A line of the statement with that origin; `number` says which of its lines it is, if
+        not the one of the expression."""
+        if origin is None:
+            return text
+        line, span = Line(text), origin.span
+        calls = tuple((c.file, c.line) for c in origin.calls)
+        line.place = Whence(span.file, number or span.line, calls, origin.sweep)
+        return line
+
+    def moved(self, text: str) -> Line:
+        """Another text at the same place."""
         line = Line(text)
-        line.place = (file, number)
+        line.place = self.place
         return line
 
 
@@ -37,21 +49,18 @@ class Page:
         self.origin: Origin | None = None  # of the statement that is being written
 
     def line(self, text: str) -> None:
-        lines = lay_out(text, self.indent)
-        if self.origin is not None:
-            span = self.origin.span
-            lines = [Line.of(t, span.file, span.line) for t in lines]
-        self.put(lines)
+        self.put([Line.of(t, self.origin) for t in lay_out(text, self.indent)])
 
     def verbatim(self, lines: list[str]) -> None:
         """The lines of the present statement, one by one."""
         assert self.origin is not None
-        span, pad = self.origin.stmt, " " * self.indent
+        first, pad = self.origin.stmt.line, " " * self.indent
         lines = [pad + line if line.strip() else "" for line in lines]
-        self.put([Line.of(t, span.file, span.line + k) for k, t in enumerate(lines)])
+        self.put([Line.of(t, self.origin, first + k) for k, t in enumerate(lines)])
 
     def put(self, lines: Sequence[str]) -> None:
-        self.lines += [*self.announce, *lines]
+        above = [Line.of(t, self.origin) if t and "# ----" not in t else t for t in self.announce]
+        self.lines += [*above, *lines]
         self.announce = []
 
     def key(self, origin: Origin | None) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import desugar
 from .custom import settle
 from .dims import Guard
 from .errors import TypeError_
@@ -24,7 +26,7 @@ from .ir import (
     walk,
 )
 from .lower import lower
-from .pipeline_types import ObjectGuard, Param
+from .pipeline_types import ObjectGuard, Param, Whence
 from .reverse import reverse
 from .save import save
 from .show import show
@@ -82,22 +84,29 @@ class Compiled:
     written: list[int] = field(default_factory=list)  # params the function writes into
     failures: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)  # the files errors may name, by base name
-    # where the lines of `source` come from: number -> file, line
-    places: dict[int, tuple[str, int]] = field(default_factory=dict)
+    places: dict[int, Whence] = field(default_factory=dict)  # of the lines of `source`, by number
     # what is to be set after the call (the path of its holder, the step there, the value), and
     # the objects and containers from outside, among which the holders are
     changes: list[tuple[Path, Step, OutTree]] = field(default_factory=list)
     holders: list[Path] = field(default_factory=list)
     passes: Callable[[], Iterator[tuple[str, str]]] = field(default=lambda: iter(()))
+    seconds: dict[str, float] = field(default_factory=dict)  # that each of the passes took
 
 
 def compile_request(request: Request) -> Compiled:
     """Runs every pass.  Raises `S2SError`s for what cannot be compiled."""
+    times = [time.perf_counter()]
     spec = _specialise(request)
-    stages = list(_middle(spec, request))
+    stages: list[tuple[str, Module]] = []
+    for stage in _middle(spec, request):
+        stages.append(stage)
+        times.append(time.perf_counter())
     module, facts = stages[-1][1], spec.facts
     readable, places = write_with_places(storage(module))
+    times.append(time.perf_counter())
     lowered = lower(storage(module, for_lowering=True), facts, boundscheck=request.boundscheck)
+    times.append(time.perf_counter())
+    names = [*(name for name, _ in stages), "write", "lower"]
     return Compiled(
         name=module.entry,
         params=spec.params,
@@ -117,6 +126,7 @@ def compile_request(request: Request) -> Compiled:
         changes=spec.changes,
         holders=spec.holders if spec.changes else [],
         passes=lambda: _passes(stages, readable, lowered.text),
+        seconds={n: end - start for n, start, end in zip(names, times, times[1:])},
     )
 
 
@@ -213,8 +223,10 @@ def _unpack_value(spec: Specialised) -> None:
 def _passes(
     stages: list[tuple[str, Module]], readable: str, lowered: str
 ) -> Iterator[tuple[str, str]]:
+    yield "desugar", desugar.text(stages[0][1].main.source.node)
     for name, module in stages:
         yield name, show(module)
+    yield "storage", show(storage(stages[-1][1]))
     yield "write", readable
     yield "lower", lowered
 

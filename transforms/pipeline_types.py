@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .ir import Type
 from .structure import Path, Spec, same_function
@@ -49,3 +49,14 @@ class ObjectGuard:
         if self.kind == "item":
             return (self.expected[0] in value) == self.expected[1]
         return type(value) is type(self.expected) and value == self.expected
+
+
+class Whence(NamedTuple):
+    """Where a line of emitted code comes from: a file and a line there, the places of the calls
+    that led to it if it was inlined, outermost first, and the adjoint sweep it belongs to, 0 if
+    it computes what the user's line computes."""
+
+    file: str
+    line: int
+    calls: tuple[tuple[str, int], ...] = ()
+    sweep: int = 0

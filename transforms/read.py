@@ -184,3 +184,22 @@ def comments_of(lines: list[str], first: int) -> dict[int, tuple[int, str]]:
     except (tokenize.TokenError, IndentationError):
         pass  # a fragment of a larger expression, such as a lambda in a call
     return comments
+
+
+# What Numba makes of a function that does not mean what its text says.
+_NOT_READ = {
+    "GUFunc": (
+        "a function under @numba.guvectorize is not supported",
+        "use s2s.vmap of a plain function",
+    ),
+    "StencilFunc": (
+        "a function under @numba.stencil is not supported",
+        "write the neighbours as slices: a[:-2] + a[2:]",
+    ),
+}
+
+
+def why_not_read(value: Any) -> tuple[str, str] | None:
+    """Message and advice for a callable whose source does not tell what it does."""
+    kind = type(value)
+    return _NOT_READ.get(kind.__name__) if kind.__module__.startswith("numba.") else None

@@ -78,6 +78,11 @@ def type_text(t: Type) -> str:
 def operation(op: Op) -> str:
     if op.name == "restore":
         return f"restore({op.attrs['slot'].name})"
+    if op.name == "index":
+        return operand(op.args[0]) + _subscript(op.attrs["items"], op.args)
+    if op.name in ("update", "update_add"):
+        place = operand(op.args[0]) + _steps(op.attrs["path"], op.args)
+        return f"{op.name}({place}, {operand(op.args[1])})"
     parts = [operand(a) for a in op.args]
     parts += [f"{k}={_attr(v)}" for k, v in sorted(op.attrs.items())]
     return f"{op.name}({', '.join(parts)})"
@@ -85,6 +90,29 @@ def operation(op: Op) -> str:
 
 def _attr(value: Any) -> str:
     return type_text(value) if isinstance(value, (Scalar, Array, ListOf)) else repr(value)
+
+
+def _subscript(items: Any, args: Any) -> str:
+    """An index as Python writes it; its entries say at which positions of `args` to look."""
+
+    def at(position: int | None) -> str:
+        return "" if position is None else operand(args[position])
+
+    parts = []
+    for kind, *positions in items:
+        if kind == "slice":
+            start, stop, step = map(at, positions)
+            parts.append(f"{start}:{stop}" + (f":{step}" if step else ""))
+        else:
+            parts.append(at(positions[0]) if positions else {"all": ":", "new": "None"}[kind])
+    return f"[{', '.join(parts) or '()'}]"
+
+
+def _steps(path: Any, args: Any) -> str:
+    """The region of an array that a path selects, step by step."""
+    return "".join(
+        _subscript(what, args) if step == "index" else f".{step}{what}" for step, what in path
+    )
 
 
 class _Shower:
@@ -132,9 +160,8 @@ class _Shower:
             parts = [operand(p) if isinstance(p, (Var, Const)) else repr(p) for p in s.parts]
             self.line(depth, f"print({', '.join(parts)})")
         elif isinstance(s, Store):
-            names = ", ".join(operand(o) for o in s.operands)
-            sign = "+=" if s.add else "="
-            self.line(depth, f"{s.array.name}{s.path!r}({names}) {sign} {operand(s.value)}")
+            place = s.array.name + _steps(s.path, (s.array, s.value, *s.operands))
+            self.line(depth, f"{place} {'+=' if s.add else '='} {operand(s.value)}")
 
     def branch(self, s: If, depth: int) -> None:
         self.line(depth, f"if {operand(s.cond)}:")

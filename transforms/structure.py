@@ -148,10 +148,11 @@ def refuse_foreign(value: Any) -> None:
 
 
 def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError("masked arrays are not supported; pass the data and the mask apart")
-    if isinstance(value, np.matrix):
-        raise TypeError("np.matrix is not supported; pass np.asarray(matrix)")
+    if type(value) is not np.ndarray:  # asking for np.ma imports it
+        if isinstance(value, np.ma.MaskedArray):
+            raise TypeError("masked arrays are not supported; pass the data and the mask apart")
+        if isinstance(value, np.matrix):
+            raise TypeError("np.matrix is not supported; pass np.asarray(matrix)")
     dtype = value.dtype
     if dtype.kind == "O":
         raise TypeError("object arrays are not supported; convert to float64")

@@ -8,6 +8,7 @@ stand under the line they belong to.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from dataclasses import replace
@@ -38,10 +39,12 @@ from .ir import (
     Var,
     While,
     blocks_of,
+    walk,
 )
 from .page import Line, comment
+from .pipeline_types import Whence
 from .precedence import ADD, ATOM, MUL, NOT, TERNARY, Text, wrap
-from .temporaries import with_blocks
+from .temporaries import with_blocks, written_by
 from .text import lay_out, op_text, store_text
 from .verbatim import UserText
 
@@ -56,8 +59,8 @@ def write(module: Module) -> str:
     return write_with_places(module)[0]
 
 
-def write_with_places(module: Module) -> tuple[str, dict[int, tuple[str, int]]]:
-    """The text, and for the numbers of its lines the files and lines they come from."""
+def write_with_places(module: Module) -> tuple[str, dict[int, Whence]]:
+    """The text, and for the numbers of its lines where they come from."""
     written = [[*_Writer(f).run(), "", ""] for f in reversed(module.functions.values())]
     body = [line for lines in written for line in lines][:-2]
     text = "\n".join(body)
@@ -82,6 +85,11 @@ class _Writer(AsWritten):
     def __init__(self, function: Function) -> None:
         user = None if function.source is None else UserText(function.source)
         super().__init__(replace(function, body=_prepared(function.body, user)), user)
+        self.filled = {
+            name: s.origin
+            for s in walk(self.function.body)
+            if isinstance(s, (Store, Push)) and (name := written_by(s)) in self.slots
+        }
 
     # ---- the function
 
@@ -92,6 +100,7 @@ class _Writer(AsWritten):
         signature = lay_out(f"def {f.name}({', '.join(params)}):", 0)
         self.block(f.body)
         if not self.returned:
+            self.mention(None)
             self.write_return()
         return [*self.heading(), *signature, *self.lines]
 
@@ -177,7 +186,7 @@ class _Writer(AsWritten):
         self.block(block)
         if until is not None:
             self.line(f"if {wrap(self.text(until), TERNARY)}:")
-            self.lines.append(" " * self.indent + "    break")
+            self.lines.append(Line.of(" " * self.indent + "    break", self.origin))
         if len(self.lines) == size:
             self.line("pass")
         self.pending = {n: p for n, p in outer.items() if self.left[n] > 0}
@@ -191,6 +200,8 @@ class _Writer(AsWritten):
     def stmt(self, stmt: Stmt, block: Block) -> None:
         self.mention(stmt.origin)
         if isinstance(stmt, Assign):
+            if stmt.origin is None:  # storage belongs to the line that fills it
+                self.origin = self.filled.get(stmt.target.name)
             self.assign(stmt, block)
         elif isinstance(stmt, Call):
             self.call(stmt)
@@ -310,9 +321,9 @@ class _Writer(AsWritten):
             return
         start = len(self.lines)
         self.inner(stmt.orelse)
-        self.join_else(start)
+        self.join_else(start, stmt)
 
-    def join_else(self, start: int) -> None:
+    def join_else(self, start: int, stmt: If) -> None:
         """`else:` before the lines from `start` on, or `elif` if they are one `if`."""
         pad = " " * self.indent
         nested = self.lines[start:]
@@ -323,11 +334,25 @@ class _Writer(AsWritten):
             h.startswith(("elif ", "else:")) for h in heads[1:]
         )
         if single and not any(h.startswith(("#", ")", "]")) for h in heads):
-            out = [n[4:] for n in nested]
-            out[0] = f"{pad}el{out[0].lstrip()}"
-            self.lines[start:] = out
+            texts = [n[4:] for n in nested]
+            texts[0] = f"{pad}el{texts[0].lstrip()}"
+            self.lines[start:] = [
+                n.moved(t) if isinstance(n, Line) else t for n, t in zip(nested, texts)
+            ]
         else:
-            self.lines.insert(start, f"{pad}else:")
+            self.lines.insert(start, self.else_line(f"{pad}else:", stmt))
+
+    def else_line(self, text: str, stmt: If) -> str:
+        """The line of the user's `else`, if there is one."""
+        o = stmt.origin
+        node = None if self.user is None or o is None else self.user.node(o.stmt)
+        number = None
+        if self.user is not None and isinstance(node, ast.If) and node.orelse:
+            end = node.body[-1].end_lineno or 0
+            between = range(end + 1, node.orelse[0].lineno + 1)
+            source = self.user.source
+            number = next((n for n in between if source.line(n).lstrip().startswith("else")), None)
+        return Line.of(text, o, number)
 
     def loop(self, stmt: For) -> None:
         reads = self.fresh_reads(stmt)
@@ -365,7 +390,8 @@ class _Writer(AsWritten):
         self.line("while True:")
         self.lines += test
         pad = " " * (self.indent + 4)
-        self.lines += [f"{pad}if not {wrap(cond, NOT)}:", f"{pad}    break"]
+        ending = [f"{pad}if not {wrap(cond, NOT)}:", f"{pad}    break"]
+        self.lines += [Line.of(t, stmt.origin) for t in ending]
         if stmt.body or stmt.until is not None:
             self.inner_loop(stmt)
 

@@ -27,13 +27,7 @@ def check(written: int, count: int) -> Any:
 
     def typed(*arrays: Any) -> tuple[Any, Any]:
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            table = cgutils.alloca_once(builder, INT, size=2 * len(args))
-            for i, (type_, value) in enumerate(zip(sig.args, args)):
-                for end, bound in enumerate(_ends(context, builder, type_, value)):
-                    builder.store(bound, builder.gep(table, [INT(2 * i + end)]))
-            apart = builder.call(_function(builder.module), [table, INT(written), INT(len(args))])
-            with builder.if_then(builder.not_(apart), likely=False):
-                context.call_conv.return_user_exc(builder, Overlap, ())
+            emit(context, builder, sig.args, args, written)
             return context.get_dummy_value()
 
         return signature(types.none, *arrays), code
@@ -42,6 +36,17 @@ def check(written: int, count: int) -> Any:
     made: dict[str, Any] = {"typed": typed}
     exec(f"def apart(context, {names}):\n    return typed({names})\n", made)
     return intrinsic(made["apart"])
+
+
+def emit(context: Any, builder: Any, kinds: Any, args: Any, written: int) -> None:
+    """The same in place: `args` are arrays of types `kinds`, the first of which are written."""
+    table = cgutils.alloca_once(builder, INT, size=2 * len(args))
+    for i, (type_, value) in enumerate(zip(kinds, args)):
+        for end, bound in enumerate(_ends(context, builder, type_, value)):
+            builder.store(bound, builder.gep(table, [INT(2 * i + end)]))
+    apart = builder.call(function(builder.module), [table, INT(written), INT(len(args))])
+    with builder.if_then(builder.not_(apart), likely=False):
+        context.call_conv.return_user_exc(builder, Overlap, ())
 
 
 def _ends(context: Any, builder: Any, type_: Any, value: Any) -> tuple[Any, Any]:
@@ -64,7 +69,7 @@ def _ends(context: Any, builder: Any, type_: Any, value: Any) -> tuple[Any, Any]
     return builder.select(empty, INT(-1), start), builder.select(empty, INT(0), end)
 
 
-def _function(module: Any) -> Any:
+def function(module: Any) -> Any:
     """apart(table, written, all): two loops over pairs of ends."""
     function = module.globals.get(NAME)
     if function is not None:

@@ -24,13 +24,14 @@ NO_MEMORY = MemoryError, ("Allocation failed (probably too large).",)
 
 
 class Failures:
-    """The errors a kernel may raise, numbered from 1."""
+    """The errors a kernel may raise, numbered from `first` on."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 1) -> None:
+        self.first = first
         self.known: dict[tuple[Any, ...], int] = {}
 
     def code(self, exception: Any, args: tuple[Any, ...]) -> int:
-        return self.known.setdefault((exception, args), len(self.known) + 1)
+        return self.known.setdefault((exception, args), len(self.known) + self.first)
 
 
 class Body(Expressions):
@@ -41,6 +42,7 @@ class Body(Expressions):
     table: Any = None
     private: set[str] = set()  # arrays that have no other name and are not returned
     frugal = False  # whether to compile quickly is worth some speed
+    products: gemm.Library | None = None  # what multiplies large matrices, if it is not the usual
 
     def __init__(self, context: Any, builder: Any, types_: Types, failures: Failures) -> None:
         self.context = context
@@ -81,14 +83,8 @@ class Body(Expressions):
 
     def assign_array(self, name: str, buffer: Buffer, fresh: bool) -> None:
         """Binds a variable to an array; one that is `fresh` nobody else refers to."""
-        if not fresh:
-            retain(self.builder, buffer.memory)
-        rebound = name in self.types.slots
-        place = self.memory_of(name)
-        if rebound or self.depth:
-            release(self.builder, place)
-        self.builder.store(buffer.memory, place)
-        if not rebound:
+        self.hold(name, buffer, fresh)
+        if name not in self.types.slots:
             self.values[name] = buffer
             return
         if name not in self.slots:
@@ -97,6 +93,15 @@ class Body(Expressions):
             self.slots[name] = buffer, places
         for part, where in zip(buffer.parts(), self.slots[name][1], strict=True):
             self.builder.store(part, where)
+
+    def hold(self, name: str, buffer: Buffer, fresh: bool) -> None:
+        """Notes the memory of an array that a variable refers to from now on."""
+        if not fresh:
+            retain(self.builder, buffer.memory)
+        place = self.memory_of(name)
+        if name in self.types.slots or self.depth:
+            release(self.builder, place)
+        self.builder.store(buffer.memory, place)
 
     def memory_of(self, name: str) -> Any:
         """Where the memory that an array variable holds is noted."""
@@ -172,8 +177,7 @@ class Body(Expressions):
                 # Nobody else sees it, so each round of a loop may have it in the same place.
                 self.values[name] = on_stack(self.context, self.builder, type_, sizes)
                 return
-            buffer = allocate(self.context, self.builder, type_, sizes, self._no_memory)
-            self.assign_array(name, buffer, fresh=True)
+            self.assign_array(name, self.new_array(name, type_, sizes), fresh=True)
         elif self.types.value(value.func) is kernels.reserve:
             self._reserve(name, value)
         else:
@@ -185,7 +189,15 @@ class Body(Expressions):
         used, more = (self.integer(a) for a in value.args[1:])
         enough = self.builder.icmp_signed("<=", self.builder.add(used, more), old.sizes[0])
         with self.builder.if_then(self.builder.not_(enough), likely=False):
-            self.assign_array(name, self.expr(value), fresh=True)
+            self.assign_array(name, self.longer(name, value, old, used, more), fresh=True)
+
+    def longer(self, name: str, value: ast.Call, old: Buffer, used: Any, more: Any) -> Buffer:
+        """A buffer with room for more."""
+        return self.expr(value)
+
+    def new_array(self, name: str, type_: Any, sizes: list[Any]) -> Buffer:
+        """Memory for an array that gets this name."""
+        return allocate(self.context, self.builder, type_, sizes, self._no_memory)
 
     def _no_memory(self) -> None:
         self.fail(CODE(self.failures.code(*NO_MEMORY)))
@@ -208,7 +220,7 @@ class Body(Expressions):
             self.expr(call)
             return
         assert self.types.value(call.func) is kernels.gemm
-        gemm.emit(self.context, self.builder, [self.expr(a) for a in call.args])
+        gemm.emit(self.context, self.builder, [self.expr(a) for a in call.args], self.products)
 
     def _raise(self, s: ast.Raise) -> None:
         assert isinstance(s.exc, ast.Call)

@@ -1,18 +1,28 @@
-"""Products of matrices: BLAS, or plain loops where they are small."""
+"""Products of matrices: BLAS or our own, or plain loops where they are small.
+
+`S2S_GEMM=builtin` chooses our own, which is what code that is compiled ahead of time uses; the two
+agree in rounding then.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba.core import types
 
+from ..compile import gemm_choice
+from . import blocked
 from .buffers import INT, POINTER, Buffer
 
 # Below this number of multiplications a plain loop is faster than calling BLAS.
 SMALL = 512
 CHAR = ir.IntType(8)
+
+# Writes what multiplies large matrices: (builder, dtype, arguments of the function around it).
+Library = Callable[[Any, Any, Any], None]
 
 # In the language of lowered text, with the matrices as vectors.
 LOOPS = """
@@ -31,17 +41,32 @@ def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k):
 """
 
 
-def emit(context: Any, builder: Any, args: list[Any]) -> None:
+def emit(context: Any, builder: Any, args: list[Any], library: Library | None = None) -> None:
     """c = alpha * a @ b + beta * c; as `kernels.gemm`."""
     swap_a, swap_b, alpha, a, b, beta, c = args
-    function = _function(context, builder.module, c.type.dtype)
+    large = library or (_builtin(context) if gemm_choice() == "builtin" else _blas)
+    function = _function(context, builder.module, c.type.dtype, large)
     m, n = c.sizes
     k = builder.select(swap_a, a.sizes[0], a.sizes[1])
     parts = [swap_a, swap_b, alpha, a.data, b.data, beta, c.data, m, n, k]
     builder.call(function, parts)
 
 
-def _function(context: Any, module: Any, dtype: Any) -> Any:
+def builtin(vector_bytes: int) -> Library:
+    """Our own products, for a machine with such vectors."""
+
+    def large(builder: Any, dtype: Any, args: Any) -> None:
+        function = blocked.Gemm(builder.module, dtype, vector_bytes).function()
+        builder.call(function, list(args))
+
+    return large
+
+
+def _builtin(context: Any) -> Library:
+    return builtin(blocked.width(context.codegen()._tm_features))
+
+
+def _function(context: Any, module: Any, dtype: Any, library: Library) -> Any:
     name = f"s2s.gemm.{dtype}"
     function = module.globals.get(name)
     if function is not None:
@@ -59,7 +84,7 @@ def _function(context: Any, module: Any, dtype: Any) -> Any:
         with small:
             _loops(context, builder, dtype, function.args)
         with large:
-            _blas(builder, dtype, function.args)
+            library(builder, dtype, function.args)
     builder.ret_void()
     return function
 

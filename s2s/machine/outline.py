@@ -166,7 +166,7 @@ def _write(
     kinds = [context.get_value_type(known.names[n]) for n in outs]
     result = ir.LiteralStructType([CODE, *kinds])
     arguments = [p.type for v in values for p in _parts(v)]
-    name = f"s2s.nest.{len(plan.made)}"
+    name = module.get_unique_name(f"s2s.nest.{len(plan.made)}")
     function = ir.Function(module, ir.FunctionType(result, arguments), name)
     function.linkage = "internal"
     function.attributes.add("noinline")

@@ -11,25 +11,33 @@ import numpy as np
 
 from ..api import Function, make, options_of
 from ..clipping import clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
+from ..custom import checkpoint as recompute_grad
 from ..custom import custom_gradient
 from ..data import Dataset
 from ..derivatives import stop_gradient
+from ..many import vmap
 from ..tape import GradientTape
 from ..tensor import Tensor, tensor
 from ..variable import Variable
-from . import data, keras, nn, random
+from . import arrays, data, keras, linalg, math, nn, random
+from .arrays import *  # noqa: F403
+from .linalg import einsum, eye, matmul, norm, tensordot
+from .math import *  # noqa: F403
 
-float32, float64, int32, int64, bool_ = np.float32, np.float64, np.int32, np.int64, np.bool_
+float32, float64, int32, int64 = np.float32, np.float64, np.int32, np.int64
+complex64, complex128, bool, newaxis = np.complex64, np.complex128, np.bool_, None
+bool_ = bool
 
 __all__ = [
-    "Dataset", "GradientTape", "Tensor", "UnconnectedGradients", "Variable", "abs", "add",
-    "argmax", "cast", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "constant",
-    "custom_gradient", "data", "equal", "exp", "float32", "float64", "function", "global_norm",
-    "int32", "int64",
-    "keras", "linspace", "log", "matmul", "maximum", "minimum", "multiply", "nn", "norm", "ones",
-    "ones_like", "random", "reduce_max", "reduce_mean", "reduce_sum", "reshape", "sin", "sqrt",
-    "square", "stop_gradient", "subtract", "tanh", "transpose", "zeros", "zeros_like",
+    *arrays.__all__, *math.__all__,
+    "Dataset", "GradientTape", "Tensor", "UnconnectedGradients", "Variable", "bool",
+    "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex64", "complex128", "cond",
+    "custom_gradient", "data", "einsum", "eye", "float32", "float64", "function", "global_norm",
+    "int32", "int64", "keras", "linalg", "math", "matmul", "newaxis", "nn", "norm", "print",
+    "random", "recompute_grad", "stop_gradient", "tensordot", "vectorized_map",
 ]  # fmt: skip
+
+print = print
 
 
 class UnconnectedGradients(enum.Enum):
@@ -49,126 +57,16 @@ def function(function: Any = None, /, **_: Any) -> Any:
     return make(_StepFunction, function, options_of(0, False, (), True, None))
 
 
-# ---------------------------------------------------------------- tensors
+def cond(pred: Any, true_fn: Any, false_fn: Any) -> Any:
+    return true_fn() if pred else false_fn()
 
 
-def constant(value: Any, dtype: Any = None) -> Any:
-    """A tensor; Python floats become float32."""
-    if dtype is None and not isinstance(value, (np.ndarray, np.generic)):
-        found = np.asarray(value)
-        dtype = {"float64": np.float32, "int64": np.int32}.get(found.dtype.name, found.dtype)
-    return np.asarray(value, dtype).view(Tensor)
+def vectorized_map(fn: Any, elems: Any) -> Any:
+    return vmap(fn)(elems)
 
 
-def cast(x: Any, dtype: Any) -> Any:
-    return np.asarray(x).astype(dtype)
-
-
-def zeros(shape: Any, dtype: Any = np.float32) -> Any:
-    return np.zeros(shape, dtype)
-
-
-def ones(shape: Any, dtype: Any = np.float32) -> Any:
-    return np.ones(shape, dtype)
-
-
-def zeros_like(x: Any) -> Any:
-    return np.zeros_like(x)
-
-
-def ones_like(x: Any) -> Any:
-    return np.ones_like(x)
-
-
-def linspace(start: Any, stop: Any, num: int) -> Any:
-    return np.linspace(start, stop, num)
-
-
-def reshape(x: Any, shape: Any) -> Any:
-    return np.reshape(x, shape)
-
-
-def transpose(x: Any, perm: Any = None) -> Any:
-    return np.transpose(x, perm)
-
-
-# ---------------------------------------------------------------- arithmetic
-
-
-def add(x: Any, y: Any) -> Any:
-    return np.add(x, y)
-
-
-def subtract(x: Any, y: Any) -> Any:
-    return np.subtract(x, y)
-
-
-def multiply(x: Any, y: Any) -> Any:
-    return np.multiply(x, y)
-
-
-def matmul(x: Any, y: Any) -> Any:
-    return np.matmul(x, y)
-
-
-def square(x: Any) -> Any:
-    return np.square(x)
-
-
-def sqrt(x: Any) -> Any:
-    return np.sqrt(x)
-
-
-def abs(x: Any) -> Any:
-    return np.abs(x)
-
-
-def exp(x: Any) -> Any:
-    return np.exp(x)
-
-
-def log(x: Any) -> Any:
-    return np.log(x)
-
-
-def sin(x: Any) -> Any:
-    return np.sin(x)
-
-
-def tanh(x: Any) -> Any:
-    return np.tanh(x)
-
-
-def maximum(x: Any, y: Any) -> Any:
-    return np.maximum(x, y)
-
-
-def minimum(x: Any, y: Any) -> Any:
-    return np.minimum(x, y)
-
-
-def equal(x: Any, y: Any) -> Any:
-    return np.equal(x, y)
-
-
-def argmax(x: Any, axis: Any = None) -> Any:
-    return np.argmax(x, axis=axis)
-
-
-# ---------------------------------------------------------------- reductions and norms
-
-
-def reduce_mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.mean(x, axis=axis, keepdims=keepdims)
-
-
-def reduce_sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.sum(x, axis=axis, keepdims=keepdims)
-
-
-def reduce_max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.max(x, axis=axis, keepdims=keepdims)
-
-
-def norm(x: Any) -> Any:
-    return np.sqrt(np.sum(x * x))
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        f"s2s.tf has no {name!r}: use NumPy's function, which takes tensors and Variables "
+        "and has a derivative, too"
+    )

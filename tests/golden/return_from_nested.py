@@ -11,7 +11,6 @@ def return_from_nested_vjp(a, out_bar=1.0):
     s_L4 = np.empty((a.shape[0], a.shape[1]))
     trips_L4_L4 = np.empty(a.shape[0], dtype=np.int64)
     trips_L3 = 0
-    out_is_bound = False
     for i in range(a.shape[0]):
         broke_L3 = False
         trips_L4 = 0
@@ -23,7 +22,6 @@ def return_from_nested_vjp(a, out_bar=1.0):
                 out = s * a[i, j]
                 returned = True
                 broke_L4 = True
-                out_is_bound = True
             trips_L4 += 1
             if broke_L4:
                 break
@@ -35,11 +33,6 @@ def return_from_nested_vjp(a, out_bar=1.0):
             break
     if not returned:
         out = s * s
-        out_is_bound = True
-    if not out_is_bound:
-        raise UnboundLocalError(
-            "cannot access local variable 'out' where it is not associated with a value"
-        )
 
     # ---- adjoint sweep ----
     # L3: for i in range(a.shape[0])

@@ -443,7 +443,7 @@ def test_source():
     assert "def " in text and f.source == text
     assert "def " in f.lowered
     names = [name for name, _ in f.passes(2.0)]
-    assert names[0] == "specialise" and names[-1] == "lower"
+    assert names[0] == "desugar" and names[-1] == "lower"
     assert all(isinstance(source, str) for _, source in f.passes())
 
 

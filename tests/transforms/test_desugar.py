@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import s2s
+from s2s.transforms import desugar
+from s2s.transforms.read import read
 
 
 def while_else(x):
@@ -151,3 +153,17 @@ def test_a_procedure_may_return_early() -> None:
     assert s2s.grad(f, static_argnames="plain", backend="loops")(3.0, True) == 1.0
     assert s2s.grad(f, static_argnames="plain", backend="loops")(3.0, False) == 2.0
     assert s2s.grad(f, backend="loops")(3.0, False) == 2.0
+
+
+@pytest.mark.parametrize("f", [while_else, while_else_break, walrus_while_else_break])
+def test_the_text_runs_as_the_function_does(f) -> None:
+    namespace = {}
+    exec(desugar.text(read(f).node), {}, namespace)
+    for x in (np.array([1.0, 2.0, -1.0]), np.array([2.0, 2.0, -1.0]), np.array([-1.0])):
+        assert namespace[f.__name__](x) == f(x)
+
+
+def test_the_text_has_no_jumps_but_at_the_end_of_a_loop() -> None:
+    text = desugar.text(read(while_else_break).node)
+    assert text.count("break\n") == 1 and "else:\n        s *= 2.0" not in text
+    assert desugar.text(read(lambda x: x * 2.0).node) == "lambda x: x * 2.0\n"

@@ -209,7 +209,7 @@ def eig(b: Builder, *args: Any, **keywords: Any) -> Any:
     raise refuse(
         b,
         "eig and eigvals have no rule: what they give may be complex",
-        "use np.linalg.eigh for a symmetric matrix; see docs/writing-a-rule.md",
+        "use np.linalg.eigh for a symmetric matrix",
     )
 
 

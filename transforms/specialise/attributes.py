@@ -146,7 +146,7 @@ class Attributes(Mixin):
             raise self.located(
                 AttributeError(f"'numpy.ndarray' object has no attribute {name!r}"), node
             )
-        return self.refuse(node, f"ndarray.{name} has no rule", "see docs/writing-a-rule.md")
+        return self.refuse(node, f"ndarray.{name} has no rule", "write it in NumPy")
 
     def _part(self, ref: Ref, name: str, node: ast.AST) -> Value:
         """In NumPy a view; here a copy, so neither it nor the array may be written while the

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..errors import S2SError, TypeError_, UnsupportedError
-from ..read import read, signature
+from ..read import read, signature, why_not_read
 from ..replacements import replacement
 from ..rules import SURFACES
 from ..rules.complex_lists import refuse_complex
@@ -178,6 +178,8 @@ class Calls(Mixin):
         derived = self.derived_of(callee)
         if derived is not None:
             return self.call_derived(derived, args, kwargs, node)
+        if reason := why_not_read(value):
+            return self.refuse(node, *reason)
         scalar_function = getattr(getattr(value, "_dispatcher", None), "py_func", None)
         if scalar_function is not None:
             args = self.as_declared(value, args, node)
@@ -287,7 +289,7 @@ class Calls(Mixin):
         return self.refuse(
             node,
             f"{text} has no rule, so it cannot be differentiated or compiled",
-            "see docs/writing-a-rule.md",
+            "write it in NumPy, or teach it with s2s.defrule",
         )
 
     def _call_s2s(self, callee: Obj, args: Any, kwargs: Any, node: Any) -> Value:

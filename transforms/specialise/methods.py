@@ -74,9 +74,7 @@ class Methods(Mixin):
         if isinstance(owner, (Ref, Num)):
             path = f"numpy.ndarray.{name}"
             if path not in SURFACES:
-                return self.refuse(
-                    node, f"ndarray.{name} has no rule", "see docs/writing-a-rule.md"
-                )
+                return self.refuse(node, f"ndarray.{name} has no rule", "write it in NumPy")
             args, kwargs, out = self.split_out(None, args, kwargs)
             result = self.call_surface(path, (owner, *args), kwargs, node)
             return result if out is None else self.write_out(result, out, node)

@@ -247,11 +247,13 @@ class Objects(Mixin):
         if isinstance(value, Conflict):
             self.need_unroll(node, value.why, "use one name for one kind of thing", peel=True)
         if isinstance(value, Maybe):
-            self.b.check(
-                self.b.sym(value.flag),
-                "UnboundLocalError",
-                _unbound(name),
-            )
+            always = getattr(node, "always", None)  # known of a function's result
+            if always is None:
+                self.b.check(self.b.sym(value.flag), "UnboundLocalError", _unbound(name))
+            elif not always:
+                called = getattr(self.frame.node, "name", "the function")
+                message = f"{called} ended without a return, so its result is None"
+                self.b.check(self.b.sym(value.flag), "TypeError", message)
             self.state.env[name] = value.value
             return value.value
         return value

@@ -1,0 +1,202 @@
+"""`build`: from functions to the files of a library."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import cache, kernels
+from .._version import __version__
+from ..errors import TypeError_, UnsupportedError, ValueError_
+from ..machine import gemm
+from . import blas as external
+from . import header, link, loader, plan, target
+from .describe import Export, Item, describe
+from .module import LIBRARY, Library
+from .signature import Signature, read
+from .state import Slot, State
+
+
+@dataclass
+class Built:
+    """The files of a library, by kind, and the workspace of its functions: None where it depends
+    on sizes at run time."""
+
+    name: str
+    files: dict[str, Path]
+    functions: list[str] = field(default_factory=list)
+    workspace: dict[str, int | None] = field(default_factory=dict)
+    state_bytes: int = 0
+
+    def load(self) -> Any:
+        """The library's own Python module."""
+        spec = importlib.util.spec_from_file_location(self.name, self.files["py"])
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def __str__(self) -> str:
+        lines = [f"{kind:8}{path}" for kind, path in self.files.items()]
+        for name in self.functions:
+            size = self.workspace[name]
+            lines.append(f"{name}: workspace {'by size' if size is None else f'{size} bytes'}")
+        if self.state_bytes:
+            lines.append(f"state {self.state_bytes} bytes")
+        return "\n".join(lines)
+
+
+def build(
+    function: Any,
+    signature: Any = None,
+    out: str | Path = "build/step",
+    *,
+    cpu: str | None = None,
+    target: str | None = None,
+    blas: str | None = None,
+    link: bool = True,
+) -> Built:
+    """Compiles a function, a gradient or a training step into a library for C.
+
+    function: an s2s function, or a dict of several: `{"step": (step, signature), ...}`
+    signature: `"float32[n,784], int64[n]"`, or example arguments; a list for several signatures
+    out: folder and name; `build/step` makes `libstep.so`, `libstep.a`, `step.o`, `step.h`,
+        `step.py`, `step_adjoint.py`, `step.pc` and `step.cmake` in `build`
+    cpu, target: for which machine; this one, unless they say otherwise
+    blas: the name or the path of a library to take `cblas_sgemm` and `cblas_dgemm` from; by default
+        products of matrices are the library's own
+    link: False leaves the shared library out, which takes a C compiler
+    """
+    path = Path(out)
+    name = path.name
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise ValueError_(f"{name!r} is no name for a library", advice="use letters and digits")
+    return _Build(name, path.parent, cpu, target, blas, link).run(
+        _wanted(function, signature, name)
+    )
+
+
+def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, list[Signature]]]:
+    """Functions by name, with their signatures."""
+    if isinstance(function, Mapping):
+        if signature is not None:
+            raise TypeError_(
+                "give the signatures with the functions: {name: (function, signature)}"
+            )
+        pairs = {str(k): v for k, v in function.items()}
+    else:
+        pairs = {name: (function, signature)}
+    found = {}
+    for key, pair in pairs.items():
+        if not (isinstance(pair, tuple) and len(pair) == 2):
+            raise TypeError_(f"{key} must be a pair of a function and a signature")
+        one, given = pair
+        several = given if isinstance(given, list) else [given]
+        found[key] = one, [read(() if g is None else g) for g in several]
+    return found
+
+
+class _Build:
+    def __init__(
+        self, name: str, folder: Path, cpu: str | None, triple: str | None, blas: str | None,
+        linked: bool,
+    ) -> None:  # fmt: skip
+        self.name, self.folder, self.linked = name, folder, linked
+        self.machine = target.find(triple, cpu)
+        self.libraries = [blas] if blas else []
+        own = gemm.builtin(self.machine.vector_bytes)
+        self.products = external.large if blas else own
+
+    def run(self, wanted: dict[str, tuple[Any, list[Signature]]]) -> Built:
+        state = State()
+        groups: dict[str, list[Export]] = {}
+        for key, (function, signatures) in wanted.items():
+            base = key if key == self.name else f"{self.name}_{key}"
+            groups[key] = [
+                describe(base if k == 0 else f"{base}_{k + 1}", function, given, state)
+                for k, given in enumerate(signatures)
+            ]
+        exports = [e for group in groups.values() for e in group]
+        library = Library(self.name, exports, state, self.machine)
+        whole = library.build(self.products)
+        self._refuse_foreign(whole)
+        workspaces = {e.name: _fixed_workspace(e, library.kernels[e.name].memory) for e in exports}
+        grows = {e.name for e in exports if library.kernels[e.name].memory.heap}
+        origin = ", ".join(dict.fromkeys(_origin(e) for e in exports))
+        files = {
+            "o": (f"{self.name}.o", self.machine.machine.emit_object(whole)),
+            "h": (
+                f"{self.name}.h",
+                header.text(self.name, origin, exports, state, library.messages, workspaces),
+            ),
+            "py": (f"{self.name}.py", loader.text(self.name, origin, groups, state, grows)),
+            "adjoint": (f"{self.name}_adjoint.py", _sources(exports)),
+            "pc": (f"{self.name}.pc", header.pkg_config(self.name, __version__, self.libraries)),
+            "cmake": (f"{self.name}.cmake", header.cmake(self.name, self.libraries)),
+        }
+        files["a"] = f"lib{self.name}.a", link.archive(f"{self.name}.o", files["o"][1])
+        paths = self._write(files)
+        if self.linked:
+            paths["so"] = self.folder / f"lib{self.name}.so"
+            link.shared(paths["o"], paths["so"], self.machine, self.libraries)
+        return Built(self.name, paths, [e.name for e in exports], workspaces,
+                     state.bytes if state.slots else 0)  # fmt: skip
+
+    def _write(self, files: dict[str, tuple[str, str | bytes]]) -> dict[str, Path]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        paths = {}
+        for kind, (name, data) in files.items():
+            paths[kind] = self.folder / name
+            cache.write(paths[kind], data.encode() if isinstance(data, str) else data)
+            paths[kind].chmod(0o644)
+        return paths
+
+    def _refuse_foreign(self, whole: Any) -> None:
+        """What a library would need besides the C library."""
+        allowed = LIBRARY | ({"cblas_sgemm", "cblas_dgemm"} if self.libraries else set())
+        foreign = [n for n in target.undefined(whole) if n not in allowed]
+        if foreign:
+            raise UnsupportedError(
+                f"{self.name} needs {', '.join(foreign)} at run time, which is not available "
+                "ahead of time",
+                advice="compute that part outside, or write it out in NumPy",
+            )
+
+
+def _origin(export: Export) -> str:
+    function = export.function.python
+    code = getattr(getattr(function, "func", function), "__code__", None)
+    where = f"{Path(code.co_filename).name}:{code.co_firstlineno} " if code else ""
+    return f"{where}{export.function.__qualname__}"
+
+
+def _sources(exports: list[Export]) -> str:
+    """What the functions were compiled from, one after the other."""
+    return "\n\n".join(dict.fromkeys(e.entry.compiled.source for e in exports))
+
+
+def _fixed_workspace(export: Export, memory: plan.Memory) -> int | None:
+    """The bytes of workspace, where no size is left open."""
+    if export.sizes or memory.heap or any(i.axes is None for i in export.arguments):
+        return None
+    assert memory.sizes is not None
+    module = ast.fix_missing_locations(ast.Module([memory.sizes], []))
+    space: dict[str, Any] = {"np": np, "rt": kernels}
+    exec(compile(module, "<s2s sizes>", "exec"), space)
+    values = []
+    for parameter in export.parameters:
+        source = parameter.source
+        if isinstance(source, Slot):
+            values.append(np.broadcast_to(source.start, source.shape or ()))
+        elif isinstance(source, Item):
+            values.append(np.broadcast_to(0, source.axes))  # type: ignore[arg-type]
+        else:
+            values.append(source)
+    return plan.needed(memory, [int(n) for n in space["sizes"](*values)])

@@ -1,0 +1,394 @@
+"""What a library exports, in the terms of C: arguments, outputs, sizes, state.
+
+A kernel has parameters that come from the caller's arguments, from the state (what the function
+reaches through objects, globals and closures), a seed, and places for results.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import api
+from ..backends import signature as numba_signature
+from ..errors import UnsupportedError
+from ..guards import dim_text
+from ..transforms.dims import Atom, Dim
+from ..transforms.ir import Array, Scalar
+from ..transforms.structure import (
+    Argument as Given,
+)
+from ..transforms.structure import (
+    ArraySpec,
+    Either,
+    Fixed,
+    Out,
+    OutTree,
+    ScalarSpec,
+    Tree,
+    path_name,
+    path_text,
+)
+from .signature import Signature, Size
+from .state import Slot, State
+
+# Words that name something else in C, C++ or the header.
+_RESERVED = set(
+    "alignas alignof and asm auto bool break case catch char class const constexpr continue "
+    "default delete do double else enum explicit export extern false float for friend goto if "
+    "inline int int32_t int64_t long mutable namespace new not operator or private protected "
+    "public register restrict return short signed sizeof static struct switch template this "
+    "throw true try typedef typename union unsigned using virtual void volatile while state "
+    "workspace workspace_bytes size_t".split()
+)
+
+
+@dataclass
+class Item:
+    """An argument or an output: an array with axes, or a number (`axes` is None)."""
+
+    name: str
+    dtype: str
+    axes: tuple[str | int, ...] | None
+    expression: str = ""  # by which Python reaches it from the arguments
+    written: bool = False
+
+
+@dataclass
+class Parameter:
+    """One parameter of the kernel: an `Item` of the caller's, a `Slot` of the state, or a seed."""
+
+    source: Item | Slot | Any
+
+
+@dataclass
+class Export:
+    name: str
+    function: api.Function
+    entry: Any
+    numba_types: tuple[Any, ...]
+    parameters: list[Parameter]
+    arguments: list[Item]
+    outputs: list[Item]  # of results and buffers, in the order of the API
+    sizes: list[str]
+    kept: list[list[Item | Slot]]  # where each result that the kernel returns goes
+    trees: dict[str, OutTree]
+    result: str  # Python text in which the names of `trees` stand for their values
+    leaves: dict[int, Item]  # outputs by result
+    conditions: list[str]  # in lowered text
+    guards: list[tuple[str, Any]]  # arguments in Python that are fixed to a value
+    parameters_text: str  # of the loader's function
+    uses_state: bool = False
+
+
+def describe(name: str, function: Any, given: Signature, state: State) -> Export:
+    if not isinstance(function, api.Function):
+        function = api.function(function)
+    specialiser, bound = function._bind(function._mode, given.args, {})
+    entry, values = specialiser.find(bound, "python")
+    return _Describer(name, function, specialiser, entry, bound, values, given, state).export()
+
+
+class _Describer:
+    def __init__(
+        self,
+        name: str,
+        function: api.Function,
+        specialiser: Any,
+        entry: Any,
+        bound: tuple[Any, ...],
+        values: tuple[Any, ...],
+        given: Signature,
+        state: State,
+    ) -> None:
+        self.name, self.function, self.specialiser = name, function, specialiser
+        self.entry, self.bound, self.values = entry, bound, values
+        self.compiled = entry.compiled
+        self.given, self.state = given, state
+        self.names: set[str] = set()
+        self.sizes: list[str] = []
+        self.axes: dict[str, str | int] = {}
+        self.numbers: dict[str, str] = {}
+
+    def export(self) -> Export:
+        compiled = self.compiled
+        self._name_axes()
+        parameters: list[Parameter] = []
+        arguments: list[Item] = []
+        for i, (param, value) in enumerate(zip(compiled.params, self.values)):
+            if param.path[0][0] == "arg" and not self._is_bound(param.path):
+                item = self._argument(i, param)
+                arguments.append(item)
+                parameters.append(Parameter(item))
+            else:
+                slot = self.state.slot(self._holder(param.path), param.path, param.spec, value)
+                parameters.append(Parameter(slot))
+        if self.entry.seed is not None:
+            parameters.append(Parameter(self.entry.seed))
+        trees, result = self.function._what(self.entry)
+        leaves = self._outputs(trees)
+        for position, _ in sorted(compiled.out_like.items()):
+            parameters.append(Parameter(leaves[position]))
+        kept = self._kept(leaves)
+        return Export(
+            name=self.name,
+            function=self.function,
+            entry=self.entry,
+            numba_types=numba_signature(compiled, self.entry.seed, self.values),
+            parameters=parameters,
+            arguments=arguments,
+            outputs=list(leaves.values()),
+            sizes=self.sizes,
+            kept=kept,
+            trees=trees,
+            result=result,
+            leaves=leaves,
+            conditions=[self._condition(g) for g in compiled.guards],
+            guards=self._fixed_arguments(),
+            parameters_text=self._parameters_text(),
+            uses_state=any(isinstance(p.source, Slot) for p in parameters)
+            or any(isinstance(k, Slot) for ks in kept for k in ks),
+        )
+
+    def _holder(self, path: Any) -> Any:
+        """What has the thing at a path as one of its parts."""
+        reach = self.entry.reach
+        if len(path) > 1:
+            return reach.value(self.bound, path[:-1])
+        return reach.function.__closure__ if path[0][0] == "closure" else reach.function.__globals__
+
+    def _is_bound(self, path: Any) -> bool:
+        """Whether a path starts at an argument that came with the function, such as `self`."""
+        position = self.specialiser.binder.names.index(path[0][1])
+        fixed = path[0][1] in self.function._fixed
+        return position < len(self.function._prefix) or fixed
+
+    def _fresh(self, name: str) -> str:
+        name = re.sub(r"\W", "_", name)
+        while name in self.names or name in _RESERVED:
+            name += "_"
+        self.names.add(name)
+        return name
+
+    # ---- sizes
+
+    def _name_axes(self) -> None:
+        """Each axis of each array is a number, or a size at run time with a name."""
+        leader: dict[str, str] = {}
+        meant: dict[str, Size] = {}
+        for param, value in zip(self.compiled.params, self.values):
+            if not isinstance(param.type, Array):
+                continue
+            own = param.path[0][0] == "arg" and not self._is_bound(param.path)
+            axes = self.given.of(value) if own else value.shape
+            for k, axis in enumerate(axes):
+                leader[f"{param.name}.{k}"] = f"{param.name}.{k}"
+                meant[f"{param.name}.{k}"] = axis
+
+        def find(symbol: str) -> str:
+            while leader[symbol] != symbol:
+                symbol = leader[symbol]
+            return symbol
+
+        for guard in self.compiled.guards:
+            left, right = _symbol(guard.left), _symbol(guard.right)
+            if guard.kind == "differ" or left not in leader:
+                continue
+            assert left is not None
+            if right in leader:
+                leader[find(right)] = find(left)
+            elif not guard.right.terms and meant[left] is None:
+                meant[left] = guard.right.const
+        chosen: dict[str, Size] = {}
+        for symbol, axis in meant.items():
+            root = find(symbol)
+            known = chosen.get(root)
+            if known is None or (isinstance(known, str) and isinstance(axis, int)):
+                chosen[root] = axis
+        for symbol, axis in meant.items():
+            root = find(symbol)
+            if axis is None and chosen[root] is None:
+                chosen[root] = self._fresh(symbol.replace(".", "_"))
+            size = axis if axis is not None else chosen[root]
+            assert size is not None
+            if isinstance(size, str) and size not in self.sizes:
+                self.names.add(size)
+                self.sizes.append(size)
+            self.axes[symbol] = size
+
+    def _condition(self, guard: Any) -> str:
+        symbols: dict[str, str] = {}
+        for param in self.compiled.params:
+            symbols[param.name] = param.name
+            for k in range(param.type.ndim):
+                symbols[f"{param.name}.{k}"] = f"{param.name}.shape[{k}]"
+        left, right = (_text(d, symbols) for d in (guard.left, guard.right))
+        return f"{left} {'!=' if guard.kind == 'differ' else '=='} {right}"
+
+    # ---- arguments and outputs
+
+    def _argument(self, i: int, param: Any) -> Item:
+        if not isinstance(param.spec, (ArraySpec, ScalarSpec)):
+            raise UnsupportedError(
+                f"{path_text(param.path)} of {self.name} is neither a number nor an array of "
+                "numbers, which is all that C can pass",
+            )
+        axes = None
+        if isinstance(param.spec, ArraySpec):
+            axes = tuple(self.axes[f"{param.name}.{k}"] for k in range(param.spec.ndim))
+        name = self._fresh(path_name(param.path[:1] + param.path[1:]))
+        if axes is None:
+            self.numbers[param.name] = name
+        written = i in self.compiled.written
+        return Item(name, param.spec.dtype, axes, path_text(param.path), written)
+
+    def _outputs(self, trees: Mapping[str, OutTree]) -> dict[int, Item]:
+        """Items by result, for all results that make up what the function yields."""
+        found: dict[int, Item] = {}
+        wrt = self.specialiser.wrt
+        order = sorted(trees.items(), key=lambda pair: pair[0] != "value")
+        for key, tree in order:
+            base = "out" if key == "value" else f"{wrt[int(key[1:])]}_bar"
+            if key == "value" and "g0" in trees and not self.function._shared.options.has_aux:
+                base = "value"
+            for index, suffix in _leaves(tree):
+                if index not in found:
+                    found[index] = self._output(index, base + suffix)
+        return found
+
+    def _output(self, index: int, name: str) -> Item:
+        type_ = self.compiled.result_types[index]
+        if isinstance(type_, Scalar):
+            return Item(self._fresh(name), type_.dtype, None, written=True)
+        if not isinstance(type_, Array):
+            raise UnsupportedError(f"{name} of {self.name} is neither a number nor an array")
+        symbols: dict[str, str] = {k: str(v) for k, v in self.axes.items()}
+        symbols |= self.numbers
+        try:
+            axes = tuple(dim_text(d, symbols) for d in type_.shape)
+        except KeyError:
+            raise UnsupportedError(
+                f"the size of {name} of {self.name} is known only after it has been computed",
+                advice="return arrays whose sizes follow from those of the arguments",
+            ) from None
+        sized = tuple(int(a) if a.isdigit() else a for a in axes)
+        return Item(self._fresh(name), type_.dtype, sized, written=True)
+
+    def _kept(self, leaves: dict[int, Item]) -> list[list[Item | Slot]]:
+        """For each result that the kernel returns, the places it goes to."""
+        kept: list[list[Item | Slot]] = []
+        changed: dict[int, list[Slot]] = {}
+        for path, step, tree in self.compiled.changes:
+            if not isinstance(tree, Out):
+                raise UnsupportedError(
+                    f"{self.name} sets {path_text((*path, step))} to something that is not one "
+                    "number or array, which the state of a library cannot hold",
+                )
+            holder = self.entry.reach.value(self.bound, path)
+            type_ = self.compiled.result_types[tree.index]
+            slot = self.state.changed(holder, (*path, step), type_)
+            changed.setdefault(tree.index, []).append(slot)
+        for i in range(len(self.compiled.result_types)):
+            if i in self.compiled.out_like:
+                continue
+            kept.append([*([leaves[i]] if i in leaves else []), *changed.get(i, [])])
+        return kept
+
+    def _parameters_text(self) -> str:
+        """As in the function's own definition."""
+        parameters = inspect.signature(self.function).parameters.values()
+        texts = []
+        for p in parameters:
+            plain = p.default is None or isinstance(p.default, (bool, int, float, str))
+            texts.append(
+                f"{p.name}={p.default!r}" if p.default is not p.empty and plain else p.name
+            )
+            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+                texts[-1] = ("*" if p.kind is p.VAR_POSITIONAL else "**") + p.name
+        return ", ".join(texts)
+
+    def _fixed_arguments(self) -> list[tuple[str, Any]]:
+        """Arguments that decided the structure of the code, and what they were."""
+        found = []
+        for guard in self.compiled.object_guards:
+            plain = guard.expected is None or isinstance(guard.expected, (bool, int, str))
+            own = guard.path[0][0] == "arg" and not self._is_bound(guard.path)
+            if own and guard.kind in ("equals", "is") and plain:
+                found.append((path_text(guard.path), guard.expected))
+        return found
+
+
+def _symbol(dim: Dim) -> str | None:
+    """A dim that is one symbol."""
+    if dim.const == 0 and len(dim.terms) == 1:
+        (monomial, factor), *_ = dim.terms
+        if factor == 1 and len(monomial) == 1 and not isinstance(monomial[0], Atom):
+            return monomial[0]
+    return None
+
+
+def _text(dim: Dim, symbols: Mapping[str, str]) -> str:
+    """A size in lowered text."""
+    terms = []
+    for monomial, factor in dim.terms:
+        parts = [str(factor)] if factor != 1 else []
+        parts += [_atom(s, symbols) if isinstance(s, Atom) else symbols[s] for s in monomial]
+        terms.append(" * ".join(parts))
+    if dim.const or not terms:
+        terms.append(str(dim.const))
+    return f"({' + '.join(terms)})"
+
+
+def _atom(atom: Atom, symbols: Mapping[str, str]) -> str:
+    parts = [_text(p, symbols) for p in atom.parts if p is not None]
+    if atom.op == "max0":
+        return f"({parts[0]} if {parts[0]} > 0 else 0)"
+    if atom.op in ("floordiv", "remainder") and len(parts) == 2:
+        return f"({parts[0]} {'//' if atom.op == 'floordiv' else '%'} {parts[1]})"
+    if atom.op == "len":
+        n, *given = (None if p is None else _text(p, symbols) for p in atom.parts)
+        start, stop, step = [*given, None, None, None][:3]
+        step = step or "1"
+        first = f"rt.slice_start({start is not None}, {start or 0}, {n}, {step})"
+        last = f"rt.slice_stop({stop is not None}, {stop or 0}, {n}, {step})"
+        return f"rt.trip_count({first}, {last}, {step})"
+    raise UnsupportedError(f"a condition on the size {atom} cannot be checked ahead of time")
+
+
+def _leaves(tree: OutTree, suffix: str = "") -> Iterator[tuple[int, str]]:
+    if isinstance(tree, Out):
+        yield tree.index, suffix
+    elif isinstance(tree, Tree):
+        for key, child in zip(tree.keys, tree.children):
+            yield from _leaves(child, f"{suffix}_{key}")
+    elif isinstance(tree, Either):
+        yield from _leaves(tree.condition, f"{suffix}_condition")
+        yield from _leaves(tree.first, f"{suffix}_first")
+        yield from _leaves(tree.second, f"{suffix}_second")
+
+
+def tree_text(tree: OutTree, leaf: Callable[[int], str]) -> str:
+    """Python text for what a tree stands for."""
+    if isinstance(tree, Out):
+        return leaf(tree.index)
+    if isinstance(tree, Given):
+        return path_text(tree.path)
+    if isinstance(tree, Fixed):
+        if tree.value is None or isinstance(tree.value, (bool, int, float, str)):
+            return repr(tree.value)
+        raise UnsupportedError(f"a result that is {tree.value!r} has no place in a library")
+    if isinstance(tree, Either):
+        first, second = tree_text(tree.first, leaf), tree_text(tree.second, leaf)
+        return f"({first} if {leaf(tree.condition.index)} else {second})"
+    inner = [tree_text(c, leaf) for c in tree.children]
+    if tree.kind == "tuple":
+        return f"({''.join(t + ', ' for t in inner)})"
+    if tree.kind == "list":
+        return f"[{', '.join(inner)}]"
+    pairs = zip(tree.keys, inner)
+    if tree.kind == "dict":
+        return f"{{{', '.join(f'{k!r}: {t}' for k, t in pairs)}}}"
+    return f"SimpleNamespace({', '.join(f'{k}={t}' for k, t in pairs)})"

@@ -1,0 +1,277 @@
+"""The functions of a library that C calls: they check what they are given, and call the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.callconv import excinfo_ptr_t
+
+from ..machine import apart
+from ..machine.buffers import INT, POINTER
+from ..machine.emit import CODE
+from . import statuses
+from .describe import Export, Item
+from .kernel import Kernel, ask
+from .state import Slot, State
+
+BOOL = ir.IntType(1)
+NOTHING = ir.Constant(POINTER, None)
+ALIGNED = 64
+
+
+def write_call(context: Any, module: Any, export: Export, kernel: Kernel, state: State) -> None:
+    """int32_t name(sizes…, arguments…, outputs…, [state], workspace, workspace_bytes)"""
+    _Call(context, module, export, kernel, state).write()
+
+
+class _Call:
+    def __init__(
+        self, context: Any, module: Any, export: Export, kernel: Kernel, state: State
+    ) -> None:
+        self.context, self.export, self.kernel, self.state = context, export, kernel, state
+        self.items = [*export.arguments, *export.outputs]
+        kinds = [INT] * len(export.sizes) + [self._kind(i) for i in self.items]
+        kinds += [POINTER] * export.uses_state + [POINTER, INT]
+        self.made = ir.Function(module, ir.FunctionType(CODE, kinds), export.name)
+        self.builder = ir.IRBuilder(self.made.append_basic_block())
+        given = list(self.made.args)
+        self.sizes = dict(zip(export.sizes, given))
+        self.values = dict(zip(map(id, self.items), given[len(self.sizes) :]))
+        self.workspace, self.bytes = given[-2:]
+        self.block = given[-3] if export.uses_state else None
+
+    def _kind(self, item: Item) -> Any:
+        """Arrays and outputs are pointers, other numbers are passed by value."""
+        if item.axes is not None or item.written:
+            return POINTER
+        return self.context.get_data_type(_number(item.dtype))
+
+    def write(self) -> None:
+        builder = self.builder
+        pointers = [self.values[id(i)] for i in self.items if self._kind(i) is POINTER]
+        blocks = [self.workspace] if self.block is None else [self.workspace, self.block]
+        for pointer in [*pointers, *blocks]:
+            self._refuse(builder.icmp_unsigned("==", pointer, NOTHING), statuses.NULL)
+        for item in self.items:
+            if self._kind(item) is POINTER:
+                width = _number(item.dtype).bitwidth // 8 if item.dtype != "bool" else 1
+                self._check_alignment(self.values[id(item)], min(width, 8))
+        for pointer in blocks:
+            self._check_alignment(pointer, ALIGNED)
+        for size in self.sizes.values():
+            self._refuse(builder.icmp_signed("<", size, INT(0)), statuses.SIZES)
+        self._refuse(builder.icmp_signed("<", self.bytes, INT(0)), statuses.WORKSPACE)
+        if self.block is not None:
+            self._check_state()
+        self._check_overlap()
+        self._call()
+
+    def _refuse(self, condition: Any, status: int) -> None:
+        with self.builder.if_then(condition, likely=False):
+            self.builder.ret(CODE(status))
+
+    def _check_alignment(self, pointer: Any, to: int) -> None:
+        if to > 1:
+            low = self.builder.and_(self.builder.ptrtoint(pointer, INT), INT(to - 1))
+            self._refuse(self.builder.icmp_unsigned("!=", low, INT(0)), statuses.ALIGNMENT)
+
+    def _check_state(self) -> None:
+        words = self.builder.bitcast(self.block, INT.as_pointer())
+        for i, expected in enumerate(self.state.header()):
+            found = self.builder.load(self.builder.gep(words, [INT(i)]))
+            self._refuse(self.builder.icmp_signed("!=", found, INT(expected)), statuses.STATE)
+
+    def _check_overlap(self) -> None:
+        """What is written lies apart from everything else."""
+        builder = self.builder
+        spans = [(self.workspace, self.bytes)]
+        if self.block is not None:
+            spans.append((self.block, INT(self.state.bytes)))
+        arrays = [i for i in self.items if self._kind(i) is POINTER]
+        arrays.sort(key=lambda i: not i.written)
+        spans += [(self.values[id(i)], self._extent(i)) for i in arrays]
+        written = len(spans) - sum(not i.written for i in arrays)
+        table = builder.alloca(INT, 2 * len(spans))
+        for k, (pointer, extent) in enumerate(spans):
+            start = builder.ptrtoint(pointer, INT)
+            empty = builder.icmp_signed("==", extent, INT(0))
+            ends = (
+                builder.select(empty, INT(-1), start),
+                builder.select(empty, INT(0), builder.add(start, extent)),
+            )
+            for end, bound in enumerate(ends):
+                builder.store(bound, builder.gep(table, [INT(2 * k + end)]))
+        check = apart.function(builder.module)
+        fine = builder.call(check, [table, INT(written), INT(len(spans))])
+        self._refuse(builder.not_(fine), statuses.OVERLAP)
+
+    def _extent(self, item: Item) -> Any:
+        """The bytes of an array; those of an output whose size is computed are not checked."""
+        width = 1 if item.dtype == "bool" else _number(item.dtype).bitwidth // 8
+        total: Any = INT(width)
+        for axis in item.axes or ():
+            if isinstance(axis, str) and axis not in self.sizes:
+                return INT(width)
+            total = self.builder.mul(total, self._size(axis))
+        return total
+
+    def _size(self, axis: str | int) -> Any:
+        return self.sizes[axis] if isinstance(axis, str) else INT(axis)
+
+    # ---- the kernel
+
+    def _call(self) -> None:
+        builder = self.builder
+        arguments: list[Any] = []
+        for parameter, type_ in zip(self.export.parameters, self.export.numba_types):
+            arguments += self._argument(parameter.source, type_)
+        copies: list[tuple[Any, Slot, Any]] = []
+        for places, type_ in zip(self.export.kept, self._returned()):
+            if not places:
+                continue
+            first, *others = places
+            place = self._place(first, type_)
+            arguments.append(place)
+            for other in others:
+                assert isinstance(other, Slot)
+                copies.append((place, other, type_))
+        code = cgutils.alloca_once(builder, CODE)
+        unused = cgutils.alloca_once(builder, excinfo_ptr_t)
+        given = [code, unused, *arguments, self.workspace, self.bytes]
+        failed = builder.call(self.kernel.function, given)
+        self._refuse(builder.icmp_signed("!=", failed, CODE(0)), statuses.FAILED)
+        status = builder.load(code)
+        with builder.if_then(builder.icmp_signed("==", status, CODE(0)), likely=True):
+            for place, slot, type_ in copies:
+                size = INT(slot.bytes)
+                cgutils.raw_memcpy(builder, self._place(slot, type_), place, size, INT(1))
+        builder.ret(status)
+
+    def _returned(self) -> Sequence[Any]:
+        out_like = self.export.entry.compiled.out_like
+        results = self.export.entry.compiled.result_types
+        return [t for i, t in enumerate(results) if i not in out_like]
+
+    def _place(self, where: Item | Slot, type_: Any) -> Any:
+        kind = self.context.get_data_type(_number(type_.dtype)).as_pointer()
+        if isinstance(where, Slot):
+            raw = self.builder.gep(self.block, [INT(where.offset)])
+        else:
+            raw = self.values[id(where)]
+        return self.builder.bitcast(raw, kind)
+
+    def _argument(self, source: Any, type_: Any) -> list[Any]:
+        builder, context = self.builder, self.context
+        if isinstance(type_, types.Array):
+            kind = context.get_data_type(type_.dtype).as_pointer()
+            if isinstance(source, Slot):
+                raw = builder.gep(self.block, [INT(source.offset)])
+                sizes = [INT(n) for n in source.shape or ()]
+            elif isinstance(source, Item):
+                raw = self.values[id(source)]
+                sizes = [self._size(a) for a in source.axes or ()]
+            else:
+                place = cgutils.alloca_once(builder, kind.pointee)
+                builder.store(ir.Constant(kind.pointee, source.item()), place)
+                raw, sizes = place, []
+            return [builder.bitcast(raw, kind), *sizes]
+        if isinstance(source, Slot):
+            raw = builder.gep(self.block, [INT(source.offset)])
+            place = builder.bitcast(raw, context.get_data_type(type_).as_pointer())
+            return [context.unpack_value(builder, type_, place)]
+        if isinstance(source, Item):
+            return [self._number(type_, self.values[id(source)])]
+        return [ir.Constant(context.get_value_type(type_), source.item())]
+
+    def _number(self, type_: Any, value: Any) -> Any:
+        model = self.context.data_model_manager[type_]
+        return model.from_data(self.builder, value)
+
+
+def _number(dtype: str) -> Any:
+    from numba import from_dtype
+    from numpy import dtype as numpy_dtype
+
+    return from_dtype(numpy_dtype(dtype))
+
+
+# ---------------------------------------------------------------- the other functions
+
+
+def write_workspace(context: Any, module: Any, export: Export, kernel: Kernel, name: str) -> None:
+    """int64_t name(sizes…, numbers…): bytes, or -1 if the sizes do not fit."""
+    numbers = [i for i in export.arguments if i.axes is None]
+    kinds = [INT] * len(export.sizes) + [context.get_data_type(_number(i.dtype)) for i in numbers]
+    made = ir.Function(module, ir.FunctionType(INT, kinds), name)
+    builder = ir.IRBuilder(made.append_basic_block())
+    sizes = dict(zip(export.sizes, made.args))
+    values = dict(zip(map(id, numbers), made.args[len(sizes) :]))
+    bad: Any = BOOL(0)
+    for size in sizes.values():
+        bad = builder.or_(bad, builder.icmp_signed("<", size, INT(0)))
+    with builder.if_then(bad, likely=False):
+        builder.ret(INT(-1))
+    arguments: list[Any] = []
+    for parameter, type_ in zip(export.parameters, export.numba_types):
+        source = parameter.source
+        if isinstance(type_, types.Array):
+            arguments.append(ir.Constant(context.get_data_type(type_.dtype).as_pointer(), None))
+            axes = source.shape if isinstance(source, Slot) else getattr(source, "axes", ())
+            arguments += [sizes[a] if isinstance(a, str) else INT(a) for a in axes or ()]
+        elif isinstance(source, Item):
+            model = context.data_model_manager[type_]
+            arguments.append(model.from_data(builder, values[id(source)]))
+        else:
+            start = source.start if isinstance(source, Slot) else source
+            arguments.append(ir.Constant(context.get_value_type(type_), start.item()))
+    nowhere = ir.Constant(INT.as_pointer(), None)
+    builder.ret(ask(builder, kernel.sizes, nowhere, arguments))
+
+
+def write_init(module: Any, name: str, state: State) -> None:
+    """int32_t name(state, state_bytes): the state when the library was built."""
+    made = ir.Function(module, ir.FunctionType(CODE, [POINTER, INT]), name)
+    builder = ir.IRBuilder(made.append_basic_block())
+    block, size = made.args
+    image = cgutils.global_constant(module, f"{name}.image", cgutils.make_bytearray(state.image()))
+    image.align = ALIGNED
+    checks = [
+        (builder.icmp_unsigned("==", block, NOTHING), statuses.NULL),
+        (builder.icmp_signed("<", size, INT(state.bytes)), statuses.STATE),
+        (
+            builder.icmp_unsigned(
+                "!=", builder.and_(builder.ptrtoint(block, INT), INT(ALIGNED - 1)), INT(0)
+            ),
+            statuses.ALIGNMENT,
+        ),
+    ]
+    for condition, status in checks:
+        with builder.if_then(condition, likely=False):
+            builder.ret(CODE(status))
+    source = builder.bitcast(image, POINTER)
+    cgutils.raw_memcpy(builder, block, source, INT(state.bytes), INT(1))
+    builder.ret(CODE(0))
+
+
+def write_message(module: Any, name: str, messages: dict[int, str]) -> None:
+    """const char *name(int32_t status)"""
+    made = ir.Function(module, ir.FunctionType(POINTER, [CODE]), name)
+    builder = ir.IRBuilder(made.append_basic_block())
+    unknown = builder.append_basic_block()
+    choice = builder.switch(made.args[0], unknown)
+
+    def answer(text: str, label: str) -> None:
+        data = cgutils.make_bytearray(text.encode() + b"\0")
+        constant = cgutils.global_constant(module, f"{name}.{label}", data)
+        builder.ret(builder.bitcast(constant, POINTER))
+
+    for status, text in messages.items():
+        block = builder.append_basic_block()
+        choice.add_case(CODE(status), block)
+        builder.position_at_end(block)
+        answer(text, str(status))
+    builder.position_at_end(unknown)
+    answer("no status of this library", "unknown")

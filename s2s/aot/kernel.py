@@ -1,0 +1,395 @@
+"""A kernel as a function of plain pointers, sizes and numbers.
+
+    int32 kernel(int32 *code, void **unused, arguments…, places of results…, workspace, bytes)
+
+follows Numba's convention in its first two parameters, so that Numba's own functions can be called
+from it; `code` is 0 or what went wrong.  An array argument is a pointer followed by its sizes.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.callconv import excinfo_ptr_t
+
+from ..errors import UnsupportedError, ValueError_
+from ..machine.buffers import INT, NULL, POINTER, Buffer
+from ..machine.emit import CODE, Body, Failures
+from ..machine.infer import Types
+from ..machine.kernel import _last_mentions, _returned
+from ..machine.outline import Plan, call_nest
+from . import heap
+from .plan import HEADER, LARGEST, Memory, itemsize, plan
+from .statuses import SIZES, WORKSPACE
+
+BYTE = ir.IntType(8)
+
+
+@dataclass
+class Kernel:
+    """`function` in a module, `sizes` the function that answers for its workspace."""
+
+    function: Any
+    sizes: Any
+    memory: Memory
+
+
+def write(
+    context: Any,
+    module: Any,
+    name: str,
+    function: ast.FunctionDef,
+    known: Types,
+    kept: Sequence[bool],
+    conditions: Sequence[str],
+    failures: Failures,
+    phrases: Any,
+    products: Any,
+) -> Kernel:
+    """`kept` tells which results are given a place; `conditions` on sizes, in lowered text, are
+    those under which the code is right."""
+    outline = Plan(function, known)
+    private = outline.private - _returned(function)
+    memory = plan(function, known, private)
+    sizes = _write_sizes(context, module, f"{name}.sizes", memory, known, conditions)
+    arguments = [k for n in _parameters(function) for k in _kinds(context, known.names[n])]
+    places = [_place_kind(context, t) for t, k in zip(known.results, kept) if k]
+    kinds = [CODE.as_pointer(), excinfo_ptr_t.as_pointer(), *arguments, *places, POINTER, INT]
+    made = ir.Function(module, ir.FunctionType(CODE, kinds), f"{name}.kernel")
+    made.linkage = "internal"
+    made.attributes.add("noinline")
+    body = _Body(context, made, known, failures, memory, outline, private, phrases, products)
+    body.run(function, sizes, kept)
+    return Kernel(made, sizes, memory)
+
+
+def _parameters(function: ast.FunctionDef) -> list[str]:
+    return [a.arg for a in function.args.args]
+
+
+def _kinds(context: Any, type_: Any) -> list[Any]:
+    if isinstance(type_, types.Array):
+        return [context.get_data_type(type_.dtype).as_pointer(), *[INT] * type_.ndim]
+    return [context.get_value_type(type_)]
+
+
+def _place_kind(context: Any, type_: Any) -> Any:
+    dtype = type_.dtype if isinstance(type_, types.Array) else type_
+    return context.get_data_type(dtype).as_pointer()
+
+
+# ---------------------------------------------------------------- sizes
+
+
+class _Sizes(Body):
+    def _return(self, s: ast.Return) -> None:
+        assert isinstance(s.value, ast.Tuple)
+        self.found = [self.integer(e) for e in s.value.elts]
+
+    _STATEMENTS = {**Body._STATEMENTS, ast.Return: _return}
+
+
+def _write_sizes(
+    context: Any, module: Any, name: str, memory: Memory, known: Types, conditions: Sequence[str]
+) -> Any:
+    """sizes(bytes, unused, places, arguments…): the bytes of workspace, or -1 for sizes that do
+    not fit; unless it is null, `places` gets the size of each group of arrays."""
+    assert memory.sizes is not None
+    function = copy.deepcopy(memory.sizes)
+    fits: ast.expr = ast.Constant(True)
+    if conditions:
+        tests = [ast.parse(c, mode="eval").body for c in conditions]
+        fits = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+    done = function.body[-1]
+    assert isinstance(done, ast.Return) and isinstance(done.value, ast.Tuple)
+    function.body.insert(-1, ast.Assign([ast.Name("fits", ast.Store())], fits))
+    done.value.elts.append(ast.Name("fits", ast.Load()))
+    parameters = _parameters(function)
+    given = tuple(known.names[p] for p in parameters)
+    own = Types(function, known.space, given)
+    kinds = [k for p in parameters for k in _kinds(context, own.names[p])]
+    kinds = [heap.WORDS, excinfo_ptr_t.as_pointer(), heap.WORDS, *kinds]
+    made = ir.Function(module, ir.FunctionType(CODE, kinds), name)
+    made.linkage = "internal"
+    made.attributes.add("noinline")
+    builder = ir.IRBuilder(made.append_basic_block())
+    body = _Sizes(context, builder, own, Failures())
+    places = made.args[2]
+    _give(body, parameters, list(made.args[3:]))
+    for s in function.body:
+        body.stmt(s)
+    *found, fits_here = body.found
+    with builder.if_then(builder.icmp_signed("==", fits_here, INT(0)), likely=False):
+        context.call_conv.return_value(builder, INT(-1))
+    wanted = builder.icmp_unsigned("!=", places, ir.Constant(heap.WORDS, None))
+    total: Any = INT(HEADER)
+    for i, (sites, count) in enumerate(memory.groups()):
+        largest: Any = INT(0)
+        for site in sites:
+            extents = [found.pop(0) for _ in site.known or ()]
+            size = _bytes(builder, site.itemsize, extents)
+            larger = builder.icmp_signed(">", size, largest)
+            largest = builder.select(larger, size, largest)
+        largest = builder.and_(builder.add(largest, INT(63)), INT(-64))
+        with builder.if_then(wanted):
+            builder.store(largest, builder.gep(places, [INT(i)]))
+        if count > 1:
+            largest = builder.mul(builder.add(largest, INT(HEADER)), INT(count))
+        total = builder.add(total, largest)
+    context.call_conv.return_value(builder, total)
+    return made
+
+
+def ask(builder: Any, sizes: Any, places: Any, arguments: list[Any]) -> Any:
+    """The answer of such a function."""
+    total = cgutils.alloca_once(builder, INT)
+    unused = cgutils.alloca_once(builder, excinfo_ptr_t)
+    failed = builder.call(sizes, [total, unused, places, *arguments])
+    fine = builder.icmp_signed("==", failed, CODE(0))
+    return builder.select(fine, builder.load(total), INT(-1))
+
+
+def _give(body: Body, names: list[str], values: list[Any]) -> None:
+    """Binds parameters to what stands for them in a call."""
+    for name in names:
+        type_ = body.types.names[name]
+        if isinstance(type_, types.Array):
+            data, sizes = values[0], values[1 : type_.ndim + 1]
+            values = values[type_.ndim + 1 :]
+            body.parameter(name, Buffer(type_, data, sizes))
+        else:
+            body.parameter(name, values[0])
+            values = values[1:]
+
+
+def _bytes(builder: Any, item: int, sizes: list[Any]) -> Any:
+    """The size of an array; a large number where there is no such size."""
+    total: Any = INT(item)
+    bad: Any = ir.IntType(1)(0)
+    for size in sizes:
+        size = builder.select(builder.icmp_signed("<", size, INT(0)), INT(0), size)
+        both = builder.smul_with_overflow(total, size)
+        total = builder.extract_value(both, 0)
+        bad = builder.or_(bad, builder.extract_value(both, 1))
+    bad = builder.or_(bad, builder.icmp_signed(">", total, INT(LARGEST)))
+    return builder.select(bad, INT(LARGEST), total)
+
+
+# ---------------------------------------------------------------- the kernel itself
+
+
+class _Body(Body):
+    def __init__(
+        self,
+        context: Any,
+        made: Any,
+        known: Types,
+        failures: Failures,
+        memory: Memory,
+        outline: Plan,
+        private: set[str],
+        phrases: Any,
+        products: Any,
+    ) -> None:
+        builder = ir.IRBuilder(made.append_basic_block("entry"))
+        super().__init__(context, builder, known, failures)
+        self.made, self.memory, self.plan, self.private = made, memory, outline, private
+        self.phrases, self.products = phrases, products
+        self.frugal = outline.huge
+        self.workspace, self.bytes = made.args[-2:]
+        arrays = sum(isinstance(t, types.Array) for t in known.names.values())
+        self.table = cgutils.alloca_once(builder, ir.ArrayType(POINTER, arrays), zfill=True)
+        self.site: ast.Assign | None = None
+        self.starts: list[Any] = []
+        self.strides: list[Any] = []
+        self.heap: Any = None
+        self.kept: Sequence[bool] = ()
+        self.line: ast.stmt | None = None
+        self.returned = False
+
+    def run(self, function: ast.FunctionDef, sizes: Any, kept: Sequence[bool]) -> None:
+        self.kept = kept
+        names = _parameters(function)
+        count = sum(len(_kinds(self.context, self.types.names[n])) for n in names)
+        given = list(self.made.args[2 : 2 + count])
+        self._divide(sizes, given)
+        _give(self, names, given)
+        last = _last_mentions(function.body)
+        for position, stmt in enumerate(function.body):
+            self.stmt(stmt)
+            for name in last.get(position, ()):
+                if name in self.owned and not self.builder.block.is_terminated:
+                    heap.release(self.builder, self.memory_of(name))
+        if not self.returned:
+            exception, args = list(self.failures.known)[-1]
+            name = getattr(exception, "__name__", exception)
+            raise ValueError_(
+                f"with such arguments it always fails: {name}: {', '.join(map(str, args))}",
+                advice="axes that must be equal have the same name in a signature",
+            )
+
+    # ---- the workspace
+
+    def _divide(self, sizes: Any, given: list[Any]) -> None:
+        """Finds where each group of arrays begins, if there is room for all."""
+        builder = self.builder
+        groups = self.memory.groups()
+        places = builder.alloca(INT, max(len(groups), 1))
+        total = ask(builder, sizes, places, given)
+        with builder.if_then(builder.icmp_signed("<", total, INT(0)), likely=False):
+            self.fail(CODE(SIZES))
+        with builder.if_then(builder.icmp_signed("<", self.bytes, total), likely=False):
+            with builder.if_then(builder.icmp_signed(">=", self.bytes, INT(HEADER))):
+                self._note_need(total)
+            self.fail(CODE(WORKSPACE))
+        self._note_need(total)
+        start: Any = builder.gep(self.workspace, [INT(HEADER)])
+        for i, (_, count) in enumerate(groups):
+            size = builder.load(builder.gep(places, [INT(i)]))
+            self.starts.append(start)
+            self.strides.append(size)
+            if count > 1:
+                size = builder.add(size, INT(HEADER))
+                self.strides[-1] = size
+                words = builder.lshr(size, INT(3))
+                heap.call(self.context, builder, heap.CLEAR, start, words, INT(count))
+                size = builder.mul(size, INT(count))
+            start = builder.gep(start, [size])
+        if self.memory.heap:
+            left = builder.and_(builder.sub(self.bytes, total), INT(-64))
+            self.heap = start, builder.lshr(left, INT(3))
+            with builder.if_then(builder.icmp_signed(">=", left, INT(HEADER))):
+                words = builder.bitcast(start, heap.WORDS)
+                builder.store(self.heap[1], words)
+                builder.store(INT(0), builder.gep(words, [INT(1)]))
+
+    def _note_need(self, size: Any) -> None:
+        self.builder.store(size, self.builder.bitcast(self.workspace, heap.WORDS))
+
+    def _assign(self, s: ast.Assign) -> None:
+        self.site = s
+        super()._assign(s)
+
+    def new_array(self, name: str, type_: Any, sizes: list[Any]) -> Buffer:
+        assert self.site is not None
+        builder = self.builder
+        slot, pool = (d.get(self.site) for d in (self.memory.slot_of, self.memory.pool_of))
+        if slot is not None:
+            return self._buffer(type_, self.starts[slot], sizes, NULL)
+        if pool is not None:
+            group = len(self.memory.slots) + pool
+            stride = builder.lshr(self.strides[group], INT(3))
+            count = INT(self.memory.pools[pool].count)
+            word = heap.call(self.context, builder, heap.DRAW, self.starts[group], stride, count)
+            memory, data = heap.block_at(builder, self.starts[group], word)
+            return self._buffer(type_, data, sizes, memory)
+        return self._from_heap(type_, sizes)
+
+    def _from_heap(self, type_: Any, sizes: list[Any]) -> Buffer:
+        builder = self.builder
+        start, total = self.heap
+        size = _bytes(builder, itemsize(type_.dtype), sizes)
+        size = builder.and_(builder.add(size, INT(HEADER + 63)), INT(-64))
+        need = builder.lshr(size, INT(3))
+        word = heap.call(self.context, builder, heap.TAKE, start, total, need)
+        with builder.if_then(builder.icmp_signed("<", word, INT(0)), likely=False):
+            self._note_need(builder.add(self.bytes, size))
+            self.fail(CODE(WORKSPACE))
+        memory, data = heap.block_at(builder, start, word)
+        return self._buffer(type_, data, sizes, memory)
+
+    def longer(self, name: str, value: ast.Call, old: Buffer, used: Any, more: Any) -> Buffer:
+        """As `kernels.reserve`, in the heap."""
+        builder = self.builder
+        room = builder.add(builder.mul(builder.add(used, more), INT(2)), INT(8))
+        new = self._from_heap(old.type, [room])
+        item = INT(itemsize(old.type.dtype))
+        cgutils.raw_memcpy(builder, new.data, old.data, used, item)
+        return new
+
+    def _buffer(self, type_: Any, data: Any, sizes: list[Any], memory: Any) -> Buffer:
+        kind = self.context.get_data_type(type_.dtype).as_pointer()
+        return Buffer(type_, self.builder.bitcast(data, kind), sizes, None, memory)
+
+    def hold(self, name: str, buffer: Buffer, fresh: bool) -> None:
+        if name not in self.memory.counted:
+            return
+        if not fresh:
+            heap.retain(self.builder, buffer.memory)
+        place = self.memory_of(name)
+        if name in self.types.slots or self.depth:
+            heap.release(self.builder, place)
+        self.builder.store(buffer.memory, place)
+
+    # ---- calls
+
+    def stmt(self, s: ast.stmt) -> None:
+        self.line = s
+        super().stmt(s)
+
+    def apart(self, s: ast.For) -> bool:
+        alone = self.plan.stands_alone(s)
+        if alone:
+            call_nest(self, self.plan, s)
+        return alone
+
+    def call(self, node: ast.expr, args: list[Any], kinds: list[Any]) -> Any:
+        kind, signature = self.types.calls[node]
+        result = signature.return_type
+        arrays = [t for t in (*signature.args, result) if isinstance(t, types.Array)]
+        if arrays or not isinstance(result, (types.Number, types.Boolean)):
+            raise self._unavailable(kind)
+        return super().call(node, args, kinds)
+
+    def _unavailable(self, kind: Any) -> UnsupportedError:
+        key = getattr(kind, "typing_key", kind)
+        name = getattr(key, "__name__", None) or str(key)
+        module = (getattr(key, "__module__", "") or "").rpartition(".")[2]
+        where = self.phrases.place_of(self.line)
+        return UnsupportedError(
+            f"{module.removeprefix('kernels_')}.{name} is not available ahead of time{where}",
+            advice="it needs Python or a library at run time; compute it outside, or write it out",
+        )
+
+    # ---- results and errors
+
+    def _return(self, s: ast.Return) -> None:
+        assert isinstance(s.value, ast.Tuple)
+        builder = self.builder
+        places = list(self.made.args[-2 - sum(self.kept) : -2])
+        results = [self.expr(e) for e in s.value.elts]
+        for element, value, kept in zip(s.value.elts, results, self.kept, strict=True):
+            if not kept:
+                continue
+            place = places.pop(0)
+            if isinstance(value, Buffer):
+                count: Any = INT(1)
+                for size in value.sizes:
+                    count = builder.mul(count, size)
+                item = INT(itemsize(value.type.dtype))
+                cgutils.raw_memcpy(builder, place, value.data, count, item)
+            else:
+                self.context.pack_value(builder, self.types.of[element], value, place)
+        self.returned = True
+        self.fail(CODE(0))
+
+    def fail(self, code: Any) -> None:
+        self.context.call_conv.return_value(self.builder, code)
+
+    def fail_with(self, exception: Any, args: list[ast.expr]) -> None:
+        """An error with numbers in its message, which is told without them."""
+        site = args[0]
+        assert isinstance(site, ast.Constant)
+        self.fail(CODE(self.failures.code(*self.phrases.failure(site.value))))
+
+    _STATEMENTS = {
+        **Body._STATEMENTS,
+        ast.Assign: lambda self, s: self._assign(s),
+        ast.Return: lambda self, s: self._return(s),
+    }

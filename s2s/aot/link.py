@@ -1,0 +1,118 @@
+"""Files for linkers: archives, which are written here, and shared libraries, which the system's
+C compiler makes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from ..errors import S2SError
+from .target import Target
+
+
+class BuildError(S2SError, RuntimeError):
+    """A library could not be linked."""
+
+
+def archive(member: str, data: bytes) -> bytes:
+    """An archive of one object file, without an index: linkers read the symbols themselves.
+
+    (An index is what `ranlib` adds; GNU and LLVM linkers want one, so it is written.)"""
+    return _Archive(member, data).bytes()
+
+
+class _Archive:
+    def __init__(self, member: str, data: bytes) -> None:
+        self.member, self.data = member, data
+
+    def bytes(self) -> bytes:
+        symbols = global_symbols(self.data)
+        names = b"".join(s.encode() + b"\0" for s in symbols)
+        long_name = f"{self.member}/\n".encode()
+        index_size = 4 + 4 * len(symbols) + len(names)
+        start = 8 + _padded(60 + index_size) + _padded(60 + len(long_name))
+        index = len(symbols).to_bytes(4, "big") + start.to_bytes(4, "big") * len(symbols) + names
+        parts = [b"!<arch>\n", _header("/", len(index)), _pad(index)]
+        parts += [_header("//", len(long_name)), _pad(long_name)]
+        parts += [_header("/0", len(self.data)), _pad(self.data)]
+        return b"".join(parts)
+
+
+def _header(name: str, size: int) -> bytes:
+    return f"{name:<16}{0:<12}{0:<6}{0:<6}{'644':<8}{size:<10}`\n".encode()
+
+
+def _padded(n: int) -> int:
+    return n + n % 2
+
+
+def _pad(data: bytes) -> bytes:
+    return data + b"\n" * (len(data) % 2)
+
+
+def global_symbols(data: bytes) -> list[str]:
+    """The names an ELF object file defines for others."""
+    import llvmlite.binding as llvm  # noqa: F401
+
+    if data[:4] != b"\x7fELF" or data[4] != 2:
+        return []
+
+    def number(at: int, size: int) -> int:
+        return int.from_bytes(data[at : at + size], "little")
+
+    table, width, count = number(40, 8), number(58, 2), number(60, 2)
+    found = []
+    for k in range(count):
+        at = table + k * width
+        if number(at + 4, 4) != 2:  # the symbol table
+            continue
+        offset, size, link = number(at + 24, 8), number(at + 32, 8), number(at + 40, 4)
+        strings = number(table + link * width + 24, 8)
+        for place in range(offset, offset + size, 24):
+            name, info, section = number(place, 4), data[place + 4], number(place + 6, 2)
+            if info >> 4 in (1, 2) and section != 0:
+                end = data.index(b"\0", strings + name)
+                found.append(data[strings + name : end].decode())
+    return found
+
+
+def flag(library: str) -> str:
+    """How a linker is told of a library: by its name, or by its path."""
+    return library if "/" in library else f"-l{library}"
+
+
+def compiler(target: Target) -> list[str] | None:
+    """The command that links for a target, or None if there is none."""
+    if target.is_native:
+        chosen = os.environ.get("CC", "cc").split()
+        return chosen if shutil.which(chosen[0]) else None
+    name = f"{target.triple}-gcc"
+    if shutil.which(name):
+        return [name]
+    if shutil.which("zig"):
+        return ["zig", "cc", "-target", target.triple]
+    return None
+
+
+def shared(objects: Path, out: Path, target: Target, libraries: list[str]) -> None:
+    """A shared library that needs nothing but the C library, and what is named."""
+    command = compiler(target)
+    if command is None:
+        raise BuildError(
+            f"there is no C compiler to link {out.name} for {target.triple}",
+            advice="install one (cc, or <target>-gcc), or build with link=False: the object file, "
+            "the archive and the header are made without it",
+        )
+    options = ["-shared", "-fPIC", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--build-id=none"]
+    options += ["-Wl,-s", f"-Wl,-soname,{out.name}"]
+    tail = [*map(flag, libraries), "-lm"]
+    done = subprocess.run(
+        [*command, *options, "-o", str(out), str(objects), *tail], capture_output=True, text=True
+    )
+    if done.returncode:
+        raise BuildError(
+            f"linking {out.name} failed: {done.stderr.strip()[-2000:]}",
+            advice="see which library is missing; it is named with blas=",
+        )

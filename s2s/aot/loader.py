@@ -1,0 +1,98 @@
+"""Writes the Python module that loads a library, with nothing but ctypes and NumPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .describe import Export, Item, tree_text
+from .state import State
+
+RUNTIME = Path(__file__).with_name("loader_runtime.py")
+
+
+def text(name: str, origin: str, groups: dict[str, list[Export]], state: State,
+         grows: set[str]) -> str:  # fmt: skip
+    """`groups` are the functions by name in Python, each with one or more signatures; those in
+    `grows` may need more workspace than they can tell."""
+    parts = [
+        f'"""{name}: loads lib{name}.so, which s2s made from {origin}."""\n',
+        RUNTIME.read_text(),
+        f'\n\n_library = _Library("lib{name}.so", "{name}")\n',
+    ]
+    for exports in groups.values():
+        parts += [_function(e, e.name in grows) for e in exports]
+    stateless = {k: es for k, es in groups.items() if not any(e.uses_state for e in es)}
+    for key, exports in stateless.items():
+        parts.append("\n\n" + _wrapper(key, exports, ""))
+    if state.slots:
+        own = {k: es for k, es in groups.items() if k not in stateless}
+        parts.append("\n\n" + _class(name, own, state))
+    text = "".join(parts)
+    if "SimpleNamespace(" in text:
+        text = text.replace("import os\n", "import os\nfrom types import SimpleNamespace\n", 1)
+    return text
+
+
+def _function(export: Export, grows: bool) -> str:
+    arguments = "".join(
+        f"        ({i.name!r}, {i.dtype!r}, {i.axes!r}, {i.written!r}),\n" for i in export.arguments
+    )
+    known = export.sizes + [i.name for i in export.arguments if i.axes is None]
+    outputs = "".join(
+        f"        ({i.name!r}, {i.dtype!r}, {_shape(i, known)}),\n" for i in export.outputs
+    )
+    return (
+        f"_{export.name} = _Function(\n    _library, {export.name!r}, {tuple(export.sizes)!r},\n"
+        f"    [\n{arguments}    ],\n    [\n{outputs}    ],\n"
+        f"    has_state={export.uses_state}, grows={grows},\n)\n"
+    )
+
+
+def _shape(item: Item, known: list[str]) -> str:
+    if item.axes is None:
+        return "None"
+    axes = "".join(f"{a}, " for a in item.axes)
+    return f"lambda {', '.join(known)}: ({axes.rstrip(' ') if len(item.axes) == 1 else axes[:-2]})"
+
+
+def _wrapper(key: str, exports: list[Export], indent: str) -> str:
+    """A function that is called as the one it was made from."""
+    first = exports[0]
+    method = bool(indent)
+    parameters = ", ".join(
+        ["self"] * method + [first.parameters_text] * bool(first.parameters_text)
+    )
+    lines = [f"def {key}({parameters}):"]
+    lines += [f"    _fixed({e!r}, {e}, {v!r})" for e, v in first.guards]
+    values = "".join(f"{i.expression}, " for i in first.arguments)
+    lines.append(f"    values = ({values})" if values else "    values = ()")
+    called = f"_{first.name}"
+    if len(exports) > 1:
+        called = f"_chosen([{', '.join('_' + e.name for e in exports)}], values)"
+    state = "state=self.block" if method else ""
+    call = f"{called}.run({', '.join(['values'] + [state] * method)})"
+    lines.append(f"    found = {call}")
+    order = {index: k for k, index in enumerate(first.leaves)}
+    for name, tree in first.trees.items():
+        lines.append(f"    {name} = {tree_text(tree, lambda i: f'found[{order[i]}]')}")
+    lines.append(f"    return {first.result}")
+    return "".join(f"{indent}{line}\n" for line in lines)
+
+
+def _class(name: str, groups: dict[str, list[Export]], state: State) -> str:
+    title = "".join(part.capitalize() for part in name.split("_")) or "State"
+    slots = "".join(
+        f"                ({s.name!r}, {s.dtype!r}, {s.shape or ()!r}, {s.offset}),\n"
+        for s in state.slots
+    )
+    lines = (
+        f"class {title}(_State):\n"
+        "    def __init__(self):\n"
+        f"        super().__init__(\n            _library, {name!r}, {state.bytes},\n"
+        f"            [\n{slots}            ],\n        )\n"
+    )
+    for key, exports in groups.items():
+        lines += "\n" + _wrapper(key, exports, "    ")
+    if len(groups) == 1:
+        lines += f"\n    __call__ = {next(iter(groups))}\n"
+    return lines

@@ -1,0 +1,219 @@
+import ctypes
+import os
+
+import numpy as np
+
+# ---------------------------------------------------------------- how functions are called
+
+
+class LibraryError(RuntimeError):
+    """A status other than 0; `status` is its number."""
+
+    def __init__(self, status, message):
+        super().__init__(message)
+        self.status = status
+
+
+def _aligned(size):
+    """Memory that begins at a multiple of 64 bytes."""
+    raw = np.empty(size + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size]
+
+
+def _error(status, message):
+    """The error that Python would have raised, where there is one of that name."""
+    name, colon, text = message.partition(": ")
+    kind = getattr(np.linalg, name, None) or getattr(__builtins__, name, None)
+    if isinstance(__builtins__, dict):
+        kind = kind or __builtins__.get(name)
+    if colon and isinstance(kind, type) and issubclass(kind, Exception):
+        error = kind(text)
+        error.status = status
+        return error
+    return LibraryError(status, message)
+
+
+class _Library:
+    def __init__(self, name, prefix):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+        self.handle = ctypes.CDLL(path)
+        self.message = getattr(self.handle, prefix + "_message")
+        self.message.restype = ctypes.c_char_p
+        self.message.argtypes = [ctypes.c_int32]
+
+    def check(self, status):
+        if status:
+            raise _error(status, self.message(status).decode())
+
+
+_WORKSPACE = 5
+
+
+class _Function:
+    """One function of the library.  Arguments are (name, dtype, axes, written), where axes is None
+    for a number; outputs (name, dtype, function of the sizes that yields their shape)."""
+
+    def __init__(self, library, symbol, sizes, arguments, outputs, has_state, grows):
+        self.library, self.sizes, self.arguments = library, sizes, arguments
+        self.symbol, self.outputs, self.grows = symbol, outputs, grows
+        self.call = getattr(library.handle, symbol)
+        self.call.restype = ctypes.c_int32
+        numbers = [np.ctypeslib.as_ctypes_type(np.dtype(a[1])) for a in arguments if a[2] is None]
+        kinds = [
+            np.ctypeslib.as_ctypes_type(np.dtype(dtype)) if axes is None else ctypes.c_void_p
+            for _, dtype, axes, _ in arguments
+        ]
+        self.call.argtypes = (
+            [ctypes.c_int64] * len(sizes)
+            + kinds
+            + [ctypes.c_void_p] * (len(outputs) + has_state + 1)
+            + [ctypes.c_size_t]
+        )
+        self.query = getattr(library.handle, symbol + "_workspace")
+        self.query.restype = ctypes.c_int64
+        self.query.argtypes = [ctypes.c_int64] * len(sizes) + numbers
+        self.spare = []  # workspaces that no call is using
+
+    def accepts(self, values):
+        """Whether arguments are of the right types, whatever their sizes."""
+        return all(
+            np.ndim(v) == len(axes or ()) and (axes is None or np.asarray(v).dtype == dtype)
+            for v, (_, dtype, axes, _) in zip(values, self.arguments)
+        )
+
+    def run(self, values, state=None):
+        sizes, given, numbers = self._check(values)
+        asked = [*sizes.values(), *numbers]
+        outputs = [
+            np.empty(() if shape is None else shape(*asked), dtype)
+            for _, dtype, shape in self.outputs
+        ]
+        need = self.query(*asked)
+        if need < 0:
+            text = ", ".join(f"{k} = {v}" for k, v in sizes.items())
+            raise ValueError(f"{self.symbol}: the sizes do not fit together: {text}")
+        places = [o.ctypes.data for o in outputs]
+        block = [] if state is None else [state.ctypes.data]
+        workspace = self.spare.pop() if self.spare else _aligned(0)
+        if workspace.size < need:
+            workspace = _aligned(need)
+        before = self._copies(values, state) if self.grows else None
+        while True:
+            status = self.call(
+                *sizes.values(), *given, *places, *block, workspace.ctypes.data, workspace.size
+            )
+            if status != _WORKSPACE or not self.grows:
+                break
+            wanted = int(workspace[:8].view(np.int64)[0])
+            workspace = _aligned(max(wanted, 2 * workspace.size))
+            for array, old in before:
+                array[...] = old
+        self.spare.append(workspace)
+        self.library.check(status)
+        return [
+            o if shape is not None else o[()] for o, (_, _, shape) in zip(outputs, self.outputs)
+        ]
+
+    def _copies(self, values, state):
+        """What a call that runs out of memory may have written to."""
+        written = [v for v, (_, _, _, w) in zip(values, self.arguments) if w]
+        written += [] if state is None else [state]
+        return [(array, array.copy()) for array in written]
+
+    def _check(self, values):
+        sizes = dict.fromkeys(self.sizes)
+        given, numbers = [], []
+        for value, (name, dtype, axes, written) in zip(values, self.arguments):
+            if axes is None:
+                number = self._number(value, name, dtype)
+                given.append(number)
+                numbers.append(number)
+                continue
+            if not isinstance(value, np.ndarray):
+                raise TypeError(f"{name} must be an array of {dtype}, not {type(value).__name__}")
+            if value.dtype != dtype or not value.dtype.isnative:
+                raise TypeError(f"{name} must be of {dtype}, not {value.dtype}")
+            if value.ndim != len(axes):
+                raise ValueError(f"{name} must have {len(axes)} axes, not {value.ndim}")
+            if not value.flags.c_contiguous or not value.flags.aligned:
+                raise ValueError(f"{name} must be contiguous; use np.ascontiguousarray")
+            if written and not value.flags.writeable:
+                raise ValueError(f"{name} is written, and must not be read-only")
+            for axis, size in zip(axes, value.shape):
+                if isinstance(axis, str):
+                    if sizes[axis] is None:
+                        sizes[axis] = size
+                    axis, known = f"{axis} = {sizes[axis]}", sizes[axis]
+                else:
+                    known = axis
+                if size != known:
+                    shape = ", ".join(map(str, axes))
+                    raise ValueError(
+                        f"{name} has shape {value.shape}, but should have [{shape}] with {axis}"
+                    )
+            given.append(value.ctypes.data)
+        return sizes, given, numbers
+
+    def _number(self, value, name, dtype):
+        kind = np.dtype(dtype)
+        if np.ndim(value) or not np.can_cast(np.asarray(value).dtype, kind, "same_kind"):
+            raise TypeError(f"{name} must be a number of {dtype}, not {value!r}")
+        return kind.type(value).item()
+
+
+def _fixed(name, value, expected):
+    if value != expected or type(value) is not type(expected):
+        raise ValueError(f"{name} is {value!r}, but the library was compiled for {expected!r}")
+
+
+def _chosen(functions, values):
+    """The first of several signatures that takes such arguments."""
+    for function in functions:
+        if function.accepts(values):
+            return function
+    return functions[0]
+
+
+class _State:
+    """The block of memory that a library's functions remember things in.  `state` holds its
+    arrays by name, as views; numbers are arrays without axes."""
+
+    def __init__(self, library, prefix, size, slots):
+        self.block = _aligned(size)
+        init = getattr(library.handle, prefix + "_init")
+        init.restype = ctypes.c_int32
+        init.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+        library.check(init(self.block.ctypes.data, self.block.size))
+        self.state = {
+            name: self.block[offset:][: np.dtype(dtype).itemsize * int(np.prod(shape))]
+            .view(dtype)
+            .reshape(shape)
+            for name, dtype, shape, offset in slots
+        }
+
+    @classmethod
+    def load(cls, npz=None):
+        """The state of when the library was built, or one that was saved."""
+        self = cls()
+        if npz is not None:
+            with np.load(npz, allow_pickle=False) as file:
+                self._assign(dict(file), str(npz))
+        return self
+
+    def _assign(self, arrays, where):
+        """All of them, or none."""
+        missing = sorted(self.state.keys() - arrays.keys())
+        if missing:
+            raise ValueError(f"{where} has no {missing[0]}: it belongs to another library")
+        for name, place in self.state.items():
+            if arrays[name].shape != place.shape or arrays[name].dtype != place.dtype:
+                raise ValueError(
+                    f"{name} is {place.dtype}{list(place.shape)}, and in {where} "
+                    f"{arrays[name].dtype}{list(arrays[name].shape)}"
+                )
+        for name, place in self.state.items():
+            place[...] = arrays[name]
+
+    def save(self, npz):
+        np.savez(npz, **self.state)

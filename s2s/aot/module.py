@@ -1,0 +1,134 @@
+"""A library as one LLVM module: the kernels of its functions and what C calls."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import callconv, compiler_lock
+from numba.core.cpu_options import FastMathOptions
+from numba.core.fastmathpass import rewrite_module
+from numba.core.registry import cpu_target
+
+from .. import kernels_numba  # noqa: F401  (tells Numba what lowered code calls)
+from ..compile import FASTMATH, load, write_source
+from ..errors import UnsupportedError
+from ..machine import gemm
+from ..machine.emit import Failures
+from ..machine.infer import Types, Unsupported
+from . import entry, kernel, statuses, target
+from .describe import Export
+from .state import State
+
+# What every C library has.
+_MATH = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 "
+    "fabs floor fma fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow powi "
+    "rint round sin sinh sqrt tan tanh tgamma trunc"
+)
+LIBRARY = {f"{n}{end}" for n in _MATH.split() for end in ("", "f")}
+LIBRARY |= {"memcpy", "memset", "memmove"}
+
+
+class Phrases:
+    """How the errors of one kernel are told."""
+
+    def __init__(self, compiled: Any) -> None:
+        self.compiled = compiled
+
+    def failure(self, site: int) -> tuple[Any, tuple[str, ...]]:
+        """The type and the text of an error with numbers in it, which become dots."""
+        name, parts = self.compiled.failures[site]
+        return name, ("".join(p if isinstance(p, str) else "…" for p in parts),)
+
+    def place_of(self, stmt: Any) -> str:
+        """The user's line for a statement of the lowered text, as the remark above it says."""
+        lines = self.compiled.lowered.splitlines()
+        for line in reversed(lines[: getattr(stmt, "lineno", 1) - 1]):
+            found = re.match(r"\s*# (L\d+|\w+\.py:\d+)\b(.*)", line)
+            if found:
+                return f" (line {found[1].removeprefix('L')}{found[2]})"
+        return ""
+
+
+class Library:
+    """`functions` by name in C; `messages` by status."""
+
+    def __init__(self, name: str, exports: list[Export], state: State, machine: Any) -> None:
+        self.name, self.exports, self.state, self.machine = name, exports, state, machine
+        self.exported: set[str] = set()
+        self.kernels: dict[str, kernel.Kernel] = {}
+        self.messages = dict(statuses.MESSAGES)
+
+    def build(self, products: gemm.Library) -> Any:
+        """The optimised module."""
+        with compiler_lock.global_compiler_lock:
+            return self._build(products)
+
+    def _build(self, products: gemm.Library) -> Any:
+        cpu_target.typing_context.refresh()
+        base: Any = cpu_target.target_context
+        base.refresh()
+        model = callconv.create_error_model("numpy", base)
+        flags = FastMathOptions(FASTMATH)
+        context = base.subtarget(fastmath=flags, error_model=model)
+        library = context.codegen().create_library(self.name)
+        module = library.create_ir_module(self.name)
+        failures = Failures(statuses.FIRST)
+        with context.push_code_library(library):
+            for export in self.exports:
+                self._write(context, module, export, failures, products)
+        for (exception, args), code in failures.known.items():
+            name = exception if isinstance(exception, str) else exception.__name__
+            self.messages[code] = ": ".join([name, *map(str, args)])
+        if self.state.slots:
+            entry.write_init(module, self._export(f"{self.name}_init"), self.state)
+        entry.write_message(module, self._export(f"{self.name}_message"), self.messages)
+        rewrite_module(module, flags)
+        whole = target.link(module, library._linking_libraries, self.machine)
+        target.optimise(whole, self.exported, self.machine)
+        return whole
+
+    def _write(
+        self, context: Any, module: Any, export: Export, failures: Failures, products: Any
+    ) -> None:
+        compiled = export.entry.compiled
+        space, function, known = _read(compiled, export)
+        made = kernel.write(
+            context, module, export.name, function, known, [bool(k) for k in export.kept],
+            export.conditions, failures, Phrases(compiled), products,
+        )  # fmt: skip
+        self.kernels[export.name] = made
+        entry.write_call(context, module, _named(export, self._export), made, self.state)
+        workspace = self._export(f"{export.name}_workspace")
+        entry.write_workspace(context, module, export, made, workspace)
+
+    def _export(self, name: str) -> str:
+        self.exported.add(name)
+        return name
+
+
+def _named(export: Export, note: Callable[[str], str]) -> Export:
+    note(export.name)
+    return export
+
+
+def _read(compiled: Any, export: Export) -> tuple[dict[str, Any], ast.FunctionDef, Types]:
+    """The kernel's function and the types in it; refuses what only Numba's front end takes."""
+    module = load(write_source(compiled.lowered, str(export.numba_types)))
+    functions = [s for s in ast.parse(compiled.lowered).body if isinstance(s, ast.FunctionDef)]
+    function = next(f for f in functions if f.name == compiled.entry)
+    if len(functions) > 1:
+        raise UnsupportedError(
+            f"{compiled.name} calls a function that stays a function, such as a recursive one; "
+            "that is not available ahead of time",
+            advice="write the recursion as a loop",
+        )
+    try:
+        return vars(module), function, Types(function, vars(module), export.numba_types)
+    except Unsupported as error:
+        raise UnsupportedError(
+            f"{compiled.name} cannot be compiled ahead of time: {error}",
+        ) from error

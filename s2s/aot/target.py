@@ -1,0 +1,135 @@
+"""From LLVM's representation of a library to an object file for a machine.
+
+The passes are those that Numba runs, in the same order: code for this machine computes what the
+code that is compiled when it is called computes, to the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core import config
+from numba.core.codegen import get_host_cpu_features, initialize_llvm
+from numba.core.llvm_bindings import create_pass_builder
+
+from ..errors import ValueError_
+from ..machine import blocked
+
+# Machines by the width of their vectors; what else there is has at least the narrowest.
+_WIDE = ("x86-64-v4", "skylake-avx512", "icelake-server", "sapphirerapids", "znver4", "znver5")
+_NARROW = ("", "x86-64", "x86-64-v2", "generic")
+
+
+@dataclass
+class Target:
+    """`triple` names a machine and its system, `cpu` a model of it."""
+
+    triple: str
+    cpu: str
+    features: str
+    machine: Any
+    vector_bytes: int
+
+    @property
+    def is_native(self) -> bool:
+        return self.triple == llvm.get_process_triple()
+
+
+def find(triple: str | None, cpu: str | None) -> Target:
+    """This machine, unless another is named; then one of any model, unless that is named, too."""
+    initialize_llvm()
+    own = llvm.get_process_triple()
+    native = triple is None or _architecture(triple) == _architecture(own)
+    if triple is None:
+        triple = own
+    else:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    if cpu is None:
+        cpu = "native" if triple == own else "generic"
+    try:
+        target = llvm.Target.from_triple(triple)
+    except RuntimeError as error:
+        raise ValueError_(f"there is no target {triple!r}: {error}") from None
+    if cpu in ("native", "host"):
+        if not native:
+            raise ValueError_(f"this machine is not a {triple}", advice="name a model with cpu=")
+        name, features = llvm.get_host_cpu_name(), get_host_cpu_features()
+        width = blocked.width(features)
+    else:
+        name, features = cpu, ""
+        arch = _architecture(triple)
+        wide = 32 if cpu not in _NARROW else 16
+        width = (64 if cpu in _WIDE else wide) if arch == "x86_64" else 16
+    machine = target.create_target_machine(
+        cpu=name, features=features, opt=int(config.OPT), reloc="pic", codemodel="default"
+    )
+    return Target(triple, name, features, machine, width)
+
+
+def _architecture(triple: str) -> str:
+    return triple.partition("-")[0]
+
+
+def link(module: Any, libraries: list[Any], target: Target) -> Any:
+    """One module of ours and of what it calls."""
+    whole = llvm.parse_assembly(str(module))
+    whole.triple = target.triple
+    whole.data_layout = str(target.machine.target_data)
+    whole.verify()
+    for function in whole.functions:
+        passes, builder = _passes(target, level="function")
+        passes.run(function, builder)
+    seen: list[Any] = []
+    for library in libraries:
+        if library not in seen:
+            seen.append(library)
+            part = library._get_module_for_linking().clone()
+            part.triple, part.data_layout = whole.triple, whole.data_layout
+            whole.link_in(part)
+    return whole
+
+
+def optimise(whole: Any, exported: set[str], target: Target) -> None:
+    """Leaves what is exported, and what that needs; other names are numbers."""
+    for kind in (whole.functions, whole.global_variables):
+        for value in kind:
+            if not value.is_declaration and value.name not in exported:
+                value.linkage = "internal"
+    for level in ("cheap", "full"):
+        passes, builder = _passes(target, level=level)
+        passes.run(whole, builder)
+    for prefix, kind in (("s2s.f", whole.functions), ("s2s.d", whole.global_variables)):
+        names = [v for v in kind if not v.is_declaration and v.name not in exported]
+        for number, value in enumerate(names):
+            value.name = f"{prefix}{number}"
+    whole.verify()
+
+
+def undefined(whole: Any) -> list[str]:
+    """What a module calls and does not define, apart from what the machine does itself."""
+    kinds = (whole.functions, whole.global_variables)
+    names = [v.name for kind in kinds for v in kind if v.is_declaration]
+    return sorted(n for n in names if not n.startswith("llvm."))
+
+
+def _passes(target: Target, level: str) -> tuple[Any, Any]:
+    options: dict[str, Any] = {}
+    if level == "cheap":
+        options = {"opt": 0, "loop_vectorize": False, "slp_vectorize": False}
+    builder = create_pass_builder(
+        target.machine,
+        opt=options.get("opt", config.OPT),
+        loop_vectorize=options.get("loop_vectorize", config.LOOP_VECTORIZE),
+        slp_vectorize=options.get("slp_vectorize", config.SLP_VECTORIZE),
+    )
+    if level == "function":
+        return builder.getFunctionPassManager(), builder
+    passes = builder.getModulePassManager()
+    if level == "cheap":
+        passes.add_loop_rotate_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_jump_threading_pass()
+    return passes, builder

@@ -1,0 +1,160 @@
+"""`s2s bench`: how long a function and its gradient take, and how long they take to compile."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import dataclasses
+import json
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import api
+from ..backends import BACKENDS, choose_backend
+from .cold import cold_cache
+from .exits import OK, PROGRAM, CommandError
+from .subject import Subject, add_arguments, subject
+from .timing import Timing, duration, measure
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_arguments(parser)
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, metavar="S", help="time for each measurement (1)"
+    )
+    parser.add_argument("--backend", choices=BACKENDS, help="what runs the gradient")
+    parser.add_argument("--no-python", action="store_true", help="leave the plain function out")
+    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.set_defaults(run=run)
+
+
+@dataclass
+class Times:
+    """What was measured.  `compiling` is the time of each pass and of making machine code."""
+
+    gradient: Timing
+    primal: Timing | None = None
+    python: Timing | None = None
+    compiling: dict[str, float] = field(default_factory=dict)
+    backend: str = "numba"
+
+    @property
+    def ratio(self) -> float | None:
+        """Of gradient to primal."""
+        return None if self.primal is None else self.gradient.best / self.primal.best
+
+
+def run(options: argparse.Namespace) -> int:
+    about = subject(options)
+    times = timed(about, options.seconds, options.backend, not options.no_python)
+    if options.json:
+        print(json.dumps(as_data(about, times), indent=2))
+    else:
+        print(table(about, times))
+    return OK
+
+
+def timed(about: Subject, seconds: float, backend: str | None, python: bool = True) -> Times:
+    """Compiles from scratch, then measures calls."""
+    backend = choose_backend(backend or about.compiled._shared.options.backend)
+    compiled = with_backend(about.compiled, backend)
+    compiling = compile_times(about, backend)
+    args, kwargs = about.fresh()
+    try:
+        gradient = measure(lambda: compiled(*args, **kwargs), seconds)
+        times = Times(gradient, compiling=compiling, backend=backend)
+        if isinstance(compiled, api.Gradient):
+            primal = primal_of(compiled)
+            times.primal = measure(lambda: primal(*args, **kwargs), seconds)
+        if python and compiled._s2s_mode in ("grad", "value_and_grad", "function"):
+            args, kwargs = about.fresh()
+            plain: Any = compiled.python
+            times.python = measure(lambda: plain(*args, **kwargs), seconds)
+    except Exception as error:
+        if hasattr(error, "advice"):
+            raise
+        raise CommandError(
+            f"{about.name}: {type(error).__name__}: {error}", code=PROGRAM
+        ) from error
+    return times
+
+
+def primal_of(compiled: api.Function) -> api.Function:
+    """The function itself, compiled as its gradient is."""
+    options = compiled._shared.options
+    return api.function(
+        compiled.python, static_argnames=options.static, boundscheck=options.boundscheck,
+        backend=options.backend,
+    )  # fmt: skip
+
+
+def with_backend(compiled: api.Function, backend: str) -> api.Function:
+    """The same object, run by that backend."""
+    if compiled._shared.options.backend == backend:
+        return compiled
+    view = object.__new__(type(compiled))
+    vars(view).update(vars(compiled))
+    view._shared = copy.copy(compiled._shared)
+    view._shared.options = dataclasses.replace(compiled._shared.options, backend=backend)
+    view._shared.calls = ()
+    return view
+
+
+def compile_times(about: Subject, backend: str) -> dict[str, float]:
+    """Seconds for each pass, and for machine code, with an empty cache.  What loading the compiler
+    takes is not counted."""
+    with cold_cache():
+        api.grad(_square, backend=backend)(2.0)
+    specialiser, bound = about.compiled._bind(about.compiled._mode, about.args, about.kwargs)
+    specs = specialiser.describe(bound)
+    compiled = specialiser.translate(specs, specialiser.named(bound))
+    seconds = dict(compiled.seconds)
+    entry = specialiser._entry(compiled, specs, bound)
+    params = entry.enter(bound)
+    if params is not None:
+        start = time.perf_counter()
+        with cold_cache():
+            entry.kernel(backend, params)
+        seconds["machine code" if backend == "numba" else "reading"] = time.perf_counter() - start
+    return seconds
+
+
+def _square(x):
+    return x * x
+
+
+def table(about: Subject, times: Times) -> str:
+    what = "gradient" if isinstance(about.compiled, api.Gradient) else about.compiled._s2s_mode
+    rows = [(what, times.gradient, "")]
+    if times.primal is not None:
+        rows.insert(0, ("function", times.primal, ""))
+        rows[1] = (what, times.gradient, f"{times.ratio:.2f} × the function")
+    if times.python is not None:
+        best = (times.primal or times.gradient).best
+        rows.insert(0, ("plain Python", times.python, f"{times.python.best / best:.3g} × compiled"))
+    given = ", ".join(f"{k}: {v}" for k, v in about.given().items())
+    lines = [f"{about.name}({given}), backend {times.backend}"]
+    for name, timing, note in rows:
+        text = f"  {name:14} {timing!s:>10}   median {duration(timing.median):>8}   {note}"
+        lines.append(text.rstrip())
+    whole = sum(times.compiling.values())
+    parts = ", ".join(f"{k} {duration(v)}" for k, v in times.compiling.items())
+    return "\n".join([*lines, f"  {'compiling':14} {duration(whole):>10}   {parts}"])
+
+
+def as_data(about: Subject, times: Times) -> dict[str, Any]:
+    def timing(t: Timing | None) -> dict[str, Any] | None:
+        return None if t is None else {"best": t.best, "median": t.median, "calls": t.calls}
+
+    return {
+        "function": about.name,
+        "wrt": list(about.wrt),
+        "arguments": about.given(),
+        "backend": times.backend,
+        "gradient": timing(times.gradient),
+        "primal": timing(times.primal),
+        "python": timing(times.python),
+        "ratio": times.ratio,
+        "compiling": times.compiling,
+    }

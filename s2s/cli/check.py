@@ -1,0 +1,84 @@
+"""`s2s check`: a gradient against differences of the plain function."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from .. import api
+from ..backends import BACKENDS
+from ..testing import Report, check_grads
+from .exits import OK, PROGRAM, WRONG, CommandError
+from .subject import Subject, add_arguments, subject
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_arguments(parser)
+    parser.add_argument(
+        "--order", type=int, choices=(1, 2), default=1, help="2 checks second derivatives, too"
+    )
+    parser.add_argument("--rtol", type=float, help="tolerance (1e-6; 1e-3 in single precision)")
+    parser.add_argument("--eps", type=float, help="step of the differences (1e-3)")
+    parser.add_argument(
+        "--samples", type=int, default=100, help="entries checked of each argument (100)"
+    )
+    parser.add_argument("--backend", choices=BACKENDS, help="what runs the gradient")
+    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    about = subject(options, "all")
+    report = checked(about, options)
+    print(json.dumps(as_data(about, report), indent=2) if options.json else report)
+    return OK if report.ok else WRONG
+
+
+def checked(about: Subject, options: argparse.Namespace) -> Report:
+    value = about.target.value
+    if _has_tape(value):
+        raise CommandError(
+            f"{about.name} has a tape in it: each call changes what it differentiates",
+            "check the loss by itself, as a function that returns a number",
+        )
+    function = value if options.wrt is None and isinstance(value, api.Function) else about.compiled
+    try:
+        return check_grads(
+            function, *about.args, order=options.order, eps=options.eps, rtol=options.rtol,
+            samples=options.samples, backend=options.backend, **about.kwargs,
+        )  # fmt: skip
+    except AssertionError as error:
+        report = getattr(error, "report", None)
+        if report is None:  # the value itself is wrong
+            raise CommandError(str(error), code=WRONG) from None
+        return report
+    except Exception as error:
+        if hasattr(error, "advice"):
+            raise
+        raise CommandError(
+            f"{about.name}: {type(error).__name__}: {error}", code=PROGRAM
+        ) from error
+
+
+def _has_tape(value: Any) -> bool:
+    return api._has_tape(value)
+
+
+def as_data(about: Subject, report: Report) -> dict[str, Any]:
+    def entry(e: Any) -> dict[str, Any]:
+        return {"where": e.where, "s2s": e.reverse, "differences": e.numeric, "error": e.error}
+
+    return {
+        "function": about.name,
+        "wrt": list(about.wrt),
+        "arguments": about.given(),
+        "ok": report.ok,
+        "checked": report.checked,
+        "judge": report.judge,
+        "sampled": report.sampled,
+        "skipped": report.skipped,
+        "worst": None if report.worst is None else entry(report.worst),
+        "wrong": [entry(e) for e in report.wrong],
+        "modes": [entry(e) for e in report.crossed],
+    }

@@ -1,0 +1,156 @@
+"""`s2s doctor`: what s2s runs on, and what is wrong with it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import api, cache
+from .._version import __version__
+from ..explain_text import amount
+from .cache import kept
+from .exits import OK, WRONG
+
+PACKAGES = (
+    "numpy",
+    "numba",
+    "llvmlite",
+    "scipy",
+    "rich",
+    "pygments",
+    "ipython",
+    "matplotlib",
+    "tqdm",
+)
+SETTINGS = (
+    "S2S_BACKEND", "S2S_CACHE_DIR", "S2S_PROGRESS", "NUMBA_NUM_THREADS", "NUMBA_CPU_NAME",
+    "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+)  # fmt: skip
+# What kernels are much faster with.
+WANTED = ("avx2", "fma", "avx512f", "neon", "asimd")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.set_defaults(run=run)
+
+
+@dataclass
+class Findings:
+    """Facts by section, and what is wrong."""
+
+    facts: dict[str, dict[str, str]] = field(default_factory=dict)
+    trouble: list[str] = field(default_factory=list)
+
+
+def run(options: argparse.Namespace) -> int:
+    found = examine()
+    if options.json:
+        print(json.dumps({**found.facts, "trouble": found.trouble}, indent=2))
+    else:
+        for section, facts in found.facts.items():
+            print(section)
+            for name, value in facts.items():
+                print(f"  {name:20} {value}")
+        print("trouble" if found.trouble else "no trouble found")
+        for text in found.trouble:
+            print(f"  {text}")
+    return WRONG if found.trouble else OK
+
+
+def examine() -> Findings:
+    found = Findings()
+    found.facts["versions"] = {
+        "s2s": __version__,
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "interpreter": sys.executable,
+        **{name: _version(name) for name in PACKAGES},
+    }
+    found.facts["machine"] = _machine()
+    found.facts["BLAS"] = _blas(found)
+    found.facts["cache"] = _cache(found)
+    found.facts["settings"] = {n: os.environ[n] for n in SETTINGS if n in os.environ}
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        found.trouble.append("NUMBA_DISABLE_JIT is set: nothing is compiled; unset it")
+    _try_out(found)
+    return found
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _machine() -> dict[str, str]:
+    import llvmlite.binding as llvm
+    import numba
+
+    features = llvm.get_host_cpu_features()
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
+        "processor": llvm.get_host_cpu_name(),
+        "features": ", ".join(f for f in WANTED if features.get(f)) or "none of note",
+        "cores": f"{os.cpu_count()}, {usable} for this process",
+        "Numba's threads": str(numba.config.NUMBA_NUM_THREADS),  # type: ignore[attr-defined]
+    }
+
+
+def _blas(found: Findings) -> dict[str, str]:
+    """NumPy's and SciPy's; compiled code takes SciPy's."""
+    built = np.show_config(mode="dicts") or {}
+    ours = built.get("Build Dependencies", {}).get("blas", {})
+    facts = {"of NumPy": f"{ours.get('name', '?')} {ours.get('version', '')}".strip()}
+    try:
+        import scipy
+
+        built = scipy.show_config(mode="dicts") or {}
+        theirs = built.get("Build Dependencies", {}).get("blas", {})
+        facts["of SciPy"] = f"{theirs.get('name', '?')} {theirs.get('version', '')}".strip()
+        from scipy.linalg import cython_blas  # noqa: F401
+    except ImportError:
+        found.trouble.append(
+            "SciPy is not usable: matrix products cannot be compiled; pip install scipy"
+        )
+    return facts
+
+
+def _cache(found: Findings) -> dict[str, str]:
+    chosen = os.environ.get("S2S_CACHE_DIR")
+    try:
+        folder = cache.directory()
+    except OSError as error:
+        found.trouble.append(str(error))
+        return {"folder": chosen or "?"}
+    if not chosen and folder != cache.user_directory():
+        trouble = cache.prepare(cache.user_directory())
+        found.trouble.append(f"no lasting cache: {cache.user_directory()}: {trouble}")
+    everything = kept(folder).values()
+    files, size = sum(k.files for k in everything), sum(k.size for k in everything)
+    return {"folder": str(folder), "holds": f"{files} files, {amount(size)}"}
+
+
+def _try_out(found: Findings) -> None:
+    """Compiles and runs one small gradient."""
+    try:
+        gradient = api.grad(_sample, backend="numba")(np.array([0.5, 1.0]), np.eye(2))
+        right = np.allclose(gradient, [1.0, 2.0])
+    except Exception as error:
+        found.trouble.append(f"a small gradient does not compile: {type(error).__name__}: {error}")
+        return
+    if not right:
+        found.trouble.append(f"a small gradient is wrong: {gradient}")
+
+
+def _sample(x, a):
+    return np.sum((a @ x) * x)

@@ -1,0 +1,55 @@
+"""What the compiler made of a kernel, for people to read: LLVM's language and machine code.
+
+Only the kernel's own functions are shown: not what converts arguments from and to Python, nor
+declarations.  Mangled names are shortened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..backends import signature
+from ..compile import CALL, listing
+from ..machine import KERNEL, Unsupported
+from .cold import cold_cache
+
+_FOREIGN = ("cpython", "NRT_", "numba_", "_ZN5numba")
+_MANGLED = re.compile(rf"_ZN\d+\w*?{CALL}[\w$.]*|{re.escape(KERNEL)}")
+
+
+def text(entry: Any, params: Any, level: str) -> str:
+    """The functions of a kernel in LLVM's language (`llvm`) or for this machine (`asm`)."""
+    compiled = entry.compiled
+    kinds = signature(compiled, entry.seed, params)
+    try:
+        whole = listing(compiled.lowered, compiled.entry, kinds, level)
+    except Unsupported:
+        whole = _by_numba(entry, params, level)
+    pieces = (_definitions if level == "llvm" else _routines)(whole)
+    own = [body for name, body in pieces if not any(f in name for f in _FOREIGN)]
+    return _MANGLED.sub(compiled.name, "\n".join(own))
+
+
+def _by_numba(entry: Any, params: Any, level: str) -> str:
+    with cold_cache():  # Numba shows only what it has just compiled
+        dispatcher = entry.kernel("numba", params).function
+    (found,) = dispatcher.nopython_signatures
+    return (dispatcher.inspect_llvm if level == "llvm" else dispatcher.inspect_asm)(found.args)
+
+
+def _definitions(text: str) -> Iterator[tuple[str, str]]:
+    """Each function of LLVM's language: its first line and its text."""
+    for match in re.finditer(r"^define .*?^}\n", text, re.MULTILINE | re.DOTALL):
+        yield match[0].partition("\n")[0], match[0]
+
+
+def _routines(text: str) -> Iterator[tuple[str, str]]:
+    """Each routine of an assembly listing, without directives."""
+    for match in re.finditer(r"^\s*\.type\s+(\S+),@function\n", text, re.MULTILINE):
+        name = match[1]
+        end = text.find(f"\t.size\t{name}", match.end())
+        lines = text[match.end() : end if end >= 0 else None].splitlines()
+        kept = (line for line in lines if not re.match(r"\s+\.(cfi|p2align|type|globl)", line))
+        yield name, "".join(f"{line}\n" for line in kept)

@@ -1,0 +1,59 @@
+"""Reads the command line, runs a command, and turns errors into messages and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from .._version import __version__
+from ..errors import InternalCompilerError, S2SError
+from . import bench, cache, check, doctor, exits, report, show
+
+COMMANDS = {
+    "show": (show, "print the gradient of a function beside it, or what any pass made of it"),
+    "report": (report, "write all about a function and its gradient to one page"),
+    "check": (check, "compare a gradient with differences of the function itself"),
+    "bench": (bench, "time a function, its gradient, and what compiling them takes"),
+    "cache": (cache, "tell what is kept on disk, or throw it away"),
+    "doctor": (doctor, "tell what s2s runs on, and what is wrong with it"),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    codes = "\n".join(f"  {code:<4} {text}" for code, text in exits.MEANING.items())
+    made = argparse.ArgumentParser(
+        prog="s2s",
+        description="Looks at, checks and times the gradients of functions in files.",
+        epilog=f"exit codes:\n{codes}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--version", action="version", version=f"s2s {__version__}")
+    commands = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (module, what) in COMMANDS.items():
+        module.add(commands.add_parser(name, help=what, description=f"{what.capitalize()}."))
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(argv)
+    try:
+        return options.run(options)
+    except exits.CommandError as error:
+        return _fail(str(error), error.code)
+    except InternalCompilerError as error:
+        return _fail(str(error), exits.INTERNAL)
+    except S2SError as error:
+        return _fail(str(error), exits.REFUSED)
+    except KeyboardInterrupt:
+        return _fail("interrupted", exits.INTERRUPTED)
+    except BrokenPipeError:  # `s2s show … | head`: nobody reads any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.OK
+
+
+def _fail(text: str, code: int) -> int:
+    sys.stdout.flush()
+    print(f"s2s: {text}", file=sys.stderr)
+    return code

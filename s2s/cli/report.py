@@ -1,0 +1,108 @@
+"""`s2s report`: all that can be told of a function and its gradient, as one page."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import cache
+from ..backends import BACKENDS
+from ..explain import Report
+from ..sides import Sides, sides
+from . import bench, memory_trace
+from .exits import OK, PROGRAM, USAGE, CommandError
+from .subject import Subject, add_arguments, subject
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_arguments(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)"
+    )
+    parser.add_argument("--no-run", action="store_true", help="run nothing: no times, no memory")
+    parser.add_argument(
+        "--seconds", type=float, default=0.5, metavar="S", help="time for each measurement (0.5)"
+    )
+    parser.add_argument("--backend", choices=BACKENDS, help="what runs the gradient")
+    parser.add_argument("--open", action="store_true", help="show the page in a browser")
+    parser.add_argument("--json", action="store_true", help="print the figures, for scripts")
+    parser.set_defaults(run=run)
+
+
+@dataclass
+class Told:
+    """What the page tells.  `times` and `memory` are None if nothing was run."""
+
+    about: Subject
+    compiled: Any
+    both: Sides
+    explained: Report
+    passes: list[tuple[str, str]]
+    times: bench.Times | None = None
+    memory: memory_trace.MemoryTrace | None = None
+
+
+def run(options: argparse.Namespace) -> int:
+    from .report_page import page
+
+    about = subject(options)
+    path = Path(options.output).expanduser()
+    if not path.absolute().parent.is_dir():
+        raise CommandError(f"{path.parent}: there is no such folder", code=USAGE)
+    told = tell(about, options)
+    try:
+        cache.write(path.absolute(), page(told).encode())
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}", code=USAGE) from error
+    os.chmod(path, 0o644)
+    if options.json:
+        print(json.dumps(as_data(told, path), indent=2))
+    else:
+        print(path)
+    if options.open:
+        webbrowser.open(path.absolute().as_uri())
+    return OK
+
+
+def tell(about: Subject, options: argparse.Namespace) -> Told:
+    compiled = about.compiled
+    explained = compiled.explain(*about.args, **about.kwargs)
+    args, kwargs = about.fresh()
+    specialiser, bound = compiled._bind(compiled._mode, args, kwargs)
+    entry, params = specialiser.find(bound, "python")
+    told = Told(
+        about, entry.compiled, sides(about.written, entry.compiled), explained,
+        list(entry.compiled.passes()),
+    )  # fmt: skip
+    if not options.no_run:
+        try:
+            told.memory = memory_trace.trace(entry, params)
+        except Exception as error:
+            text = f"{about.name}: {type(error).__name__}: {error}"
+            raise CommandError(text, "--no-run makes a page without running", PROGRAM) from error
+        told.times = bench.timed(about, options.seconds, options.backend)
+    return told
+
+
+def as_data(told: Told, path: Path) -> dict[str, Any]:
+    explained, memory = told.explained, told.memory
+    return {
+        "page": str(path),
+        "function": told.about.name,
+        "wrt": list(told.about.wrt),
+        "arguments": told.about.given(),
+        "active": [v.name for v in explained.active],
+        "inactive": {x.name: x.reason for x in explained.inactive},
+        "saved_bytes": explained.saved_bytes,
+        "saved": [
+            {"name": s.name, "kind": s.kind, "bytes": s.total.number if s.total else None}
+            for s in (*explained.saved, *explained.kept)
+        ],
+        "peak_bytes": None if memory is None else memory.peak,
+        "times": None if told.times is None else bench.as_data(told.about, told.times),
+    }

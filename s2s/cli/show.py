@@ -1,0 +1,156 @@
+"""`s2s show`: the code that s2s makes of a function, at every level and after every pass."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ..sides import Sides, sides
+from . import machine_code, terminal
+from .exits import OK, CommandError
+from .subject import MODES, Subject, add_arguments, subject
+
+LEVELS = ("source", "lowered", "llvm", "asm")
+LANGUAGES = {"source": "python", "lowered": "python", "llvm": "llvm", "asm": "gas"}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_arguments(parser)
+    parser.add_argument(
+        "--mode",
+        choices=MODES,
+        help="what to make of the function, instead of what its decorator says, or its gradient",
+    )
+    parser.add_argument(
+        "--level", choices=LEVELS, default="source",
+        help="readable source, loops, LLVM's language or machine code",
+    )  # fmt: skip
+    parser.add_argument(
+        "--after", metavar="PASS", help="the program after this pass; `all` for each of them"
+    )
+    parser.add_argument(
+        "--diff", action="store_true",
+        help="what was changed: by a pass with --after, else from your function to its gradient",
+    )  # fmt: skip
+    parser.add_argument(
+        "--view", choices=("auto", "sides", "one"), default="auto",
+        help="side by side with your function, or the code alone",
+    )  # fmt: skip
+    terminal.add_options(parser)
+    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    about = subject(options)
+    entry, params = _entry(about)
+    page = terminal.page(options)
+    if options.after is not None:
+        _show_passes(options, entry.compiled, page)
+    elif options.level in ("llvm", "asm"):
+        text = machine_code.text(entry, params, options.level)
+        _show_text(options, about, text, LANGUAGES[options.level], page)
+    elif options.level == "lowered":
+        before = entry.compiled.source
+        text = changes(before, entry.compiled.lowered, "source", "lowered")
+        _show_text(options, about, text if options.diff else entry.compiled.lowered,
+                   "diff" if options.diff else "python", page)  # fmt: skip
+    else:
+        _show_source(options, about, entry.compiled, page)
+    return OK
+
+
+def _entry(about: Subject) -> tuple[Any, Any]:
+    specialiser, bound = about.compiled._bind(about.compiled._mode, about.args, about.kwargs)
+    return specialiser.find(bound, "python")
+
+
+# ---------------------------------------------------------------- passes
+
+
+def passes(compiled: Any) -> list[tuple[str, str]]:
+    """The program after each pass."""
+    return list(compiled.passes())
+
+
+def _show_passes(options: argparse.Namespace, compiled: Any, page: terminal.Page) -> None:
+    found = passes(compiled)
+    names = [name for name, _ in found]
+    if options.after not in (*names, "all"):
+        raise CommandError(
+            f"--after {options.after}: there is no such pass here",
+            f"choose from {', '.join(names)}, all",
+        )
+    wanted = list(_texts(found, options.diff))
+    if options.after != "all":
+        wanted = [wanted[names.index(options.after)]]
+    if options.json:
+        page.raw(json.dumps([{"pass": n, "text": t} for n, t in wanted], indent=2))
+        return
+    for name, text in wanted:
+        if len(wanted) > 1:
+            page.title(name)
+        page.code(text, "diff" if options.diff else "python")
+
+
+def _texts(found: list[tuple[str, str]], diff: bool) -> Iterator[tuple[str, str]]:
+    before, last = "", ""
+    for name, text in found:
+        yield name, changes(before, text, last or "nothing", name) if diff else text
+        before, last = text, name
+
+
+def changes(before: str, after: str, old: str, new: str) -> str:
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), old, new, lineterm="", n=3
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+# ---------------------------------------------------------------- source
+
+
+def _show_source(
+    options: argparse.Namespace, about: Subject, compiled: Any, page: terminal.Page
+) -> None:
+    both = sides(about.written, compiled)
+    if options.json:
+        page.raw(json.dumps(as_data(about, both, compiled), indent=2))
+    elif options.diff:
+        before = "".join(f"{line}\n" for line in both.listings[0].lines) if both.listings else ""
+        page.code(changes(before, compiled.source, about.name, compiled.name), "diff")
+    elif options.view == "sides" or (options.view == "auto" and page.is_terminal):
+        page.sides(both)
+    else:
+        page.code(compiled.source, "python")
+
+
+def _show_text(
+    options: argparse.Namespace, about: Subject, text: str, language: str, page: terminal.Page
+) -> None:
+    if options.json:
+        page.raw(json.dumps({"function": about.name, options.level: text}, indent=2))
+    else:
+        page.code(text, language)
+
+
+def as_data(about: Subject, both: Sides, compiled: Any) -> dict[str, Any]:
+    """The two sides, for scripts and editors."""
+    return {
+        "function": about.name,
+        "wrt": list(about.wrt),
+        "arguments": about.given(),
+        "source": compiled.source,
+        "lines": [
+            {
+                "number": line.number,
+                "text": line.text,
+                "sweep": line.sweep,
+                "origins": [{"file": file, "line": number} for file, number in line.origins],
+            }
+            for line in both.emitted
+        ],
+    }

@@ -1,0 +1,113 @@
+"""Code on a terminal: highlighted by rich where it is installed, plain text where it is not."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from typing import Any
+
+from ..sides import Sides
+from . import columns
+
+WIDE = 120  # from here on there is room for two sides
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    parser.add_argument("--width", type=int, metavar="N", help="columns, instead of the terminal's")
+
+
+def page(options: argparse.Namespace) -> Page:
+    """Where a command's output goes."""
+    terminal = sys.stdout.isatty()
+    coloured = options.color == "always" or (
+        options.color == "auto" and terminal and not os.environ.get("NO_COLOR")
+    )
+    width = options.width or shutil.get_terminal_size((100, 24)).columns
+    return Page(width, terminal or options.color == "always", coloured and _has_rich())
+
+
+def _has_rich() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("rich") is not None
+
+
+class Page:
+    """Prints code and tables, in colour or plain."""
+
+    def __init__(self, width: int, is_terminal: bool, coloured: bool) -> None:
+        self.width = width
+        self.is_terminal = is_terminal
+        self.console: Any = None
+        if coloured:
+            from rich.console import Console
+
+            self.console = Console(
+                file=sys.stdout, force_terminal=True, width=width, highlight=False
+            )
+
+    def raw(self, text: str) -> None:
+        print(text)
+
+    def title(self, text: str) -> None:
+        if self.console is not None:
+            self.console.rule(f"[bold]{text}", align="left")
+        else:
+            print(f"# ---- {text}")
+
+    def code(self, text: str, language: str) -> None:
+        if self.console is None:
+            print(text.rstrip("\n"))
+        else:
+            self.console.print(highlighted(text.rstrip("\n"), language), soft_wrap=True)
+
+    def sides(self, both: Sides) -> None:
+        wide = self.width >= WIDE and bool(both.listings)
+        rows = columns.paired(both) if wide else columns.single(both)
+        width = (self.width - 3) // 2 if wide else self.width
+        for row in rows:
+            if self.console is None:
+                print(columns.plain(row, width).rstrip())
+            else:
+                self.console.print(_coloured(row, width), soft_wrap=True)
+
+
+def highlighted(text: str, language: str) -> Any:
+    """A `rich.text.Text`."""
+    from rich.syntax import Syntax
+
+    made = Syntax("", language, theme="ansi_dark", background_color="default").highlight(text)
+    made.rstrip()
+    return made
+
+
+# The lines of the user's function take turns, so that counterparts are found by colour.
+_PALETTE = ("cyan", "magenta", "yellow", "green", "blue", "red")
+
+
+def _coloured(row: columns.Row, width: int) -> Any:
+    from rich.text import Text
+
+    out = Text()
+    for k, cell in enumerate(row):
+        if k:
+            out.append(" │ ", "dim")
+        if cell is None:
+            out.append(" " * width)
+            continue
+        gutter, link = columns.gutter(cell), cell.place
+        style = "dim" if cell.mark is None else _PALETTE[cell.mark % len(_PALETTE)]
+        if link is not None:
+            style += f" link file://{os.path.abspath(link[0])}#L{link[1]}"
+        text = Text().append(gutter, style)
+        code = highlighted(columns.fitted(cell.text, width - len(gutter), len(row) > 1), "python")
+        if cell.faint:
+            code.stylize("dim")
+        text.append_text(code)
+        if len(row) > 1 and k == 0:
+            text.pad_right(max(0, width - text.cell_len))
+        out.append_text(text)
+    return out

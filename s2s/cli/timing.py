@@ -1,0 +1,60 @@
+"""How long calls take: the best and the median of many, each long enough for the clock."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+SHORTEST = 1e-3  # calls are made in batches that take this long
+ROUNDS = 5  # at least so many
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds per call."""
+
+    best: float
+    median: float
+    calls: int
+
+    def __str__(self) -> str:
+        return duration(self.best)
+
+
+def measure(call: Callable[[], Any], seconds: float) -> Timing:
+    """Calls for about that long, after a first call that does not count."""
+    call()
+    batch, took = 1, _time(call, 1)
+    while took < SHORTEST and batch < 10**7:
+        batch = max(2 * batch, int(batch * SHORTEST / max(took, 1e-9)))
+        took = _time(call, batch)
+    each = [took / batch]
+    end = time.perf_counter() + seconds
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        while time.perf_counter() < end or (len(each) < ROUNDS and took < seconds):
+            each.append(_time(call, batch) / batch)
+    finally:
+        if collecting:
+            gc.enable()
+    return Timing(min(each), statistics.median(each), batch * len(each))
+
+
+def _time(call: Callable[[], Any], times: int) -> float:
+    start = time.perf_counter()
+    for _ in range(times):
+        call()
+    return time.perf_counter() - start
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

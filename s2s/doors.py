@@ -1,0 +1,120 @@
+"""What is to be known of a kernel by those who call it from Python, or write the way in.
+
+Most kernels take arrays and numbers and return such.  Those are entered through a C function in
+the kernel's own machine code (`s2s.machine.door`), which looks at the arguments, calls the kernel
+and makes Python objects of its results; Numba is needed to compile it, not to call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .transforms.dims import Atom, Dim, Guard
+from .transforms.ir import Array, Scalar, Type
+from .transforms.structure import (
+    Argument,
+    ArraySpec,
+    Either,
+    Fixed,
+    Out,
+    OutTree,
+    ScalarSpec,
+    Spec,
+    describe,
+)
+
+if TYPE_CHECKING:
+    from .transforms.pipeline import Compiled
+
+INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+DTYPES = INTEGERS | {"bool", "float32", "float64", "complex64", "complex128"}
+PYTHON = {"int64": "int", "float64": "float", "complex128": "complex"}
+
+# A polynomial of sizes: a constant, and factors with the (parameter, axis) that they multiply;
+# the axis of an integer is None.
+Term = tuple[int, tuple[tuple[int, "int | None"], ...]]
+Size = tuple[int, tuple[Term, ...]]
+
+
+@dataclass(frozen=True)
+class Door:
+    """`arguments` are the parameters and the seed; what follows them are the buffers of results,
+    for each the position of the result and the parameter whose shape it has.  `results` tells
+    of all results what they become: "array", "buffer" or the class of a number, where Python's
+    own go by "int", "float" and "bool".  `relations` are (whether equal, size, size)."""
+
+    arguments: tuple[ArraySpec | ScalarSpec, ...]
+    results: tuple[str, ...]
+    buffers: tuple[tuple[int, int], ...]
+    relations: tuple[tuple[bool, Size, Size], ...]
+
+
+def door_of(compiled: Compiled, seed: Any) -> Door | None:
+    """The door of a specialisation, or None if it needs something that a door cannot give."""
+    specs: list[Spec] = [p.spec for p in compiled.params]
+    if seed is not None:
+        specs.append(describe(seed))
+    arguments = tuple(s for s in specs if isinstance(s, (ArraySpec, ScalarSpec)))
+    if len(arguments) < len(specs) or any(s.dtype not in DTYPES for s in arguments):
+        return None
+    seen = {i for tree in (compiled.out, *compiled.grads) for i in _leaves(tree)}
+    results = tuple(
+        "buffer" if i in compiled.out_like else _result(type_, i in seen)
+        for i, type_ in enumerate(compiled.result_types)
+    )
+    if "" in results:
+        return None
+    relations = (relation(g, compiled) for g in compiled.guards)
+    buffers = tuple(sorted(compiled.out_like.items()))
+    return Door(arguments, results, buffers, tuple(r for r in relations if r is not None))
+
+
+def relation(guard: Guard, compiled: Compiled) -> tuple[bool, Size, Size] | None:
+    """A guard on sizes that a door looks after, or None."""
+    names = {p.name: i for i, p in enumerate(compiled.params)}
+    left, right = _size(guard.left, names), _size(guard.right, names)
+    if left is None or right is None:
+        return None
+    return guard.kind != "differ", left, right
+
+
+def _size(dim: Dim, names: dict[str, int]) -> Size | None:
+    terms: list[Term] = []
+    for monomial, factor in dim.terms:
+        places = []
+        for symbol in monomial:
+            name, dot, axis = symbol.rpartition(".")
+            if isinstance(symbol, Atom) or (name if dot else symbol) not in names:
+                return None
+            places.append((names[name], int(axis)) if dot else (names[symbol], None))
+        terms.append((factor, tuple(places)))
+    return dim.const, tuple(terms)
+
+
+def _result(type_: Type, seen: bool) -> str:
+    """What becomes of a result; nothing if it is neither number nor array."""
+    dtype = getattr(type_, "dtype", "")
+    if dtype not in DTYPES:
+        return ""
+    if isinstance(type_, Array):
+        return "array"
+    if not isinstance(type_, Scalar):
+        return ""
+    if dtype in ("bool", "int64"):
+        return "int" if dtype == "int64" else "bool"
+    # What the user does not see is set in an object, where a Python float stays one.
+    return "float" if type_.weak and dtype == "float64" and not seen else dtype
+
+
+def _leaves(tree: OutTree) -> Iterator[int]:
+    if isinstance(tree, Out):
+        yield tree.index
+    elif isinstance(tree, Either):
+        yield tree.condition.index
+        yield from _leaves(tree.first)
+        yield from _leaves(tree.second)
+    elif not isinstance(tree, (Argument, Fixed)):
+        for child in tree.children:
+            yield from _leaves(child)

@@ -1,0 +1,343 @@
+"""Machine code of kernels, loaded and made callable without Numba.
+
+A kernel that has a door (`s2s.doors`) is object code and the names of what it needs: of addresses
+of this process, which are put into its table, and of functions.  Those that Numba's runtime would
+give, memory and matrix products, are given here; only code that calls for more wants Numba.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import pickle
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import cache
+
+MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
+
+# Where CPython and NumPy keep what in objects, in bytes.
+TYPE, VALUE = 8, 16
+DATA, NDIM, DIMS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
+
+DOOR, LINKS = "s2s.door", "s2s.links"
+
+
+@dataclass(frozen=True)
+class Code:
+    """`links` are the addresses its table is to hold, in order; `symbols` are the functions
+    that it calls and does not have."""
+
+    object: bytes
+    links: tuple[str, ...]
+    symbols: tuple[str, ...]
+
+
+class Unlinkable(Exception):
+    """Machine code that cannot be entered without Numba in this process."""
+
+
+def load(code: Code) -> Any:
+    """The function behind the door."""
+    import ctypes
+
+    import llvmlite.binding as llvm
+
+    if not is_layout_known():
+        raise Unlinkable("objects are laid out in another way")
+    builder = llvm.JITLibraryBuilder().add_object_img(code.object).add_current_process()
+    for name, address in _addresses(code.symbols).items():
+        builder.import_symbol(name, address)
+    library = builder.export_symbol(DOOR).export_symbol(LINKS).link(_engine(), _new_name())
+    _immortal(library)
+    table = (ctypes.c_void_p * len(code.links)).from_address(library[LINKS])
+    for i, name in enumerate(code.links):
+        table[i] = _link(name)
+    return _function(library[DOOR])
+
+
+# ---------------------------------------------------------------- LLVM
+
+
+@functools.cache
+def _engine() -> Any:
+    import llvmlite.binding as llvm
+
+    return _immortal(llvm.create_lljit_compiler(_machine()))
+
+
+@functools.cache
+def _machine() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine(jit=True)
+
+
+_libraries = [0]
+
+
+def _new_name() -> str:
+    _libraries[0] += 1
+    return f"s2s.{_libraries[0]}"
+
+
+def _immortal(thing: Any) -> Any:
+    """Arrays may outlive everything, and are given back by code that must not be gone."""
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+    return thing
+
+
+def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
+    """Of the functions that machine code calls: ours, those of the process, or Numba's."""
+    import llvmlite.binding as llvm
+
+    ours = _runtime()
+    if all(s in ours or llvm.address_of_symbol(s) for s in symbols):
+        return {s: ours[s] for s in symbols if s in ours}
+    _wake_numba()
+    found = {s: llvm.address_of_symbol(s) for s in symbols}
+    if "numba_xxgemm" in found and "numba_xxgemm" in ours:
+        found["numba_xxgemm"] = ours["numba_xxgemm"]  # the same one in every process
+    if not all(found.values()):
+        raise Unlinkable(str([s for s, address in found.items() if not address]))
+    return {s: address for s, address in found.items() if address}
+
+
+def _wake_numba() -> None:
+    """Numba tells LLVM of its functions when it is asked for a target."""
+    from numba.core.registry import cpu_target
+    from numba.core.runtime import rtsys
+
+    rtsys.initialize(cpu_target.target_context)
+
+
+# ---------------------------------------------------------------- what kernels call
+
+# Memory is counted as Numba does: a header of count, destructor, its argument, data and size.
+# BLAS is that of NumPy, which is there already; it wants addresses of 64-bit integers.
+_RUNTIME = """
+@s2s.links = global [4 x i8*] zeroinitializer
+declare i8* @malloc(i64)
+declare void @free(i8*)
+
+define i8* @NRT_Allocate(i64 %size) {
+  %memory = call i8* @malloc(i64 %size)
+  ret i8* %memory
+}
+
+define void @NRT_Free(i8* %memory) {
+  call void @free(i8* %memory)
+  ret void
+}
+
+define i8* @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
+  %wide = zext i32 %align to i64
+  %more = add i64 %wide, 64
+  %total = add i64 %size, %more
+  %memory = call i8* @malloc(i64 %total)
+  %none = icmp eq i8* %memory, null
+  br i1 %none, label %end, label %fill
+fill:
+  %header = bitcast i8* %memory to i64*
+  store i64 1, i64* %header
+  %start = ptrtoint i8* %memory to i64
+  %after = add i64 %start, 48
+  %below = sub i64 %wide, 1
+  %over = add i64 %after, %below
+  %mask = xor i64 %below, -1
+  %data = and i64 %over, %mask
+  %p1 = getelementptr i64, i64* %header, i64 1
+  %p2 = getelementptr i64, i64* %header, i64 2
+  %p3 = getelementptr i64, i64* %header, i64 3
+  %p4 = getelementptr i64, i64* %header, i64 4
+  %p5 = getelementptr i64, i64* %header, i64 5
+  store i64 0, i64* %p1
+  store i64 0, i64* %p2
+  store i64 %data, i64* %p3
+  store i64 %size, i64* %p4
+  store i64 0, i64* %p5
+  br label %end
+end:
+  ret i8* %memory
+}
+
+define void @NRT_MemInfo_call_dtor(i8* %memory) {
+  call void @free(i8* %memory)
+  ret void
+}
+
+define i32 @numba_xxgemm(i8 %kind, i8 %ta, i8 %tb, i64 %m, i64 %n, i64 %k, i8* %alpha, i8* %a,
+                         i64 %lda, i8* %b, i64 %ldb, i8* %beta, i8* %c, i64 %ldc) {
+  %pta = alloca i8
+  %ptb = alloca i8
+  %sizes = alloca [6 x i64]
+  store i8 %ta, i8* %pta
+  store i8 %tb, i8* %ptb
+  %pm = getelementptr [6 x i64], [6 x i64]* %sizes, i64 0, i64 0
+  %pn = getelementptr [6 x i64], [6 x i64]* %sizes, i64 0, i64 1
+  %pk = getelementptr [6 x i64], [6 x i64]* %sizes, i64 0, i64 2
+  %pa = getelementptr [6 x i64], [6 x i64]* %sizes, i64 0, i64 3
+  %pb = getelementptr [6 x i64], [6 x i64]* %sizes, i64 0, i64 4
+  %pc = getelementptr [6 x i64], [6 x i64]* %sizes, i64 0, i64 5
+  store i64 %m, i64* %pm
+  store i64 %n, i64* %pn
+  store i64 %k, i64* %pk
+  store i64 %lda, i64* %pa
+  store i64 %ldb, i64* %pb
+  store i64 %ldc, i64* %pc
+  %is.d = icmp eq i8 %kind, 100
+  %is.c = icmp eq i8 %kind, 99
+  %is.z = icmp eq i8 %kind, 122
+  %i1 = select i1 %is.d, i64 1, i64 0
+  %i2 = select i1 %is.c, i64 2, i64 %i1
+  %i3 = select i1 %is.z, i64 3, i64 %i2
+  %place = getelementptr [4 x i8*], [4 x i8*]* @s2s.links, i64 0, i64 %i3
+  %raw = load i8*, i8** %place
+  %gemm = bitcast i8* %raw to void (i8*, i8*, i64*, i64*, i64*, i8*, i8*, i64*, i8*, i64*, i8*,
+                                    i8*, i64*, i64, i64)*
+  call void %gemm(i8* %pta, i8* %ptb, i64* %pm, i64* %pn, i64* %pk, i8* %alpha, i8* %a, i64* %pa,
+                  i8* %b, i64* %pb, i8* %beta, i8* %c, i64* %pc, i64 1, i64 1)
+  ret i32 0
+}
+"""
+_GIVEN = ("NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor")
+
+
+@functools.cache
+def _runtime() -> dict[str, int]:
+    """The addresses of what is written above."""
+    import ctypes
+
+    import llvmlite.binding as llvm
+
+    path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), _RUNTIME)}"
+    code = cache.fetch(path)
+    if code is None:
+        code = _machine().emit_object(llvm.parse_assembly(_RUNTIME))
+        cache.keep(path, code)
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name in (*_GIVEN, "numba_xxgemm", LINKS):
+        builder.export_symbol(name)
+    library = _immortal(builder.link(_engine(), _new_name()))
+    blas = _blas()
+    if blas:
+        table = (ctypes.c_void_p * 4).from_address(library[LINKS])
+        table[:] = blas
+    return {name: library[name] for name in (*_GIVEN, *(["numba_xxgemm"] if blas else []))}
+
+
+def _blas() -> list[int]:
+    """sgemm, dgemm, cgemm and zgemm of NumPy, if they are to be had with 64-bit integers."""
+    import ctypes
+
+    try:
+        numpy = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
+    except (OSError, AttributeError):
+        return []
+    for spelling in ("scipy_{}gemm_64_", "{}gemm_64_"):
+        found = [getattr(numpy, spelling.format(letter), None) for letter in "sdcz"]
+        if all(found):
+            return [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found]  # type: ignore[arg-type]
+    return []
+
+
+# ---------------------------------------------------------------- the process
+
+
+@functools.cache
+def _numpy_table() -> Any:
+    import ctypes
+
+    capsule = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return (ctypes.c_void_p * 300).from_address(get(capsule, None))
+
+
+def _link(name: str) -> int:
+    """An address by its name in `Code.links`; what it belongs to is there for good."""
+    kind, _, rest = name.partition(":")
+    if kind == "numpy":
+        return _numpy_table()[int(rest)]
+    if kind == "descr":
+        return id(np.dtype(rest))
+    if kind == "type":
+        return id(getattr(builtins, rest, None) or getattr(np, rest))
+    things = {"ndarray": np.ndarray, "miss": MISS, "failure": _fail, "True": True, "False": False}
+    return id(things[kind])
+
+
+@functools.cache
+def is_layout_known() -> bool:
+    """Whether objects are laid out as doors take for granted; asked of some objects."""
+    import ctypes
+
+    if sys.implementation.name != "cpython" or sys.maxsize != 2**63 - 1:
+        return False
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return False
+
+    def read(thing: Any, offset: int, kind: Any) -> Any:
+        return kind.from_address(id(thing) + offset).value
+
+    array = np.zeros((3, 5), np.float32)[:, ::2]
+    dims, strides = (read(array, at, ctypes.c_void_p) for at in (DIMS, STRIDES))
+    return (
+        read(array, TYPE, ctypes.c_void_p) == id(np.ndarray)
+        and read(array, DATA, ctypes.c_void_p) == array.ctypes.data
+        and read(array, NDIM, ctypes.c_int) == 2
+        and list((ctypes.c_int64 * 2).from_address(dims)) == [3, 3]
+        and list((ctypes.c_int64 * 2).from_address(strides)) == [20, 8]
+        and read(array, DESCR, ctypes.c_void_p) == id(np.dtype("float32"))
+        and read(array, FLAGS, ctypes.c_int) & 0x501 == 0x500
+        and read(1.25, VALUE, ctypes.c_double) == 1.25
+        and read(np.float32(1.25), VALUE, ctypes.c_float) == 1.25
+        and read(np.int8(-7), VALUE, ctypes.c_int8) == -7
+        and read(2 - 1j, VALUE + 8, ctypes.c_double) == -1
+    )
+
+
+def _function(address: int) -> Any:
+    """A C function that takes its arguments as CPython hands them over."""
+    import ctypes
+
+    class Definition(ctypes.Structure):
+        _fields_ = (
+            ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int),
+            ("doc", ctypes.c_char_p),
+        )  # fmt: skip
+
+    definition = _immortal(Definition(b"kernel", address, 0x80, None))  # METH_FASTCALL
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    return make(ctypes.addressof(definition), None, None)
+
+
+def _fail(address: int) -> None:
+    """Raises what a kernel met: it stands, as Numba writes it, at an address."""
+    import ctypes
+
+    class Info(ctypes.Structure):
+        _fields_ = (
+            ("text", ctypes.c_void_p), ("size", ctypes.c_int), ("values", ctypes.c_void_p),
+            ("unwrap", ctypes.c_void_p), ("count", ctypes.c_int),
+        )  # fmt: skip
+
+    info = Info.from_address(address)
+    exception, args, _ = pickle.loads(ctypes.string_at(info.text, info.size))
+    if info.count > 0:
+        unwrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(info.unwrap)
+        told = iter(unwrap(info.values))
+        # What is known only at run time is an LLVM value in the text.
+        args = [next(told) if type(a).__module__.startswith("llvmlite") else a for a in args]
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_runtime()["NRT_Free"])(address)
+    raise exception(*args)

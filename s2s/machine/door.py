@@ -1,0 +1,367 @@
+"""The way into a kernel from Python: a C function in the module of the kernel.
+
+It takes Python objects as CPython hands them over (METH_FASTCALL), looks at their types, layouts
+and sizes, reads them, calls the kernel without the interpreter's lock, and makes objects of what
+comes back.  Arguments that do not fit are no error: it returns `MISS`, and who called it knows
+better.  Addresses that differ between processes stand in a table, which `s2s.linking` fills; so
+the machine code can be kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import from_dtype
+from numba.core import cgutils, types
+
+from ..doors import PYTHON, Door, Size
+from ..linking import DATA, DESCR, DIMS, DOOR, FLAGS, LINKS, NDIM, STRIDES, TYPE, VALUE
+from ..transforms.structure import ArraySpec, ScalarSpec, Spec
+from .buffers import INT, NULL, POINTER, Buffer, pack, unpack
+
+INT32, BIT = ir.IntType(32), ir.IntType(1)
+POINTERS = POINTER.as_pointer()
+C_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+
+
+def write(context: Any, target: Any, kinds: Any, result: Any, door: Door) -> tuple[str, ...]:
+    """Adds the way into the function `target` of Numba's to its module.  Which addresses its
+    table is to hold is returned."""
+    writer = _Writer(context, target, kinds, result, door)
+    writer.write()
+    return tuple(writer.links)
+
+
+class _Writer:
+    def __init__(self, context: Any, target: Any, kinds: Any, result: Any, door: Door) -> None:
+        self.context, self.target, self.kinds, self.result = context, target, kinds, result
+        self.door = door
+        module = self.module = target.module
+        type_ = ir.FunctionType(POINTER, [POINTER, POINTERS, INT])
+        self.function = ir.Function(module, type_, DOOR)
+        _, self.given, self.count = self.function.args
+        room = ir.ArrayType(POINTER, 16 + len(door.arguments) + len(door.results))
+        self.table = ir.GlobalVariable(module, room, LINKS)
+        self.table.initializer = ir.Constant(room, None)
+        self.links: list[str] = []
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.missed = self.function.append_basic_block("missed")
+        self.failed = self.function.append_basic_block("failed")
+
+    def write(self) -> None:
+        builder, door = self.builder, self.door
+        count, more = len(door.arguments), len(door.buffers)
+        bare = builder.icmp_signed("==", self.count, INT(count))
+        whole = builder.icmp_signed("==", self.count, INT(count + more))
+        self.need(builder.or_(bare, whole))
+        values = [
+            self.read(self.argument(i), spec, kind)
+            for i, (spec, kind) in enumerate(zip(door.arguments, self.kinds))
+        ]
+        for equal, left, right in door.relations:
+            sizes = self.size(left, values), self.size(right, values)
+            self.need(builder.icmp_signed("==" if equal else "!=", *sizes))
+        objects = self.buffers(bare, values)
+        values += [self.array(o, k) for o, k in zip(objects, self.kinds[count:])]
+        packed = [self.pack(v) if isinstance(v, Buffer) else v for v in values]
+        thread = self.call("PyEval_SaveThread", POINTER, [])
+        status, returned = self.context.call_conv.call_function(
+            builder, self.target, self.result, self.kinds, packed
+        )
+        self.call("PyEval_RestoreThread", ir.VoidType(), [thread])
+        with builder.if_then(builder.not_(status.is_ok), likely=False):
+            for o in objects:
+                self.release(o)
+            info = builder.bitcast(status.excinfoptr, POINTER)
+            number = self.call("PyLong_FromVoidPtr", POINTER, [info])
+            self.call("PyObject_CallOneArg", POINTER, [self.link("failure"), number])
+            self.release(number)
+            builder.ret(NULL)
+        self.hand_over(objects, returned)
+        with builder.goto_block(self.missed):
+            builder.ret(self.retained(self.link("miss")))
+        with builder.goto_block(self.failed):
+            builder.ret(NULL)
+
+    # ---- pieces
+
+    def link(self, name: str) -> Any:
+        """An address that the process knows."""
+        if name not in self.links:
+            self.links.append(name)
+        place = [INT(0), INT(self.links.index(name))]
+        return self.builder.load(self.builder.gep(self.table, place, inbounds=True))
+
+    def call(self, name: str, result: Any, args: list[Any]) -> Any:
+        type_ = ir.FunctionType(result, [a.type for a in args])
+        return self.builder.call(cgutils.get_or_insert_function(self.module, type_, name), args)
+
+    def numpy(self, number: int, result: Any, args: list[Any]) -> Any:
+        """A function of NumPy's, by its number in the table that NumPy offers."""
+        type_ = ir.FunctionType(result, [a.type for a in args]).as_pointer()
+        return self.builder.call(self.builder.bitcast(self.link(f"numpy:{number}"), type_), args)
+
+    def need(self, condition: Any) -> None:
+        after = self.function.append_basic_block()
+        self.builder.cbranch(condition, after, self.missed)
+        self.builder.position_at_end(after)
+
+    def field(self, thing: Any, offset: int, type_: Any) -> Any:
+        return self.builder.load(self.place(thing, offset, type_))
+
+    def place(self, thing: Any, offset: int, type_: Any) -> Any:
+        where = self.builder.gep(thing, [INT(offset)], inbounds=True)
+        return self.builder.bitcast(where, type_.as_pointer())
+
+    def retained(self, thing: Any) -> Any:
+        self.call("Py_IncRef", ir.VoidType(), [thing])
+        return thing
+
+    def release(self, thing: Any) -> None:
+        self.call("Py_DecRef", ir.VoidType(), [thing])
+
+    # ---- arguments
+
+    def argument(self, position: int) -> Any:
+        return self.builder.load(self.builder.gep(self.given, [INT(position)], inbounds=True))
+
+    def is_of(self, thing: Any, name: str) -> Any:
+        return self.builder.icmp_unsigned("==", self.field(thing, TYPE, POINTER), self.link(name))
+
+    def read(self, thing: Any, spec: Spec, kind: Any) -> Any:
+        if isinstance(spec, ArraySpec):
+            self.check(thing, spec)
+            return self.array(thing, kind)
+        assert isinstance(spec, ScalarSpec)
+        builder = self.builder
+        if spec.dtype == "bool":
+            true, false = self.link("True"), self.link("False")
+            is_true = builder.icmp_unsigned("==", thing, true)
+            self.need(builder.or_(is_true, builder.icmp_unsigned("==", thing, false)))
+            return self.context.cast(builder, is_true, types.boolean, kind)
+        name = _class_of(spec)
+        self.need(self.is_of(thing, f"type:{name}"))
+        if name != "int":
+            where = self.place(thing, VALUE, self.context.get_data_type(kind))
+            return self.context.unpack_value(builder, kind, where)
+        number = self.call("PyLong_AsLongLong", INT, [thing])
+        with builder.if_then(builder.icmp_signed("==", number, INT(-1)), likely=False):
+            error = self.call("PyErr_Occurred", POINTER, [])
+            wrong = builder.icmp_unsigned("!=", error, NULL)
+            after = self.function.append_basic_block()
+            builder.cbranch(wrong, self.failed, after)
+            builder.position_at_end(after)
+        return number
+
+    def check(self, thing: Any, spec: ArraySpec) -> None:
+        builder = self.builder
+        self.need(self.is_of(thing, "ndarray"))
+        flags = ALIGNED | (C_ORDER if spec.layout == "C" else 0)
+        flags |= WRITEABLE if spec.writeable else 0
+        found = builder.and_(self.field(thing, FLAGS, INT32), INT32(flags))
+        descr = self.field(thing, DESCR, POINTER)
+        fits = builder.icmp_unsigned("==", descr, self.link(f"descr:{spec.dtype}"))
+        fits = builder.and_(fits, builder.icmp_signed("==", found, INT32(flags)))
+        rank = builder.icmp_signed("==", self.field(thing, NDIM, INT32), INT32(spec.ndim))
+        self.need(builder.and_(fits, rank))
+
+    def array(self, thing: Any, kind: Any) -> Buffer:
+        """Of an array object, which goes on owning its memory."""
+        data = self.field(thing, DATA, self.context.get_data_type(kind.dtype).as_pointer())
+        sizes = self._axes(thing, DIMS, kind.ndim)
+        strides = self._axes(thing, STRIDES, kind.ndim) if kind.layout != "C" else None
+        return Buffer(kind, data, sizes, strides, NULL)
+
+    def _axes(self, thing: Any, offset: int, count: int) -> list[Any]:
+        if not count:
+            return []
+        axes = self.field(thing, offset, INT.as_pointer())
+        places = [self.builder.gep(axes, [INT(i)], inbounds=True) for i in range(count)]
+        return [self.builder.load(p) for p in places]
+
+    def size(self, size: Size, values: list[Any]) -> Any:
+        builder = self.builder
+        total: Any = INT(size[0])
+        for factor, places in size[1]:
+            term: Any = INT(factor)
+            for position, axis in places:
+                value = values[position]
+                term = builder.mul(term, value if axis is None else value.sizes[axis])
+            total = builder.add(total, term)
+        return total
+
+    def pack(self, buffer: Buffer) -> Any:
+        return pack(self.context, self.builder, buffer)
+
+    # ---- results
+
+    def buffers(self, bare: Any, values: list[Any]) -> list[Any]:
+        """Arrays for results that have the shape of a parameter: the caller's, or new ones."""
+        builder, objects = self.builder, []
+        count = len(self.door.arguments)
+        for i, (_, position) in enumerate(self.door.buffers):
+            spec = self.door.arguments[position]
+            assert isinstance(spec, ArraySpec)
+            with builder.if_else(bare) as (new, old):
+                with new:
+                    sizes = values[position].sizes
+                    made = self.new_array(spec.dtype, sizes, None, NULL, 0)
+                    # Nothing has happened yet, so those made before are all there is to undo.
+                    with builder.if_then(self.is_null(made), likely=False):
+                        for other in objects:
+                            self.release(other)
+                        builder.ret(NULL)
+                    after_new = builder.block
+                with old:
+                    given = self.argument(count + i)
+                    self.check(given, ArraySpec(spec.dtype, spec.ndim, "C"))
+                    self.retained(given)
+                    after_old = builder.block
+            thing = builder.phi(POINTER)
+            thing.add_incoming(made, after_new)
+            thing.add_incoming(given, after_old)
+            objects.append(thing)
+        return objects
+
+    def is_null(self, thing: Any) -> Any:
+        return self.builder.icmp_unsigned("==", thing, NULL)
+
+    def new_array(
+        self, dtype: str, sizes: list[Any], strides: list[Any] | None, data: Any, flags: int
+    ) -> Any:
+        places = [self._table(sizes), NULL if strides is None else self._table(strides)]
+        descr = self.retained(self.link(f"descr:{dtype}"))
+        kind = self.link("ndarray")
+        rank = INT32(len(sizes))
+        arguments = [kind, descr, rank, *places, data, INT32(flags), NULL]
+        return self.numpy(94, POINTER, arguments)  # PyArray_NewFromDescr
+
+    def _table(self, numbers: list[Any]) -> Any:
+        table = cgutils.alloca_once(self.builder, INT, size=max(len(numbers), 1))
+        for i, number in enumerate(numbers):
+            self.builder.store(number, self.builder.gep(table, [INT(i)]))
+        return self.builder.bitcast(table, POINTER)
+
+    def hand_over(self, objects: list[Any], returned: Any) -> None:
+        """All results in order: as a tuple, or one by itself."""
+        builder, waiting = self.builder, iter(objects)
+        made, position = [], 0
+        for kind in self.door.results:
+            if kind == "buffer":
+                made.append(next(waiting))
+                continue
+            value = builder.extract_value(returned, position)
+            made.append(self.boxed(value, self.result.types[position], kind))
+            position += 1
+        if len(made) == 1:
+            builder.ret(made[0])
+            return
+        whole = self.call("PyTuple_New", POINTER, [INT(len(made))])
+        bad = self.is_null(whole)
+        for thing in made:
+            bad = builder.or_(bad, self.is_null(thing))
+        # There is no memory left: what was made is lost, too.
+        after = self.function.append_basic_block()
+        builder.cbranch(bad, self.failed, after)
+        builder.position_at_end(after)
+        for i, thing in enumerate(made):
+            self.call("PyTuple_SetItem", INT32, [whole, INT(i), thing])
+        builder.ret(whole)
+
+    def boxed(self, value: Any, type_: Any, kind: str) -> Any:
+        builder, context = self.builder, self.context
+        if kind == "array":
+            return self.boxed_array(unpack(context, builder, type_, value))
+        wanted = from_dtype(np.dtype(kind))  # "int", "float" and "bool" are dtypes, too
+        value = value if type_ == wanted else context.cast(builder, value, type_, wanted)
+        if kind == "bool":
+            return self.retained(builder.select(value, self.link("True"), self.link("False")))
+        if kind in ("int", "float"):
+            name = "PyLong_FromLongLong" if kind == "int" else "PyFloat_FromDouble"
+            return self.call(name, POINTER, [value])
+        place = cgutils.alloca_once(builder, context.get_data_type(wanted))
+        context.pack_value(builder, wanted, value, place)
+        arguments = [builder.bitcast(place, POINTER), self.link(f"descr:{kind}"), NULL]
+        return self.numpy(60, POINTER, arguments)  # PyArray_Scalar
+
+    def boxed_array(self, buffer: Buffer) -> Any:
+        """An array object that owns the memory by way of a capsule, or of a parameter's."""
+        builder = self.builder
+        flags = ALIGNED | WRITEABLE | (C_ORDER if buffer.strides is None else 0)
+        data = builder.bitcast(buffer.data, POINTER)
+        dtype = str(np.dtype(str(buffer.type.dtype)))
+        made = self.new_array(dtype, buffer.sizes, buffer.strides, data, flags)
+        with builder.if_then(builder.not_(self.is_null(made))):
+            with builder.if_else(self.is_null(buffer.memory)) as (lent, own):
+                with lent:
+                    args = [self.given, INT(len(self.door.arguments)), data]
+                    owner = builder.call(self._owner(), args)
+                    with builder.if_then(builder.not_(self.is_null(owner))):
+                        self.numpy(282, INT32, [made, self.retained(owner)])
+                with own:
+                    destroy = builder.bitcast(self._destroy(), POINTER)
+                    capsule = self.call("PyCapsule_New", POINTER, [buffer.memory, NULL, destroy])
+                    self.numpy(282, INT32, [made, capsule])  # PyArray_SetBaseObject
+        return made
+
+    def _destroy(self) -> Any:
+        """destroy(capsule): what happens when nobody refers to the memory of a result."""
+        name = "s2s.destroy"
+        function = self.module.globals.get(name)
+        if function is None:
+            function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
+            function.linkage = "internal"
+            outer, self.builder = self.builder, ir.IRBuilder(function.append_basic_block())
+            memory = self.call("PyCapsule_GetPointer", POINTER, [function.args[0], NULL])
+            self.call("NRT_decref", ir.VoidType(), [memory])
+            self.builder.ret_void()
+            self.builder = outer
+        return function
+
+    def _owner(self) -> Any:
+        """owner(objects, count, data): the array object in whose memory an address lies."""
+        name = "s2s.owner"
+        function = self.module.globals.get(name)
+        if function is not None:
+            return function
+        function = ir.Function(
+            self.module, ir.FunctionType(POINTER, [POINTERS, INT, POINTER]), name
+        )
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        objects, count, data = function.args
+        outer, builder = self.builder, ir.IRBuilder(function.append_basic_block())
+        self.builder = builder
+        address = builder.ptrtoint(data, INT)
+        with cgutils.for_range(builder, count) as loop:
+            thing = builder.load(builder.gep(objects, [loop.index]))
+            with builder.if_then(self.is_of(thing, "ndarray")):
+                start = cgutils.alloca_once_value(builder, self.field(thing, DATA, INT))
+                end = cgutils.alloca_once_value(builder, builder.load(start))
+                rank = builder.sext(self.field(thing, NDIM, INT32), INT)
+                with cgutils.for_range(builder, rank) as axis:
+                    size, stride = (
+                        builder.load(
+                            builder.gep(self.field(thing, at, INT.as_pointer()), [axis.index])
+                        )
+                        for at in (DIMS, STRIDES)
+                    )
+                    reach = builder.mul(stride, builder.sub(size, INT(1)))
+                    back = builder.icmp_signed("<", reach, INT(0))
+                    for place, add in ((start, back), (end, builder.not_(back))):
+                        moved = builder.select(add, reach, INT(0))
+                        builder.store(builder.add(builder.load(place), moved), place)
+                after = builder.icmp_unsigned("<=", builder.load(start), address)
+                before = builder.icmp_unsigned("<=", address, builder.load(end))
+                with builder.if_then(builder.and_(after, before)):
+                    builder.ret(thing)
+        builder.ret(NULL)
+        self.builder = outer
+        return function
+
+
+def _class_of(spec: ScalarSpec) -> str:
+    """The class of a number: Python's own if it is weak."""
+    return PYTHON[spec.dtype] if spec.weak else spec.dtype

@@ -1,0 +1,40 @@
+"""What IPython and Jupyter show of s2s objects: highlighted code, and the two sides."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from typing import Any
+
+from .highlight import MARKS, code_html, themed
+from .sides import sides
+from .sides_html import alone
+
+
+def highlighted(text: str) -> str:
+    """Code as HTML, with its style."""
+    name = _name(text)
+    return f'<div id="{name}"><style>{themed(f"#{name}")}{MARKS}</style>{code_html(text)}</div>'
+
+
+def coloured(text: str) -> str:
+    """Code in the colours of a terminal, if that is where it goes."""
+    if not sys.stdout.isatty():
+        return text
+    try:
+        from pygments import highlight
+        from pygments.formatters import TerminalFormatter
+        from pygments.lexers import PythonLexer
+    except ImportError:
+        return text
+    return highlight(text, PythonLexer(), TerminalFormatter()).rstrip("\n")
+
+
+def sides_of(function: Any, compiled: Any) -> str:
+    """The HTML of a plain function beside what was made of it."""
+    return alone(sides(function, compiled), _name(compiled.source))
+
+
+def _name(text: str) -> str:
+    """The same text has the same name, wherever it is shown."""
+    return f"s2s-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

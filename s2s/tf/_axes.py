@@ -1,0 +1,9 @@
+"""Axes: TensorFlow writes lists where NumPy wants tuples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def axes(axis: Any) -> Any:
+    return tuple(axis) if isinstance(axis, list) else axis

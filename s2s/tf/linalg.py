@@ -1,0 +1,70 @@
+"""`tf.linalg`, and what of it stands in `tf` itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._axes import axes
+
+__all__ = [
+    "cholesky", "det", "diag", "diag_part", "einsum", "eye", "inv", "matmul", "matvec", "norm",
+    "solve", "tensordot", "trace",
+]  # fmt: skip
+
+
+def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False) -> Any:
+    if transpose_a:
+        a = np.swapaxes(a, -1, -2)
+    if transpose_b:
+        b = np.swapaxes(b, -1, -2)
+    return np.matmul(a, b)
+
+
+def matvec(a: Any, b: Any) -> Any:
+    return np.matmul(a, b[..., None])[..., 0]
+
+
+def tensordot(a: Any, b: Any, axes: Any) -> Any:
+    return np.tensordot(a, b, axes)
+
+
+def einsum(equation: str, *operands: Any) -> Any:
+    return np.einsum(equation, *operands)
+
+
+def norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.sqrt(np.sum(x * x, axis=axes(axis), keepdims=keepdims))
+
+
+def eye(n: int, m: Any = None, dtype: Any = np.float32) -> Any:
+    return np.eye(n, m, dtype=dtype)
+
+
+def diag(x: Any) -> Any:
+    return np.diag(x)
+
+
+def diag_part(x: Any) -> Any:
+    return np.diagonal(x, axis1=-2, axis2=-1)
+
+
+def trace(x: Any) -> Any:
+    return np.trace(x, axis1=-2, axis2=-1)
+
+
+def inv(x: Any) -> Any:
+    return np.linalg.inv(x)
+
+
+def det(x: Any) -> Any:
+    return np.linalg.det(x)
+
+
+def solve(a: Any, b: Any) -> Any:
+    return np.linalg.solve(a, b)
+
+
+def cholesky(x: Any) -> Any:
+    return np.linalg.cholesky(x)

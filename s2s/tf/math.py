@@ -1,0 +1,243 @@
+"""`tf.math`, and what of it stands in `tf` itself: elementwise functions, sums and orders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..layers.activations import sigmoid, softplus, tanh
+from ._axes import axes
+
+__all__ = [
+    "abs", "acos", "add", "argmax", "argmin", "asin", "atan", "atan2", "ceil", "cos", "cosh",
+    "cumsum", "divide", "equal", "exp", "expm1", "floor", "greater", "greater_equal", "less",
+    "less_equal", "log", "log1p", "logical_and", "logical_not", "logical_or", "maximum", "minimum",
+    "multiply", "negative", "not_equal", "pow", "reciprocal", "reduce_all", "reduce_any",
+    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std",
+    "reduce_sum", "reduce_variance", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "softplus",
+    "sqrt", "square", "squared_difference", "subtract", "tan", "tanh",
+]  # fmt: skip
+
+
+# ---------------------------------------------------------------- of one
+
+
+def abs(x: Any) -> Any:
+    return np.abs(x)
+
+
+def negative(x: Any) -> Any:
+    return np.negative(x)
+
+
+def sign(x: Any) -> Any:
+    return np.sign(x)
+
+
+def square(x: Any) -> Any:
+    return np.square(x)
+
+
+def sqrt(x: Any) -> Any:
+    return np.sqrt(x)
+
+
+def rsqrt(x: Any) -> Any:
+    return 1.0 / np.sqrt(x)
+
+
+def reciprocal(x: Any) -> Any:
+    return 1.0 / x
+
+
+def exp(x: Any) -> Any:
+    return np.exp(x)
+
+
+def expm1(x: Any) -> Any:
+    return np.expm1(x)
+
+
+def log(x: Any) -> Any:
+    return np.log(x)
+
+
+def log1p(x: Any) -> Any:
+    return np.log1p(x)
+
+
+def sin(x: Any) -> Any:
+    return np.sin(x)
+
+
+def cos(x: Any) -> Any:
+    return np.cos(x)
+
+
+def tan(x: Any) -> Any:
+    return np.tan(x)
+
+
+def asin(x: Any) -> Any:
+    return np.arcsin(x)
+
+
+def acos(x: Any) -> Any:
+    return np.arccos(x)
+
+
+def atan(x: Any) -> Any:
+    return np.arctan(x)
+
+
+def sinh(x: Any) -> Any:
+    return np.sinh(x)
+
+
+def cosh(x: Any) -> Any:
+    return np.cosh(x)
+
+
+def floor(x: Any) -> Any:
+    return np.floor(x)
+
+
+def ceil(x: Any) -> Any:
+    return np.ceil(x)
+
+
+def round(x: Any) -> Any:
+    return np.round(x)
+
+
+def logical_not(x: Any) -> Any:
+    return np.logical_not(x)
+
+
+# ---------------------------------------------------------------- of two
+
+
+def add(x: Any, y: Any) -> Any:
+    return np.add(x, y)
+
+
+def subtract(x: Any, y: Any) -> Any:
+    return np.subtract(x, y)
+
+
+def multiply(x: Any, y: Any) -> Any:
+    return np.multiply(x, y)
+
+
+def divide(x: Any, y: Any) -> Any:
+    return np.divide(x, y)
+
+
+def pow(x: Any, y: Any) -> Any:
+    return np.power(x, y)
+
+
+def squared_difference(x: Any, y: Any) -> Any:
+    return np.square(x - y)
+
+
+def maximum(x: Any, y: Any) -> Any:
+    return np.maximum(x, y)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    return np.minimum(x, y)
+
+
+def equal(x: Any, y: Any) -> Any:
+    return np.equal(x, y)
+
+
+def not_equal(x: Any, y: Any) -> Any:
+    return np.not_equal(x, y)
+
+
+def greater(x: Any, y: Any) -> Any:
+    return np.greater(x, y)
+
+
+def greater_equal(x: Any, y: Any) -> Any:
+    return np.greater_equal(x, y)
+
+
+def less(x: Any, y: Any) -> Any:
+    return np.less(x, y)
+
+
+def less_equal(x: Any, y: Any) -> Any:
+    return np.less_equal(x, y)
+
+
+def logical_and(x: Any, y: Any) -> Any:
+    return np.logical_and(x, y)
+
+
+def logical_or(x: Any, y: Any) -> Any:
+    return np.logical_or(x, y)
+
+
+def atan2(y: Any, x: Any) -> Any:
+    return np.arctan2(y, x)
+
+
+# ---------------------------------------------------------------- along axes
+
+
+def reduce_sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.sum(x, axis=axes(axis), keepdims=keepdims)
+
+
+def reduce_mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.mean(x, axis=axes(axis), keepdims=keepdims)
+
+
+def reduce_prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.prod(x, axis=axes(axis), keepdims=keepdims)
+
+
+def reduce_max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.max(x, axis=axes(axis), keepdims=keepdims)
+
+
+def reduce_min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.min(x, axis=axes(axis), keepdims=keepdims)
+
+
+def reduce_variance(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.var(x, axis=axes(axis), keepdims=keepdims)
+
+
+def reduce_std(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.std(x, axis=axes(axis), keepdims=keepdims)
+
+
+def reduce_all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.all(x, axis=axes(axis), keepdims=keepdims)
+
+
+def reduce_any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.any(x, axis=axes(axis), keepdims=keepdims)
+
+
+def reduce_logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    largest = np.max(x, axis=axes(axis), keepdims=True)
+    total = np.sum(np.exp(x - largest), axis=axes(axis), keepdims=keepdims)
+    return np.log(total) + np.max(x, axis=axes(axis), keepdims=keepdims)
+
+
+def cumsum(x: Any, axis: int = 0) -> Any:
+    return np.cumsum(x, axis=axis)
+
+
+def argmax(x: Any, axis: int = 0) -> Any:
+    return np.argmax(x, axis=axis)
+
+
+def argmin(x: Any, axis: int = 0) -> Any:
+    return np.argmin(x, axis=axis)

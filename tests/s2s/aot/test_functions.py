@@ -1,0 +1,202 @@
+"""Gradient functions as libraries: what they compute, and what they refuse."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s
+from s2s.aot import build, statuses
+from tests.s2s.aot.programs import MIXED, growing, mixed, mixed_args, needs_compiler
+
+pytestmark = needs_compiler
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Any:
+    function = s2s.value_and_grad(mixed, wrt=("W", "b"))
+    return build(function, MIXED, out=tmp_path_factory.mktemp("aot") / "mixed")
+
+
+def test_equals_the_compiled_gradient_to_the_last_bit(built, monkeypatch) -> None:
+    monkeypatch.setenv("S2S_GEMM", "builtin")
+    library = built.load()
+    function = s2s.value_and_grad(mixed, wrt=("W", "b"))
+    for n in (50, 7, 1, 200):
+        args = mixed_args(n)
+        value, (W_bar, b_bar) = library.mixed(*args)
+        expected, (W_expected, b_expected) = function(*args)
+        assert value == expected and value.dtype == expected.dtype
+        np.testing.assert_array_equal(W_bar, W_expected)
+        np.testing.assert_array_equal(b_bar, b_expected)
+
+
+@pytest.mark.parametrize(
+    "change, error, text",
+    [
+        (lambda W, b, x, y: (W.astype(float), b, x, y), TypeError, "W must be of float32"),
+        (lambda W, b, x, y: (W, b[None], x, y), ValueError, "b must have 1 axes"),
+        (lambda W, b, x, y: (W.T, b, x, y), ValueError, "W must be contiguous"),
+        (lambda W, b, x, y: (W, b, x, y[1:]), ValueError, "n = 50"),
+        (lambda W, b, x, y: (W, b, x, list(y)), TypeError, "y must be an array"),
+        (lambda W, b, x, y: (W, b, x, y.astype(">f8")), TypeError, "y must be of float64"),
+    ],
+)
+def test_loader_refuses(built, change, error, text) -> None:
+    with pytest.raises(error, match=text):
+        built.load().mixed(*change(*mixed_args()))
+
+
+def raw(built: Any, **changes: Any) -> int:
+    """The status of a call as C would make it."""
+    library = ctypes.CDLL(str(built.files["so"]))
+    W, b, x, y = mixed_args()
+    given: dict[str, Any] = {"d": 20, "h": 30, "n": 50}
+    outs = np.zeros(()), np.zeros_like(W), np.zeros_like(b)
+    arrays = dict(zip(("W", "b", "x", "y", "value", "W_bar", "b_bar"), (W, b, x, y, *outs)))
+    given |= {name: array.ctypes.data for name, array in arrays.items()}
+    need = library.mixed_workspace
+    need.restype = ctypes.c_int64
+    size = need(*(ctypes.c_int64(given[k]) for k in "dhn"))
+    memory = np.zeros(size + 64, np.uint8)
+    given["workspace"] = memory.ctypes.data + -memory.ctypes.data % 64
+    given["bytes"] = size
+    for name, change in changes.items():
+        given[name] = change(given) if callable(change) else change
+    return library.mixed(*(ctypes.c_int64(v) for v in given.values()))
+
+
+@pytest.mark.parametrize(
+    "changes, status",
+    [
+        ({}, statuses.OK),
+        ({"W": 0}, statuses.NULL),
+        ({"value": 0}, statuses.NULL),
+        ({"workspace": 0}, statuses.NULL),
+        ({"n": -1}, statuses.SIZES),
+        ({"workspace": lambda g: g["workspace"] + 8}, statuses.ALIGNMENT),
+        ({"x": lambda g: g["x"] + 2}, statuses.ALIGNMENT),
+        ({"W_bar": lambda g: g["W"] + 8}, statuses.OVERLAP),
+        ({"b_bar": lambda g: g["workspace"]}, statuses.OVERLAP),
+        ({"bytes": lambda g: g["bytes"] - 64}, statuses.WORKSPACE),
+        ({"bytes": 0}, statuses.WORKSPACE),
+        ({"bytes": -64}, statuses.WORKSPACE),
+    ],
+)
+def test_statuses(built, changes, status) -> None:
+    assert raw(built, **changes) == status
+    message = built.load()._library.message(status).decode()
+    assert message == statuses.MESSAGES[status]
+
+
+def test_an_error_of_the_program(tmp_path) -> None:
+    def picked(x, i):
+        return np.sum(x[i] ** 2)
+
+    library = build(s2s.grad(picked), "float64[n], int64[m]", out=tmp_path / "picked").load()
+    np.testing.assert_array_equal(library.picked(np.arange(3.0), np.array([1, 1])), [0, 4, 0])
+    with pytest.raises(IndexError, match=r"out of bounds for axis 0 \(test_functions.py"):
+        library.picked(np.arange(3.0), np.array([3]))
+
+
+def test_memory_that_only_the_run_tells(tmp_path) -> None:
+    function = s2s.value_and_grad(growing)
+    built = build(function, "float64[n]", out=tmp_path / "growing")
+    library = built.load()
+    for x in (np.arange(1.0, 5.0), np.arange(1.0, 5.0) * 0.01, np.linspace(0.1, 1.0, 100)):
+        value, gradient = library.growing(x)
+        expected, expected_gradient = function(x)
+        assert value == expected
+        np.testing.assert_array_equal(gradient, expected_gradient)
+
+
+def test_containers_numbers_and_fixed_arguments(tmp_path) -> None:
+    def model(p, x, scale, power):
+        for _ in range(power):
+            x = x * p["w"] + p["b"][0]
+        return {"loss": np.sum(x * x) * scale}["loss"]
+
+    function = s2s.value_and_grad(model, wrt=("p", "scale"), static_argnames="power")
+    signature = ({"w": "float64[k]", "b": ("float64[1]",)}, "float64[k]", "float64", 2)
+    built = build(function, signature, out=tmp_path / "model")
+    p = {"w": np.arange(3.0), "b": (np.array([0.5]),)}
+    found = built.load().model(p, np.ones(3), 2.0, 2)
+    expected = function(p, np.ones(3), 2.0, 2)
+    assert found[0] == expected[0] and found[1][1] == expected[1][1]
+    np.testing.assert_allclose(found[1][0]["w"], expected[1][0]["w"], rtol=1e-15)
+    np.testing.assert_allclose(found[1][0]["b"][0], expected[1][0]["b"][0], rtol=1e-15)
+    with pytest.raises(ValueError, match="compiled for 2"):
+        built.load().model(p, np.ones(3), 2.0, 3)
+
+
+def test_arguments_that_are_written(tmp_path) -> None:
+    def relax(u, n):
+        for _ in range(n):
+            u[1:-1] = 0.5 * (u[:-2] + u[2:])
+        return u.sum()
+
+    library = build(s2s.function(relax), "float64[n], int64", out=tmp_path / "relax").load()
+    u = np.arange(6.0) ** 2
+    v = u.copy()
+    assert library.relax(u, 3) == relax(v, 3)
+    np.testing.assert_array_equal(u, v)
+    u.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        library.relax(u, 3)
+
+
+def test_several_functions_and_signatures(tmp_path) -> None:
+    def energy(x):
+        return 0.5 * np.sum(x * x)
+
+    both = ["float32[n]", "float64[n]"]
+    wanted = {
+        "gradient": (s2s.grad(energy), both),
+        "push": (s2s.jvp(energy), "float64[n], float64[n]"),
+    }
+    built = build(wanted, out=tmp_path / "energy")
+    assert built.functions == ["energy_gradient", "energy_gradient_2", "energy_push"]
+    library = built.load()
+    for dtype in (np.float32, np.float64):
+        x = np.arange(4, dtype=dtype)
+        assert library.gradient(x).dtype == dtype
+        np.testing.assert_array_equal(library.gradient(x), x)
+    value, tangent = library.push(np.arange(4.0), np.ones(4))
+    assert (value, tangent) == (7.0, 6.0)
+
+
+def test_constants_for_fixed_sizes(tmp_path) -> None:
+    def energy(x):
+        y = np.sin(x)
+        return np.sum(y[::-1] * x)
+
+    built = build(s2s.grad(energy), "float64[100]", out=tmp_path / "energy")
+    (size,) = built.workspace.values()
+    assert f"#define ENERGY_WORKSPACE_BYTES {size}" in built.files["h"].read_text()
+    library = ctypes.CDLL(str(built.files["so"]))
+    library.energy_workspace.restype = ctypes.c_int64
+    assert library.energy_workspace() == size
+
+
+def test_sizes_that_do_not_fit(tmp_path) -> None:
+    def inner(x, y):
+        return np.sum(x * y)
+
+    library = build(s2s.grad(inner), "float64[n], float64[m]", out=tmp_path / "inner").load()
+    np.testing.assert_array_equal(library.inner(np.ones(3), np.arange(3.0)), np.arange(3.0))
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        library.inner(np.ones(3), np.ones(4))
+
+
+def test_readable_source_and_snippets(built) -> None:
+    assert "def mixed_vjp(" in built.files["adjoint"].read_text()
+    assert "mixed::mixed" in built.files["cmake"].read_text()
+    assert "-lmixed" in built.files["pc"].read_text()
+    assert {p.name for p in Path(built.files["so"]).parent.iterdir()} == {
+        "libmixed.so", "libmixed.a", "mixed.o", "mixed.h", "mixed.py", "mixed_adjoint.py",
+        "mixed.pc", "mixed.cmake",
+    }  # fmt: skip

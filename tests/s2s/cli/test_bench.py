@@ -1,0 +1,51 @@
+"""`s2s bench`: what is measured, not how fast it was."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from s2s.cli.timing import duration, measure
+from tests.s2s.cli.files import LOSS
+
+
+def test_a_gradient(run, model):
+    words = ("bench", f"{model}:loss", "--args", LOSS, "--seconds", "0.01")
+    data = json.loads(run(*words, "--json").out)
+    assert data["backend"] == "python"  # as it is decorated
+    assert data["ratio"] > 0 and data["gradient"]["best"] <= data["gradient"]["median"]
+    assert list(data["compiling"])[:3] == ["specialise", "reverse", "simplify"]
+    told = run(*words, "--no-python").out
+    assert "× the function" in told and "plain Python" not in told and "compiling" in told
+
+
+def test_a_function_and_a_direction(run, write):
+    text = "import numpy as np, s2s\n\n\n@s2s.function\ndef f(x: 'float64[3]'):\n    return x * x\n"
+    text += "\n\n@s2s.jvp\ndef g(x):\n    return np.sum(x * x)\n"
+    file = write(text)
+    words = ("--seconds", "0.01", "--backend", "loops", "--json")
+    data = json.loads(run("bench", f"{file}:f", *words).out)
+    assert data["primal"] is None and data["python"]["calls"] > 0 and data["backend"] == "loops"
+    data = json.loads(run("bench", f"{file}:g", "--args", "float64[3], float64[3]", *words).out)
+    assert data["python"] is None
+
+
+def test_a_function_that_fails(run, write):
+    text = "def f(x):\n    if x < 100:\n        raise ValueError('too small')\n    return x\n"
+    done = run("bench", f"{write(text)}:f", "--args", "1.0", "--backend", "python")
+    assert done.code == 3 and "too small" in done.err
+
+
+def test_measure_counts_its_calls():
+    calls = []
+    timing = measure(lambda: calls.append(1), 0.0)
+    assert 0 < timing.best <= timing.median and timing.calls <= len(calls)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(2.5, "2.5 s"), (0.0123, "12.3 ms"), (4.56e-6, "4.56 µs"), (7e-9, "7 ns"), (0.0, "0 ns")],
+)
+def test_duration(seconds, text):
+    assert duration(seconds) == text

@@ -1,0 +1,315 @@
+"""Kernels are entered through doors: what they take, make and keep alive."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s
+from s2s import cache, compile, linking
+from s2s.doors import door_of
+
+pytest.importorskip("numba")
+ROOT = Path(__file__).parents[2]
+
+
+def entry_of(f: Any) -> Any:
+    return f._specialiser(f._mode).latest
+
+
+def has_door(f: Any) -> bool:
+    return entry_of(f).kernels["numba"].door is not None
+
+
+def compiled(function: Any) -> Any:
+    return s2s.function(function, backend="numba")
+
+
+def twice(f: Any, *args: Any) -> Any:
+    """By way of the kernel, and by the call that is then written out."""
+    first = f(*args)
+    second = f(*args)
+    for a, b in zip(first, second, strict=True):
+        assert type(a) is type(b)
+        np.testing.assert_array_equal(a, b)
+    return second
+
+
+def test_numbers_become_what_numpy_makes_of_them() -> None:
+    f = compiled(lambda x, n: (x[0], x.sum(), n + 1, n > 2, x[0] * 1j, np.uint8(n), x.shape[0]))
+    for dtype in (np.float32, np.float64):
+        x = np.arange(3, dtype=dtype) + 1
+        out = twice(f, x, 3)
+        assert has_door(f)
+        complex_ = np.result_type(dtype, np.complex64)
+        kinds = [dtype, dtype, int, bool, complex_.type, np.uint8, int]
+        assert [type(v) for v in out] == kinds
+        assert out == (1, 6, 4, True, 1j, 3, 3)
+
+
+@pytest.mark.parametrize("value", [
+    True, False, np.True_, 3, -1, 2.5, np.float32(1.5), np.int8(-3), np.uint64(2**63 + 1), 1 + 2j,
+    np.complex64(2 - 1j), np.int64(-1), np.float64(0.25),
+])  # fmt: skip
+def test_numbers_of_every_kind_are_read(value: Any) -> None:
+    f = compiled(lambda x, a: (a * x, a, x.copy()))
+    out = twice(f, np.ones(2, np.int8), value)
+    assert has_door(f)
+    np.testing.assert_array_equal(out[0], np.ones(2, np.int8) * value)
+    assert out[1] == value
+
+
+def test_an_integer_that_is_too_large_is_an_error() -> None:
+    f = compiled(lambda x, n: x + n)
+    assert f(1.0, 2) == 3.0
+    with pytest.raises(OverflowError):
+        f(1.0, 2**70)
+    assert f(1.0, 3) == 4.0
+
+
+def test_results_live_as_long_as_they_are_referred_to() -> None:
+    f = compiled(lambda x: (x * 2, np.stack((x, x))))
+    x = np.arange(4.0)
+    for _ in range(3):
+        a, b = f(x)
+    whole = [f(x)[0] for _ in range(200)]
+    del b
+    gc.collect()
+    assert all((w == x * 2).all() for w in [a, *whole])
+    assert a.flags.writeable and a.flags.c_contiguous and a.flags.aligned
+    a += 1
+    np.testing.assert_array_equal(a, x * 2 + 1)
+
+
+def test_memory_is_given_back() -> None:
+    def size() -> int:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("tells no size of processes")
+    f = s2s.value_and_grad(lambda x: (x * x).sum(), backend="numba")
+    x = np.ones(200_000)
+    for _ in range(5):
+        f(x)
+    before = size()
+    for _ in range(200):
+        f(x)
+    assert size() - before < 50e6
+
+
+KERNEL = "import numpy as np\nfrom s2s import kernels as rt\n\n\n"
+
+
+def door(text: str, *args: Any, results: Any) -> Any:
+    """A function behind a door, of lowered text as it is."""
+    from s2s.backends import numba_type
+    from s2s.doors import Door
+    from s2s.transforms.structure import describe
+
+    specs: Any = tuple(describe(a) for a in args)
+    kinds = tuple(numba_type(s, a) for s, a in zip(specs, args))
+    made = compile.build_door(KERNEL + text, "k", lambda: kinds, (), Door(specs, results, (), ()))
+    assert made is not None
+    return made
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(None, None, -1), slice(3, None, 2)])
+def test_a_part_of_an_argument_keeps_it_alive(part: slice) -> None:
+    class Owner(np.ndarray):
+        pass
+
+    base = np.arange(12.0).reshape(6, 2).view(Owner)
+    gone = weakref.ref(base)
+    x = base[part].view(np.ndarray)
+    f = door("def k(n, x):\n    row = x[n]\n    return (row,)\n", 1, x, results=("array",))
+    row = f(1, x)
+    expected = x[1].copy()
+    np.testing.assert_array_equal(row, expected)
+    assert np.shares_memory(row, x)
+    del base, x
+    gc.collect()
+    assert gone() is not None
+    np.testing.assert_array_equal(row, expected)
+    del row
+    gc.collect()
+    assert gone() is None
+
+
+def test_what_does_not_fit_is_a_miss() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    f = door("def k(x):\n    return (x[0, 0],)\n", x, results=("float64",))
+    assert f(x) == 0.0
+    readonly = x.copy()
+    readonly.flags.writeable = False
+    odd = np.frombuffer(bytearray(49), np.uint8)[1:].view(np.float64).reshape(2, 3)
+    meta = x.view(np.dtype(np.float64, metadata={"a": 1}))
+    for other in (
+        x.astype(np.float32), x.T, x[0], x.tolist(), 3.0, None, readonly, odd, meta,
+        x.view(np.memmap), x.astype(">f8"), "x",
+    ):  # fmt: skip
+        assert f(other) is linking.MISS
+    assert f() is linking.MISS and f(x, x) is linking.MISS
+
+
+def test_what_does_not_fit_at_once_is_made_to() -> None:
+    class Length(float):
+        pass
+
+    f = compiled(lambda x, a, flag: (x * a, x.sum() if flag else a * 2))
+    x = np.arange(6.0).reshape(2, 3)
+    odd = np.frombuffer(bytearray(49), np.uint8)[1:].view(np.float64).reshape(2, 3)
+    odd[...] = x
+    meta = x.view(np.dtype(np.float64, metadata={"a": 1}))
+    for y in (x, odd, meta, x.view(np.memmap), np.asfortranarray(x)):
+        for a in (0.5, Length(0.5), np.float64(0.5)):
+            for flag in (True, np.True_, np.False_):
+                out = twice(f, y, a, flag)
+                np.testing.assert_array_equal(out[0], x * 0.5)
+                assert out[1] == (15.0 if flag else 1.0)
+
+
+def test_what_is_written_is_written_where_it_was_given() -> None:
+    def fill(x: Any, a: float) -> Any:
+        x[...] = a
+        return x.sum()
+
+    f = compiled(fill)
+    odd = np.frombuffer(bytearray(33), np.uint8)[1:].view(np.float64)
+    for x in (np.zeros(4), odd, np.zeros(4).view(np.memmap), np.zeros(8)[::2]):
+        for a in (1.5, 2.5):
+            assert f(x, a) == 4 * a
+            assert (x == a).all()
+
+
+def test_sizes_are_looked_at() -> None:
+    f = s2s.grad(lambda x, y: ((x - y) ** 2).sum(), backend="numba")
+    x = np.arange(3.0)
+    for y in (np.ones(3), np.ones(1), np.ones(3), np.ones(1)):
+        np.testing.assert_array_equal(f(x, y), 2 * (x - y))
+    with pytest.raises(ValueError):
+        f(x, np.ones(2))
+
+
+def test_empty_arrays() -> None:
+    f = compiled(lambda x: (x * 2, x.sum(), x[:0]))
+    out = twice(f, np.zeros((0, 3)))
+    assert out[0].shape == (0, 3) and out[1] == 0.0
+
+
+def test_errors_with_values_and_without() -> None:
+    def pick(x: Any, n: int) -> Any:
+        if n > 10:
+            raise ValueError("too far")
+        if n < 0:
+            raise KeyError(f"no {n} of {x[0]}")
+        return x[n]
+
+    f = compiled(pick)
+    x = np.arange(4.0)
+    for _ in range(3):
+        assert f(x, 2) == 2.0
+        with pytest.raises(ValueError, match="too far"):
+            f(x, 11)
+        with pytest.raises(KeyError, match=r"no -1 of 0\.0"):
+            f(x, -1)
+        with pytest.raises(IndexError):
+            f(x, 5)
+
+
+def test_threads_run_at_once() -> None:
+    f = s2s.grad(lambda x: (np.sin(x) * x).sum(), backend="numba")
+    x = np.linspace(0.0, 1.0, 1000)
+    expected = f(x)
+    wrong: list[int] = []
+
+    def work() -> None:
+        for _ in range(200):
+            if not (f(x) == expected).all():
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_generators_and_records_have_no_door() -> None:
+    f = compiled(lambda rng, x: rng.random() + x)
+    f(np.random.default_rng(0), 1.0)
+    assert not has_door(f) and door_of(entry_of(f).compiled, None) is None
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path / "cache"))
+    compile._built.clear()
+    linking._runtime.cache_clear()
+    return tmp_path / "cache"
+
+
+@pytest.mark.parametrize("name", ["kernel_*", "runtime_*"])
+@pytest.mark.parametrize("damage", ["truncate", "empty", "garble"])
+def test_a_damaged_file_is_made_again(home: Path, name: str, damage: str) -> None:
+    text = "def k(x):\n    return (x * np.float64(3.0),)\n"
+    assert door(text, 2.0, results=("float64",))(2.0) == 6.0
+    for file in home.glob(name):
+        data = file.read_bytes()
+        middle = len(data) // 2
+        garbled = data[:middle] + bytes(b ^ 0xFF for b in data[middle:])
+        file.write_bytes({"truncate": data[:middle], "empty": b"", "garble": garbled}[damage])
+    compile._built.clear()
+    linking._runtime.cache_clear()
+    assert door(text, 2.0, results=("float64",))(2.0) == 6.0
+    assert all(cache.fetch(file) is not None for file in home.glob(name))
+
+
+MODEL = """
+import numpy as np, s2s
+
+@s2s.value_and_grad
+def loss(w, x):
+    h = np.tanh(x @ w)
+    return (h * h).mean()
+
+@s2s.grad
+def logdet(a):
+    return np.linalg.slogdet(a)[1]
+"""
+PROGRAM = """
+import sys
+import numpy as np
+sys.path.insert(0, {folder!r})
+import model
+x = np.linspace(-1.0, 1.0, 600).reshape(30, 20)
+print([repr(v) for v in model.loss(x[:20, :7].copy(), x)])
+print("numba" in sys.modules, "s2s.transforms.pipeline" in sys.modules)
+print(model.logdet(np.eye(3) * 2.0)[0, 0])
+"""
+
+
+def test_a_second_process_needs_neither_numba_nor_the_compiler(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    program = PROGRAM.format(folder=str(tmp_path))
+    outs = []
+    for _ in range(2):
+        env = {**os.environ, "S2S_CACHE_DIR": str(tmp_path / "cache"), "S2S_BACKEND": "numba"}
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, env=env, text=True, capture_output=True
+        )
+        assert not done.returncode, done.stderr
+        *values, known, last = done.stdout.splitlines()
+        outs.append((values, last))
+    assert known == "False False"
+    assert outs[0] == outs[1] and last == "0.5"

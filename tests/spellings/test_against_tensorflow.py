@@ -1,0 +1,68 @@
+"""`s2s.tf` says what TensorFlow says, in plain Python and compiled; so do the page's tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s.tf as tf
+
+from .cases import EXPRESSIONS, START, differentiable, numbers, outcomes, page_outcomes, run
+
+ORACLE = json.loads(Path(__file__).with_name("oracle.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("S2S_BACKEND", "loops")
+
+
+def agree(got: Any, want: Any, where: str) -> None:
+    if isinstance(want, dict):
+        assert list(got) == list(want), where
+        for key in want:
+            agree(got[key], want[key], f"{where} {key}")
+    elif isinstance(want, list) and any(isinstance(v, list) or v is None for v in want):
+        assert isinstance(got, list) and len(got) == len(want), where
+        for a, b in zip(got, want):
+            agree(a, b, where)
+    elif want is None or isinstance(want, str):
+        assert (got is None) == (want is None), where
+    else:
+        assert np.shape(got) == np.shape(want), where
+        np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6, err_msg=where)
+
+
+def test_oracle_is_complete() -> None:
+    assert list(ORACLE["expressions"]) == EXPRESSIONS, "run python -m tests.spellings.make_oracle"
+
+
+def test_expressions(tmp_path: Path) -> None:
+    agree(outcomes(tf, tmp_path), ORACLE["expressions"], "")
+
+
+def test_compiled(tmp_path: Path) -> None:
+    for number, expression in enumerate(EXPRESSIONS):
+        text = (
+            f"{START}\n@tf.function\ndef f(x, m, s):\n    return {expression}\nvalue = f(x, m, s)\n"
+        )
+        value = run(text, f"compiled_{number}", tf, tmp_path)["value"]
+        agree(numbers(value), ORACLE["expressions"][expression][0], expression)
+
+
+@pytest.mark.parametrize("side", [0, 1], ids=["theirs", "ours"])
+def test_page(side: int, tmp_path: Path) -> None:
+    agree(page_outcomes(tf, tmp_path, side), ORACLE["page"], "")
+
+
+def test_differentiable() -> None:
+    assert differentiable(tf.constant(1.0)) and not differentiable(tf.constant(1))
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(AttributeError, match="s2s.tf has no 'raw_ops': use NumPy's"):
+        _ = tf.raw_ops
