@@ -245,8 +245,8 @@ def _replace(group: _Group, border: tuple[int, ...], sizes: L.Index) -> None:
         index_out[axis] = L.add(L.Name(name), L.lit(min(c)))
     # Where T is empty, X may be too small for its border.
     stops = tuple(
-        L.select(L.compare(">", n, L.ZERO), L.add(n, L.lit(max(c) - min(c))), L.ZERO)
-        for n, c in zip(like.stops, shifts)
+        L.select(L.compare(">", n, L.ZERO), L.add(n, L.lit(span)), L.ZERO) if span else n
+        for n, span in zip(like.stops, group.spans)
     )
     put = L.Put(like.into, tuple(index_out), total, add=True)
     gone = [id(loop) for loop, _ in group.members[:-1]]
