@@ -257,3 +257,14 @@ def string_mode(x, mode):
     elif mode in ("cube", "third"):
         return x**3
     return x
+
+
+@case(arr(N + 2, 3), arr(2, 3), tags="branches")
+def nearest_of_two(points, centres):
+    total = 0.0
+    for i in range(len(points)):
+        nearest = np.inf
+        for c in range(len(centres)):
+            nearest = min(nearest, np.sum((points[i] - centres[c]) ** 2))
+        total += nearest * np.max(points[i])
+    return total
