@@ -75,7 +75,7 @@ def choose(needed: Iterable[str], values: dict[str, Value]) -> Choice | None:
         return None
     usual = sum(min(values[n].store, _alone(n, values, set(needed) - {n})) for n in needed)
     flow, reached = _minimum_cut(needed, values)
-    if flow > WORTHWHILE * usual:
+    if flow == NEVER or flow > WORTHWHILE * usual:
         return None
     computed = {n for n in values if ("in", n) in reached}
     stored = {n for n in values if ("out", n) in reached} - computed

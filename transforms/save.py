@@ -21,7 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .build import Builder, NameSupply
-from .cut import LARGE, Choice, Value, choose, compute_cost, store_cost
+from .choice import Chooser, Pair
+from .cut import Choice
 from .dims import Atom, Dim, Facts
 from .ir import (
     Array,
@@ -40,7 +41,6 @@ from .ir import (
     Record,
     Save,
     Scalar,
-    Slot,
     Stmt,
     Var,
     While,
@@ -87,43 +87,19 @@ class SlotPlan:
 def save(module: Module, facts: Facts | None = None) -> Module:
     def plan(function: Function, known: Facts | None) -> Function:
         known = known or Facts()
-        saver = _Saver(_sorted_heads(function), known)
-        choices = saver.choices()
-        if any(saver.add_slots(choice, its) for choice, its in choices):
-            saver = _Saver(_sorted_heads(saver.function), known)
+        saver = Saver(_sorted_heads(function), known)
+        chooser = Chooser(saver)
+        choices = chooser.choices()
+        added = [chooser.add_slots(choice, its) for choice, its in choices]
+        if any(added):
+            saver = Saver(_sorted_heads(saver.function), known)
         saver.chosen = {pair.slot.name: choice for choice, its in choices for pair in its}
         return saver.run()
 
     return module.map(plan, facts)
 
 
-@dataclass
-class _Pair:
-    """A slot's Save and restore, their scopes, and the innermost scope around both."""
-
-    save: Save
-    restore: Assign
-    save_scope: Scope
-    restore_scope: Scope
-    common: Scope
-
-    @property
-    def slot(self) -> Slot:
-        return self.save.slot
-
-    @property
-    def value(self) -> Var:
-        assert isinstance(self.save.value, Var)
-        return self.save.value
-
-    def loops(self) -> list[tuple[For | While, For | While]]:
-        """The loops around the Save and their mirrors around the restore, outermost first."""
-        ours = self.save_scope.loops(self.common)
-        theirs = self.restore_scope.loops(self.common)
-        return list(zip(ours, theirs, strict=True))
-
-
-class _Saver:
+class Saver:
     def __init__(self, function: Function, facts: Facts) -> None:
         self.function = function
         self.facts = facts
@@ -146,7 +122,7 @@ class _Saver:
         # What the sweep has computed again, by the scope in which it has.
         self.again: dict[Scope, dict[str, tuple[int, Operand]]] = {}
         self.pairs = self.find_pairs()
-        self.pair_of: dict[str, list[_Pair]] = {}
+        self.pair_of: dict[str, list[Pair]] = {}
         self.original: dict[str, Operand] = {}
         for pair in self.pairs:
             self.original[pair.restore.target.name] = pair.save.value
@@ -195,7 +171,7 @@ class _Saver:
             x = self.renamed[x.name]
         return x
 
-    def find_pairs(self) -> list[_Pair]:
+    def find_pairs(self) -> list[Pair]:
         saves: dict[str, Save] = {}
         restores: dict[str, Assign] = {}
         for s in walk(self.function.body):
@@ -210,83 +186,12 @@ class _Saver:
                 here = self.scopes.holder(stmt)
                 there = self.scopes.holder(restores[name])
                 common = next(s for s in here.chain() if there.inside(s))
-                pairs.append(_Pair(stmt, restores[name], here, there, common))
+                pairs.append(Pair(stmt, restores[name], here, there, common))
         return pairs
-
-    # ---- the choice of what to store
-
-    def choices(self) -> list[tuple[Choice, list[_Pair]]]:
-        """For the slots of each block that has a cheaper choice than to store them."""
-        groups: dict[tuple[Scope, Scope], list[_Pair]] = {}
-        for pair in self.pairs:
-            if isinstance(pair.save.value, Var) and pair.loops():
-                groups.setdefault((pair.save_scope, pair.restore_scope), []).append(pair)
-        found = []
-        for group in groups.values():
-            values = self.values(group)
-            needed = [pair.value.name for pair in group if pair.value.name in values]
-            choice = choose(needed, values)
-            if choice is not None:
-                found.append((choice, group))
-        return found
-
-    def values(self, group: list[_Pair]) -> dict[str, Value]:
-        """The values that those of a group are made of, as far as they are not at hand."""
-        out: dict[str, Value] = {}
-        pair = group[0]
-        needed = {p.value.name for p in group}
-        todo = [p.value for p in group]
-        loops = pair.loops()
-        indices = {ours.index.name for ours, _ in loops if isinstance(ours, For)}
-
-        def free(x: Var) -> bool:
-            if pair.common.inside(self.scopes.home[x.name]):
-                return isinstance(x.type, Scalar) or self.lasting(x)
-            if x.name in indices:
-                return True
-            if x.name in needed:
-                block = self.block_of(pair.save_scope)
-                return self.settled.final(x, block, [ours for ours, _ in loops]) is not None
-            return self.restored(x, pair) is not None or any(
-                c.phi == x and self.increment(c) is not None
-                for ours, _ in loops
-                for c in ours.carried
-            )
-
-        while todo:
-            x = todo.pop()
-            if x.name in out or free(x):
-                continue
-            op = self.definitions.get(x.name)
-            here = x.name in needed or self.scopes.home[x.name] is pair.save_scope
-            value = out[x.name] = Value(store_cost(x.type) if here else NEVER, NEVER)
-            if op is not None and len(out) <= LARGE:
-                value.compute = compute_cost(op, x.type)
-                operands = [a for a in op.args if isinstance(a, Var)]
-                if value.compute < NEVER and op.name != "shape":
-                    value.operands = [a.name for a in operands]
-                    todo += operands
-        return out
-
-    def add_slots(self, choice: Choice, group: list[_Pair]) -> bool:
-        """Slots for what is to be stored and has none."""
-        pair = group[0]
-        new = sorted(choice.stored - {p.value.name for p in group})
-        for name in new:
-            x, binder = self.scopes.var[name], self.scopes.binder[name]
-            line = f"_L{binder.origin.stmt.line}" if binder.origin else "_saved"
-            slot = Slot(self.names.fresh((x.user or x.name).removesuffix(line) + line), x.type)
-            block = self.block_of(pair.save_scope)
-            at = next((k + 1 for k, s in enumerate(block) if s is binder), 0)
-            block.insert(at, Save(slot, x, binder.origin))
-            target = Var(self.names.fresh(x.user or x.name), x.type, x.user)
-            restore = Assign(target, Op("restore", (), {"slot": slot}), pair.restore.origin)
-            self.block_of(pair.restore_scope).insert(0, restore)
-        return bool(new)
 
     # ---- recompute
 
-    def settle(self, pair: _Pair) -> bool:
+    def settle(self, pair: Pair) -> bool:
         """Reads it again from an array that still holds it after the loops."""
         loops = [ours for ours, _ in pair.loops()]
         if not loops or not isinstance(pair.save.value, Var):
@@ -299,7 +204,7 @@ class _Saver:
             return self.function.body
         return getattr(scope.stmt, scope.branch)
 
-    def recompute(self, pair: _Pair, instead: Op | None = None) -> bool:
+    def recompute(self, pair: Pair, instead: Op | None = None) -> bool:
         """From what it was computed from, or by another operation that yields it."""
         if isinstance(pair.save.value, Const):
             self.renamed[pair.restore.target.name] = pair.save.value
@@ -354,7 +259,7 @@ class _Saver:
         return True
 
     def counter(
-        self, x: Var, pair: _Pair, lookup: Callable[[Var], Operand | None], block: Block
+        self, x: Var, pair: Pair, lookup: Callable[[Var], Operand | None], block: Block
     ) -> Operand | None:
         """A number that a loop counts up or down by a constant, from the iteration's number."""
         for ours, theirs in pair.loops():
@@ -386,7 +291,7 @@ class _Saver:
             return None
         return right.value if op.name == "add" else -right.value
 
-    def restored(self, x: Var, pair: _Pair) -> Var | None:
+    def restored(self, x: Var, pair: Pair) -> Var | None:
         """A value that another slot has restored by the time `pair` is."""
         for other in self.pair_of.get(x.name, ()):
             before = self.order[id(other.restore)] < self.order[id(pair.restore)]
@@ -394,7 +299,7 @@ class _Saver:
                 return other.restore.target
         return None
 
-    def computed_again(self, x: Var, pair: _Pair) -> Operand | None:
+    def computed_again(self, x: Var, pair: Pair) -> Operand | None:
         at, known = self.again.get(pair.restore_scope, {}).get(x.name, (0, None))
         return known if at < self.order[id(pair.restore)] else None
 
@@ -403,7 +308,7 @@ class _Saver:
 
     # ---- scope
 
-    def scope(self, pair: _Pair) -> bool:
+    def scope(self, pair: Pair) -> bool:
         """Hands the value out of the branches around it."""
         if pair.loops():
             return False
@@ -427,7 +332,7 @@ class _Saver:
 
     # ---- dense
 
-    def dense(self, pair: _Pair) -> bool:
+    def dense(self, pair: Pair) -> bool:
         loops = pair.loops()
         t = pair.slot.type
         if isinstance(t, (ListOf, Record)):
