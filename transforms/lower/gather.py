@@ -156,7 +156,7 @@ def _passes(stmt: L.Stmt, scatter: _Scatter | None, mine: _Scatter, shares: Shar
     if isinstance(stmt, L.Remark):
         return True
     if scatter is not None and scatter.into == mine.into:
-        return not shares(scatter.into, mine.addend)
+        return not (shares(mine.into, mine.addend) or shares(mine.into, scatter.addend))
     f = footprint(stmt)
     names = set().union(*map(names_in, (*mine.index, *mine.stops)))
     names |= {mine.into, mine.addend}

@@ -111,6 +111,11 @@ def test_a_sum_that_is_read_between_stays():
     unchanged([*fill(), scatter(0), reads, scatter(1)])
 
 
+def test_a_sum_that_is_doubled_between_stays():
+    twice = nest(L.Put("y", (I,), L.Load("y", (I,), "float64"), add=True))
+    unchanged([*fill(), scatter(0), twice, scatter(1)])
+
+
 def test_an_addend_that_changes_between_stays():
     unchanged([*fill(), scatter(0), nest(L.Put("t", (I,), L.Lit(0.0, "float64"))), scatter(1)])
 
