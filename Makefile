@@ -7,6 +7,7 @@
 #   make rules    rewrite docs/rules.md from the rules
 #   make docs     build the documentation into build/site
 #   make bench    s2s beside its peers: make ROWS=mlp,gmm bench   make ARGS=--quick bench
+#   make accuracy the largest errors of elementary functions, into docs/accuracy.md
 #   make compile-times   of gradients, cold     make clean    forget .venv and build/
 # Another interpreter: make PYTHON=python3.12 demo     More test processes: make JOBS=8 test
 
@@ -20,7 +21,7 @@ ARGS ?=
 RUN := $(VENV)/bin/python
 
 .DEFAULT_GOAL := test
-.PHONY: demo test lint format golden rules docs fuzz bench compile-times clean
+.PHONY: demo test lint format golden rules docs fuzz bench accuracy compile-times clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) examples/digits_mlp.py
@@ -52,6 +53,9 @@ docs: $(VENV)/docs.stamp
 
 bench: $(VENV)/bench.stamp
 	$(RUN) -m benchmarks --rows "$(ROWS)" $(ARGS)
+
+accuracy: $(VENV)/test.stamp
+	$(RUN) -m benchmarks.accuracy $(ARGS)
 
 compile-times: $(VENV)/base.stamp
 	$(RUN) benchmarks/compile_time.py

@@ -20,6 +20,9 @@ from .transforms.read import signature, why_not_read
 
 Wrt = int | str | tuple[int | str, ...] | list[int | str]
 
+# NumPy's ufuncs and functions, `type(np.sum)` among them, and those of other C code.
+_NOT_PYTHON = (np.ufunc, type(np.sum), types.BuiltinFunctionType, types.BuiltinMethodType)
+
 
 @dataclass
 class Target:
@@ -56,7 +59,7 @@ def unwrap(target: Any) -> Target:
     scalar = getattr(getattr(target, "_dispatcher", None), "py_func", None)
     if isinstance(scalar, types.FunctionType):  # @numba.vectorize
         return Target(scalar, vectorized=True)
-    if isinstance(target, (np.ufunc, types.BuiltinFunctionType, types.BuiltinMethodType)):
+    if isinstance(target, _NOT_PYTHON):
         name = getattr(target, "__name__", repr(target))
         raise SourceError(
             f"source not available: {name} is not written in Python",

@@ -42,7 +42,7 @@ def build(
     """The Numba dispatcher of a kernel: for one signature, or for any if it is None.  One for
     a signature raises `Overlap` if one of the arrays at the positions `written` may overlap
     with another."""
-    _tell_numba(lowered)
+    tell_numba(lowered)
     caller = _caller(lowered, entry, signature or (), written)
     path = write_source(lowered + caller, str(signature))
     if path not in _built:
@@ -106,13 +106,13 @@ def listing(lowered: str, entry: str, signature: tuple[Any, ...], level: str) ->
 
 def _space(lowered: str, entry: str, signature: tuple[Any, ...]) -> dict[str, Any]:
     """The names of a kernel's module, its functions compiled."""
-    _tell_numba(lowered)
+    tell_numba(lowered)
     module = load(write_source(lowered, str(signature)))
     jit_helpers(module, entry)
     return vars(module)
 
 
-def _tell_numba(lowered: str) -> None:
+def tell_numba(lowered: str) -> None:
     """What lowered code calls."""
     from . import kernels_numba  # noqa: F401
 

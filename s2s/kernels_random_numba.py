@@ -31,10 +31,7 @@ def one(rng, {args}):
 """
 _NATIVE_FILL = """
 def fill(rng, out, {args}):
-    places = out.reshape(-1)
-    {flat}
-    for i in range(places.size):
-        places[i] = rng.{method}({at}{keywords})
+{loops}out[{index}] = rng.{method}({at}{keywords})
 """
 _FOREIGN_ONE = """
 def one({rng}{args}):
@@ -68,12 +65,15 @@ def _native(method: str) -> None:
     @overload(getattr(kernels_random, f"fill_{method}"), strict=False)
     def fill(rng, out, *params):  # type: ignore[no-untyped-def]
         arrays = [isinstance(p, types.Array) for p in params]
-        flat = [f"f{k} = a{k}.reshape(-1)" for k, a in enumerate(arrays) if a]
-        at = "".join(f"f{k}[i], " if a else f"a{k}, " for k, a in enumerate(arrays))
+        # Parameters that are arrays have the shape of what is filled.
+        axes = range(out.ndim)
+        loops = "".join(f"{'    ' * (k + 1)}for i{k} in range(out.shape[{k}]):\n" for k in axes)
+        index = ", ".join(f"i{k}" for k in axes) or "()"
+        at = "".join(f"a{k}[{index}], " if a else f"a{k}, " for k, a in enumerate(arrays))
         single = method in _SINGLE and out.dtype == types.float32
         return _define(
-            _NATIVE_FILL, "fill", method=method, args=_names(len(params)), at=at,
-            flat="; ".join(flat) or "pass", keywords="dtype=np.float32" if single else "",
+            _NATIVE_FILL, "fill", method=method, args=_names(len(params)), at=at, index=index,
+            loops=loops + "    " * (out.ndim + 1), keywords="dtype=np.float32" if single else "",
         )  # fmt: skip
 
 

@@ -6,7 +6,8 @@ good file stays."""
 from __future__ import annotations
 
 import os
-import tempfile
+import stat
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,9 +137,11 @@ def _assign(weights: list[Variable], arrays: dict[str, Any], path: str) -> None:
 
 def _write(path: str | Path, arrays: dict[str, Any]) -> None:
     path = Path(path)
-    handle, name = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
+    name = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(name, "xb") as file:
+            if path.exists():  # whoever may read it, still may
+                os.chmod(name, stat.S_IMODE(path.stat().st_mode))
             if path.suffix == ".safetensors":
                 file.write(safetensors.dumps(arrays))
             else:
@@ -147,7 +150,7 @@ def _write(path: str | Path, arrays: dict[str, Any]) -> None:
             os.fsync(file.fileno())
         os.replace(name, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise
     _remember_name(path.parent)
 

@@ -2,15 +2,17 @@
 
 A record holds what the compiler made, under a key of everything that decides what it makes:
 the function's file and code, the types of the arguments, what was asked, and the versions of
-all that takes part.  Functions it was built from are identified by file and code as well, and
-looked up anew.  What depends on the identity of any other object is not remembered.
+all that takes part.  What it assumed of objects it found by paths, so it is asked again, by
+the same paths, of the objects of this process (`s2s.same`).  Objects that were completed on the
+way, such as layers that learn from their first input how wide they are, are completed again, as
+long as everything is as it was then.  What cannot be compared between processes is not remembered.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
+import os
 import sys
 import types
 from collections.abc import Iterator
@@ -22,19 +24,44 @@ import numpy as np
 from . import cache
 from ._version import __version__
 from .guards import Reach
-from .transforms.derived import Derived
-from .transforms.pipeline_types import ObjectGuard
-from .transforms.structure import Fixed, Path, Spec, TreeSpec, describe, spec_leaves
+from .same import Met, Unstorable, check_plain, class_key, file_hash, identity, kind_of, meant
+from .transforms.dims import Dim
+from .transforms.pipeline_types import Build, ObjectGuard, Param
+from .transforms.structure import (
+    Argument,
+    Fixed,
+    OutTree,
+    Path,
+    Spec,
+    TreeSpec,
+    child_step,
+    describe,
+    rebuild,
+    spec_leaves,
+)
 
 if TYPE_CHECKING:
     from .dispatch import Specialiser
 
 RECORDS = 8
-_PLAIN = (int, float, bool, str, bytes, type(None), np.dtype, type(Ellipsis))
+# What of an outcome is of no use to another process, or is kept in another form.
+_APART = ("passes", "object_guards", "builds", "inlined", "loose")
+
+# Guards in a form that can be compared between processes.
+Guards = list[tuple[Path, str, Any]]
 
 
-class Unstorable(Exception):
-    """Something that means nothing in another process."""
+@dataclasses.dataclass
+class Record:
+    """`fields` are those of what was compiled, `files` the hashes of the files it was read from;
+    `fixed` are guards on the objects among the arguments, `builds` pairs of what was known and
+    what was built."""
+
+    fields: dict[str, Any]
+    files: dict[str, str]
+    guards: Guards
+    fixed: Guards
+    builds: list[tuple[Guards, Build]]
 
 
 def recall(
@@ -46,9 +73,11 @@ def recall(
     except (Unstorable, OSError):
         return
     reach = Reach(specialiser.function, specialiser.binder.names)
-    for fields, functions in cache.fetch(file) or []:
+    records: list[Record] = cache.fetch(file) or []
+    # Objects that were completed for one may be what another was made for.
+    for record in [*records, *(r for r in records if any(x.builds for x in records))]:
         try:
-            yield _revive(fields, functions, reach, specs, args)
+            yield _revive(record, reach, specs, args)
         except Exception:  # whatever it relied on is gone or different
             continue
 
@@ -57,7 +86,7 @@ def remember(specialiser: Specialiser, specs: dict[str, Spec], compiled: Any) ->
     """Keeps what was compiled, if it can be kept."""
     try:
         file = _file(specialiser, specs)
-        record = _record(compiled)
+        record = _record(compiled, specs)
         cache.keep(file, [record, *(cache.fetch(file) or [])][:RECORDS])
     except Exception:  # a cache is never worth an error
         return
@@ -66,55 +95,167 @@ def remember(specialiser: Specialiser, specs: dict[str, Spec], compiled: Any) ->
 # ---------------------------------------------------------------- records
 
 
-def _record(compiled: Any) -> tuple[dict[str, Any], list[tuple[Path, Any]]]:
-    fields = {
-        f.name: getattr(compiled, f.name)
-        for f in dataclasses.fields(compiled)
-        if f.name not in ("passes", "object_guards")
-    }
-    guards = []
-    functions: list[tuple[Path, Any]] = []
-    for guard in compiled.object_guards:
-        if guard.kind in ("is", "function"):
-            functions.append((guard.path, identity(guard.expected)))
-        else:
-            _check_plain(guard.expected)
-            guards.append(guard)
-    fields["object_guards"] = guards
-    return fields, functions
+def _record(compiled: Any, specs: dict[str, Spec]) -> Record:
+    if compiled.loose:
+        raise Unstorable("an object to which no path leads")
+    names = [f.name for f in dataclasses.fields(compiled) if f.name not in _APART]
+    for tree in (compiled.out, *compiled.grads, *(tree for _, _, tree in compiled.changes)):
+        _check_tree(tree)
+    fixed = [
+        ObjectGuard(path, "is", value) for path, value in _fixed(specs) if not _is_plain(value)
+    ]
+    return Record(
+        {name: getattr(compiled, name) for name in names},
+        {name: file_hash(name) for name in compiled.inlined},
+        _kept([*fixed, *compiled.object_guards]),
+        _kept(fixed),
+        [(_kept([*fixed, *b.guards]), _kept_build(b)) for b in compiled.builds],
+    )
 
 
-def _revive(
-    fields: dict[str, Any],
-    functions: list[tuple[Path, Any]],
-    reach: Reach,
-    specs: dict[str, Spec],
-    args: tuple[Any, ...],
-) -> Any:
-    guards = list(fields["object_guards"])
-    for path, known in functions:
-        value = reach.value(args, path)
-        if identity(value) != known:
-            raise Unstorable(path)
-        guards.append(ObjectGuard(path, "is", value))
+def _kept(guards: list[ObjectGuard]) -> Guards:
+    met = Met()
+    return [(g.path, g.kind, meant(g, met)) for g in guards]
+
+
+def _kept_build(build: Build) -> Build:
+    for tree in (*build.args, *(tree for _, tree in build.named)):
+        _check_tree(tree)
+    if not build.args or not isinstance(build.args[0], Argument):
+        raise Unstorable(build.function)
+    return dataclasses.replace(build, function=identity(build.function), guards=())
+
+
+def _check_tree(tree: OutTree) -> None:
+    if isinstance(tree, Fixed):
+        check_plain(tree.value)
+    for child in getattr(tree, "children", ()) or ():
+        _check_tree(child)
+    for part in (getattr(tree, "first", None), getattr(tree, "second", None)):
+        if part is not None:
+            _check_tree(part)
+
+
+def _fixed(specs: dict[str, Spec]) -> Iterator[tuple[Path, Any]]:
+    """The objects among the arguments."""
+
+    def walk(spec: Spec, path: Path) -> Iterator[tuple[Path, Any]]:
+        if isinstance(spec, Fixed):
+            yield path, spec.value
+        elif isinstance(spec, TreeSpec):
+            for key, child in zip(spec.keys, spec.children):
+                yield from walk(child, (*path, child_step(spec.kind, key)))
+
+    for name, spec in specs.items():
+        yield from walk(spec, (("arg", name),))
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        check_plain(value)
+    except Unstorable:
+        return False
+    return not isinstance(value, type)
+
+
+# ---------------------------------------------------------------- revival
+
+
+def _revive(record: Record, reach: Reach, specs: dict[str, Spec], args: tuple[Any, ...]) -> Any:
+    for name, known in record.files.items():
+        if file_hash(name) != known:
+            raise Unstorable(name)
+    if record.builds and _may_fit(record.guards, reach, args):
+        for guards, build in record.builds:
+            if not _build_again(guards, build, reach, args):
+                break
+    count = len(record.fixed)
+    found = _found(record.guards, reach, args)[count:]
     own = {p for n, s in specs.items() for p, _ in spec_leaves(s, (("arg", n),))}
-    for param in fields["params"]:
-        if param.path not in own and describe(reach.value(args, param.path)) != param.spec:
+    _check_params([p for p in record.fields["params"] if p.path not in own], reach, args)
+    return types.SimpleNamespace(
+        **record.fields, object_guards=found, builds=[], inlined=[], loose=False, passes=None
+    )
+
+
+def _found(guards: Guards, reach: Reach, args: tuple[Any, ...]) -> list[ObjectGuard]:
+    """The guards for what stands in the same places now, if it is the same."""
+    met, found = Met(), []
+    for path, kind, known in guards:
+        value = reach.value(args, path)
+        if kind in ("is", "function"):
+            guard = ObjectGuard(path, kind, value)
+            if meant(guard, met) != known:
+                raise Unstorable(path)
+        else:
+            guard = ObjectGuard(path, kind, known)
+            if not guard.holds(value):
+                raise Unstorable(path)
+        found.append(guard)
+    return found
+
+
+def _may_fit(guards: Guards, reach: Reach, args: tuple[Any, ...]) -> bool:
+    """Whether functions, and the classes of objects, are the right ones, as far as they are there:
+    no object is completed for a program that turns out to be about others."""
+    for path, kind, known in guards:
+        try:
+            value = reach.value(args, path)
+        except Exception:  # it may come with an object that is yet to be completed
+            continue
+        if kind in ("is", "function") and value is not None:
+            if kind_of(meant(ObjectGuard(path, kind, value), Met())) != kind_of(known):
+                return False
+    return True
+
+
+def _check_params(params: list[Param], reach: Reach, args: tuple[Any, ...]) -> None:
+    for param in params:
+        if describe(reach.value(args, param.path)) != param.spec:
             raise Unstorable(param.path)
-    return types.SimpleNamespace(**{**fields, "object_guards": guards}, passes=None)
 
 
-def _check_plain(value: Any) -> None:
-    if isinstance(value, (tuple, list)):
-        for v in value:
-            _check_plain(v)
-    elif isinstance(value, type):
-        _file_of_class(value)
-    elif not isinstance(value, _PLAIN) and not isinstance(value, np.generic):
-        raise Unstorable(value)
+def _build_again(guards: Guards, build: Build, reach: Reach, args: tuple[Any, ...]) -> bool:
+    """Completes an object as the compiler would, if it would."""
+    try:
+        _found(guards, reach, args)
+        _check_params([*build.params], reach, args)
+        sizes = _sizes(build.params, reach, args)
+        if not all(r.holds(sizes) for r in build.relations):
+            return False
+
+        def again(tree: OutTree) -> Any:
+            size = lambda i: _number(build.sizes[i].substitute(sizes))  # noqa: E731
+            return rebuild(tree, size, lambda path: reach.value(args, path))
+
+        plain, by_name = [*map(again, build.args)], {k: again(v) for k, v in build.named}
+        function = getattr(type(plain[0]), build.function[1].rpartition(".")[2])
+        if identity(function) != build.function:
+            return False
+    except Exception:  # something is not there
+        return False
+    function(*plain, **by_name)
+    return True
 
 
-# ---------------------------------------------------------------- identities
+def _number(size: Dim) -> int:
+    if not size.is_const:
+        raise Unstorable(size)
+    return size.const
+
+
+def _sizes(params: tuple[Param, ...], reach: Reach, args: tuple[Any, ...]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for param in params:
+        value = reach.value(args, param.path)
+        for axis, size in enumerate(np.shape(value)):
+            sizes[f"{param.name}.{axis}"] = size
+        if isinstance(value, (int, np.integer)):
+            sizes[param.name] = int(value)
+    return sizes
+
+
+# ---------------------------------------------------------------- keys
 
 
 def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
@@ -132,71 +273,34 @@ def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
 
 @functools.cache
 def compiler_key() -> str:
-    """Changes with the compiler, also while it is being worked on."""
-    folder = File(__file__).parent / "transforms"
-    files = sorted(folder.resolve().rglob("*.py"))
-    stamps = [(f.name, f.stat().st_mtime_ns, f.stat().st_size) for f in files]
+    """Changes with this package, also while it is being worked on."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    stamps = sorted(_stamps(here))
+    compiler = os.path.join(here, "transforms")
+    if os.path.islink(compiler):  # as in a checkout
+        stamps += sorted(_stamps(os.path.realpath(compiler)))
     scipy = getattr(sys.modules.get("scipy"), "__version__", "")
     return cache.digest(__version__, repr(stamps), scipy)
 
 
-def identity(function: Any, defaults: bool = True) -> tuple[Any, ...]:
-    """What a plain function is, in a way that another process can compare."""
-    function = getattr(function, "_derivation", function)  # an s2s object
-    if isinstance(function, Derived):
-        how = (function.wrt, function.single, function.has_aux, function.options)
-        return (function.kind, repr(how), *identity(function.function, defaults))
-    if not isinstance(function, types.FunctionType):
-        raise Unstorable(function)
-    given = (function.__defaults__, function.__kwdefaults__) if defaults else ()
-    for value in (function.__defaults__ or (), *(function.__kwdefaults__ or {}).values()):
-        if defaults:
-            _check_plain(value)
-    code = function.__code__
-    where = (function.__module__, function.__qualname__, code.co_firstlineno)
-    made = getattr(function, "_s2s_source", None)  # a function made from part of another
-    text = "" if made is None else cache.digest(ast.dump(made.node, include_attributes=True))
-    return (*where, _file_hash(code.co_filename), _code_hash(code), text, repr(given))
-
-
-def _code_hash(code: types.CodeType) -> str:
-    constants = [
-        _code_hash(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts
-    ]
-    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    return cache.digest(code.co_code, repr(constants), repr(names))
-
-
-def _file_hash(name: str) -> str:
-    status = File(name).stat()
-    return _hash_of(name, status.st_mtime_ns, status.st_size)
-
-
-@functools.lru_cache(maxsize=256)
-def _hash_of(name: str, mtime: int, size: int) -> str:
-    return cache.digest(File(name).read_bytes())
+def _stamps(folder: str) -> Iterator[tuple[str, str, int, int]]:
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
+                yield from _stamps(entry.path)
+            elif entry.name.endswith(".py"):
+                status = entry.stat()
+                yield os.path.basename(folder), entry.name, status.st_mtime_ns, status.st_size
 
 
 def _spec_text(spec: Spec) -> Any:
     if isinstance(spec, Fixed):
-        _check_plain(spec.value)
+        if not _is_plain(spec.value):
+            return ("object", type(spec.value).__module__, type(spec.value).__qualname__)
         return ("fixed", type(spec.value).__name__, repr(spec.value))
     if isinstance(spec, TreeSpec):
         children = [_spec_text(c) for c in spec.children]
         for key in spec.keys:
-            _check_plain(key)
-        return (spec.kind, _file_of_class(spec.cls), repr(spec.keys), children)
+            check_plain(key)
+        return (spec.kind, class_key(spec.cls), repr(spec.keys), children)
     return repr(spec)
-
-
-def _file_of_class(cls: type) -> tuple[Any, ...]:
-    """A class by name and by the files of it and its bases, whose methods may be inlined."""
-    found: list[Any] = [cls.__module__, cls.__qualname__]
-    for base in cls.__mro__:
-        module = sys.modules.get(base.__module__)
-        file = getattr(module, "__file__", None)
-        if file is not None and not file.endswith((".so", ".pyd")):
-            found.append(_file_hash(file))
-        elif base.__module__ == "__main__":
-            raise Unstorable(cls)
-    return tuple(found)

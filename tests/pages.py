@@ -33,8 +33,8 @@ def fenced(page: str) -> list[Fenced]:
 
 
 def functions(page: str) -> str:
-    """The first block of a page: what its tables speak about."""
-    return next(block.text for block in fenced(page) if block.language == "python")
+    """The block of a page that makes what its tables speak about."""
+    return next(b.text for b in fenced(page) if b.text.startswith("# functions.py\n"))
 
 
 def rows(page: str) -> list[tuple[str, str]]:

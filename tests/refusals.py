@@ -640,6 +640,9 @@ refused(2.0, error=s2s.SourceError, says="source not available", name="lambda_in
 )
 refused(2.0, error=s2s.SourceError, says="sin", advice="wrap it", name="builtin_function")(math.sin)
 refused(2.0, error=TypeError, says="class", name="a_class")(Refusal)
+refused(V, error=s2s.SourceError, says="not written in Python", advice="lambda x", name="np_sum")(
+    np.sum
+)
 refused(V, says="guvectorize", advice="s2s.vmap", name="guvectorized")(summed_up)
 refused(V, says="stencil", advice="slices", name="stencil")(two_neighbours)
 refused(2.0, error=TypeError, says="not a function", name="not_a_function")(3.0)  # type: ignore[arg-type]
@@ -680,6 +683,16 @@ refused(
 @refused(2.0, error=NameError, says="undefined_thing")
 def undefined_name(x):
     return x * undefined_thing  # @ undefined_thing
+
+
+@refused([1.0, 2.0], says="multiply of a list and a list", advice="np.array")
+def product_of_lists(x):
+    return np.sum(x * x)  # @ x * x
+
+
+@refused((1.0, 2.0), says="subtract of a tuple and a number", advice="np.array")
+def difference_of_a_tuple(x):
+    return np.sum(x - 1.0)  # @ x - 1.0
 
 
 @refused(V, error=TypeError, says="ended without a return")

@@ -6,7 +6,8 @@ In README.md, CONTRIBUTING.md and docs/, a fenced block that opens with
     ```python raises      runs, and ends in an error, which counts as printed
     ```sh                 runs in the page's folder, where the files named so far lie
     ```sh fails           likewise; its status is not 0, and what it says of that is printed
-    ```… no-run           is only shown
+    ```python excerpt     is functions of the compiler's own, but for annotations
+    ```sh no-run          is only shown
     ```text output        is exactly what the block before it printed (`python output` too)
 
 A block is a file of its own; a first line like `# model.py` (in other languages `// main.c`) names
@@ -15,6 +16,7 @@ it.  After a change of the emitted code, `make golden` rewrites the output block
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import os
@@ -48,9 +50,32 @@ def run_page(page: str, folder: Path) -> tuple[str, list[tuple[str, str]]]:
             printed = run_python(block, path, namespace)
         elif block.language == "sh" and block.kind in ("", "fails"):
             printed = run_shell(block, folder)
+        elif block.language == "python":
+            assert block.kind == "excerpt", block.kind
+            for function in functions_of(block.text):
+                assert is_in_the_compiler(function), function
         else:
             assert block.kind in ("", "no-run"), block.kind
     return "".join(pieces) + page[done:], pairs
+
+
+def functions_of(text: str) -> list[str]:
+    """The functions in a text, without annotations and docstrings."""
+    found = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
+    for function in found:
+        function.returns = None
+        for arg in (*function.args.args, *function.args.kwonlyargs):
+            arg.annotation = None
+        if ast.get_docstring(function):
+            del function.body[0]
+    return [ast.unparse(function) for function in found]
+
+
+def is_in_the_compiler(function: str) -> bool:
+    start = re.search(r"^def \w+\(", function, re.MULTILINE)
+    assert start
+    texts = (p.read_text(encoding="utf-8") for p in (ROOT / "transforms").rglob("*.py"))
+    return any(start[0] in text and function in functions_of(text) for text in texts)
 
 
 def run_python(block: Fenced, path: Path, namespace: dict[str, object]) -> str:
@@ -128,7 +153,7 @@ def test_commands_exist() -> None:
 
 def test_page_runner(tmp_path: Path) -> None:
     page = "```python\n# a.py\nx = 1\nprint(x)\n```\n```text output\nold\n```\n"
-    page += "```python no-run\nraise OSError\n```\n"
+    page += "```sh no-run\nexit 1\n```\n"
     page += "```python raises\nraise ValueError('no')\n```\n```text output\nnone\n```\n"
     page += "```sh\ncat a.py\n```\n```python output\n```\n"
     page += "```sh fails\npython -c 'exit(3)'\n```\n"

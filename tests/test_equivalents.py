@@ -1,7 +1,7 @@
 """The tables "you write → here" are true: both cells of a row are run, and their results compared.
 
-The page's first block, which makes what the tables speak about, is run for each column, under that
-column's own import.
+The page's block `functions.py`, which makes what the tables speak about, is run for each column,
+under that column's own import.
 """
 
 from __future__ import annotations

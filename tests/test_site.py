@@ -42,6 +42,13 @@ def test_every_page_is_there(site: Path) -> None:
         assert "<h1" in built.read_text(encoding="utf-8"), built
 
 
+def test_every_page_is_listed_once() -> None:
+    listed = re.findall(r"^ +- .*?([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    pages = [p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")]
+    # Benchmarks are written when they are measured.
+    assert sorted(listed) == sorted({*pages, "benchmarks.md", "CONTRIBUTING.md", "CHANGELOG.md"})
+
+
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     for path in [*site.rglob("*.html"), *site.rglob("*.css")]:
         found = FETCHED.search(path.read_text(encoding="utf-8"))

@@ -52,10 +52,8 @@ def text(node: ast.FunctionDef | ast.Lambda) -> str:
     if isinstance(node, ast.Lambda):
         return f"{ast.unparse(node)}\n"
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    shown = ast.FunctionDef(
-        name=node.name, args=node.args, body=desugar(node, names), decorator_list=[],
-        returns=None, type_params=[],
-    )  # fmt: skip
+    shown = _copied(node)
+    shown.body, shown.decorator_list, shown.returns = desugar(node, names), [], None
     for loop in ast.walk(shown):
         if flag := getattr(loop, "until", None):
             loop.body.append(ast.If(ast.Name(flag, ast.Load()), [ast.Break()], []))  # type: ignore[attr-defined]

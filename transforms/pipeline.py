@@ -26,7 +26,7 @@ from .ir import (
     walk,
 )
 from .lower import lower
-from .pipeline_types import ObjectGuard, Param, Whence
+from .pipeline_types import Build, ObjectGuard, Param, Whence
 from .reverse import reverse
 from .save import save
 from .show import show
@@ -89,6 +89,11 @@ class Compiled:
     # the objects and containers from outside, among which the holders are
     changes: list[tuple[Path, Step, OutTree]] = field(default_factory=list)
     holders: list[Path] = field(default_factory=list)
+    # what another process needs to know to do the same: objects that were completed meanwhile, the
+    # files of all functions that were read, and whether it rests on more than paths can tell
+    builds: list[Build] = field(default_factory=list)
+    inlined: list[str] = field(default_factory=list)
+    loose: bool = False
     passes: Callable[[], Iterator[tuple[str, str]]] = field(default=lambda: iter(()))
     seconds: dict[str, float] = field(default_factory=dict)  # that each of the passes took
 
@@ -102,11 +107,13 @@ def compile_request(request: Request) -> Compiled:
         stages.append(stage)
         times.append(time.perf_counter())
     module, facts = stages[-1][1], spec.facts
-    readable, places = write_with_places(storage(module))
+    stored = storage(module)
+    times.append(time.perf_counter())
+    readable, places = write_with_places(stored)
     times.append(time.perf_counter())
     lowered = lower(storage(module, for_lowering=True), facts, boundscheck=request.boundscheck)
     times.append(time.perf_counter())
-    names = [*(name for name, _ in stages), "write", "lower"]
+    names = [*(name for name, _ in stages), "storage", "write", "lower"]
     return Compiled(
         name=module.entry,
         params=spec.params,
@@ -125,6 +132,9 @@ def compile_request(request: Request) -> Compiled:
         places=places,
         changes=spec.changes,
         holders=spec.holders if spec.changes else [],
+        builds=spec.builds,
+        inlined=spec.inlined,
+        loose=spec.loose,
         passes=lambda: _passes(stages, readable, lowered.text),
         seconds={n: end - start for n, start, end in zip(names, times, times[1:])},
     )

@@ -6,8 +6,9 @@ import types
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .dims import Dim, Guard
 from .ir import Type
-from .structure import Path, Spec, same_function
+from .structure import OutTree, Path, Spec, same_function
 
 
 @dataclass(frozen=True)
@@ -60,3 +61,21 @@ class Whence(NamedTuple):
     line: int
     calls: tuple[tuple[str, int], ...] = ()
     sweep: int = 0
+
+
+@dataclass(frozen=True)
+class Build:
+    """An object that was completed while a program was specialised, and what was known then:
+    who does the same under the same conditions completes it in the same way.  `function` was called
+    with `args`, the first of which is the object, and `named`; what is no plain value in these
+    is found by its path, or an `Out`, one of `sizes`.  `guards` and `relations` are what had been
+    assumed since the object before this one was completed, `params` the numbers and arrays that
+    were reached."""
+
+    function: Any
+    args: tuple[OutTree, ...]
+    named: tuple[tuple[str, OutTree], ...]
+    guards: tuple[ObjectGuard, ...]
+    relations: tuple[Guard, ...]
+    params: tuple[Param, ...]
+    sizes: tuple[Dim, ...]

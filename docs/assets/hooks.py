@@ -5,6 +5,7 @@
   refers to them.
 - CONTRIBUTING.md and CHANGELOG.md live beside docs/, and are pages of the site all the same.
 - Links to other files of the repository, which are no pages, become plain text.
+- benchmarks.md is written by `make bench`; until then the navigation does without it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 BESIDE = ("CONTRIBUTING.md", "CHANGELOG.md")
+MEASURED = "benchmarks.md"
 FENCE = re.compile(
     r"^```(?P<language>\w+)(?: (?P<kind>[\w-]+))?\n(?P<name>(?:#|//) \w+\.\w+$)?", re.MULTILINE
 )
@@ -25,6 +27,14 @@ LINK = re.compile(
     r"^```.*?^```$|`[^`\n]+`|\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)",
     re.MULTILINE | re.DOTALL,
 )
+
+
+def on_config(config: Any) -> Any:
+    if not (ROOT / "docs" / MEASURED).exists():
+        for section in config["nav"]:
+            for pages in section.values():
+                pages[:] = [page for page in pages if MEASURED not in page.values()]
+    return config
 
 
 def on_files(files: Files, *, config: Any) -> Files:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,10 +39,15 @@ class Built:
 
     def load(self) -> Any:
         """The library's own Python module."""
-        spec = importlib.util.spec_from_file_location(self.name, self.files["py"])
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        # A library that was loaded from a path before would be found there again.
+        with tempfile.TemporaryDirectory() as folder:
+            for kind in ("py", "so"):
+                shutil.copy(self.files[kind], folder)
+            path = Path(folder) / self.files["py"].name
+            spec = importlib.util.spec_from_file_location(self.name, path)
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
         return module
 
     def __str__(self) -> str:
@@ -61,6 +68,7 @@ def build(
     cpu: str | None = None,
     target: str | None = None,
     blas: str | None = None,
+    max_trips: int | None = None,
     link: bool = True,
 ) -> Built:
     """Compiles a function, a gradient or a training step into a library for C.
@@ -72,15 +80,16 @@ def build(
     cpu, target: for which machine; this one, unless they say otherwise
     blas: the name or the path of a library to take `cblas_sgemm` and `cblas_dgemm` from; by default
         products of matrices are the library's own
+    max_trips: how often loops run at most whose end only the run tells; then the workspace that is
+        asked for is enough for what they save
     link: False leaves the shared library out, which takes a C compiler
     """
     path = Path(out)
     name = path.name
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise ValueError_(f"{name!r} is no name for a library", advice="use letters and digits")
-    return _Build(name, path.parent, cpu, target, blas, link).run(
-        _wanted(function, signature, name)
-    )
+    made = _Build(name, path.parent, cpu, target, blas, max_trips, link)
+    return made.run(_wanted(function, signature, name))
 
 
 def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, list[Signature]]]:
@@ -106,8 +115,9 @@ def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, li
 class _Build:
     def __init__(
         self, name: str, folder: Path, cpu: str | None, triple: str | None, blas: str | None,
-        linked: bool,
+        trips: int | None, linked: bool,
     ) -> None:  # fmt: skip
+        self.trips = trips
         self.name, self.folder, self.linked = name, folder, linked
         self.machine = target.find(triple, cpu)
         self.libraries = [blas] if blas else []
@@ -124,7 +134,7 @@ class _Build:
                 for k, given in enumerate(signatures)
             ]
         exports = [e for group in groups.values() for e in group]
-        library = Library(self.name, exports, state, self.machine)
+        library = Library(self.name, exports, state, self.machine, self.trips)
         whole = library.build(self.products)
         self._refuse_foreign(whole)
         workspaces = {e.name: _fixed_workspace(e, library.kernels[e.name].memory) for e in exports}
@@ -163,9 +173,9 @@ class _Build:
         allowed = LIBRARY | ({"cblas_sgemm", "cblas_dgemm"} if self.libraries else set())
         foreign = [n for n in target.undefined(whole) if n not in allowed]
         if foreign:
+            some = ", ".join(foreign[:3]) + ", …" * (len(foreign) > 3)
             raise UnsupportedError(
-                f"{self.name} needs {', '.join(foreign)} at run time, which is not available "
-                "ahead of time",
+                f"{self.name} needs {some} at run time, which is not available ahead of time",
                 advice="compute that part outside, or write it out in NumPy",
             )
 
@@ -184,7 +194,8 @@ def _sources(exports: list[Export]) -> str:
 
 def _fixed_workspace(export: Export, memory: plan.Memory) -> int | None:
     """The bytes of workspace, where no size is left open."""
-    if export.sizes or memory.heap or any(i.axes is None for i in export.arguments):
+    open_end = memory.heap and not memory.growth
+    if export.sizes or open_end or any(i.axes is None for i in export.arguments):
         return None
     assert memory.sizes is not None
     module = ast.fix_missing_locations(ast.Module([memory.sizes], []))

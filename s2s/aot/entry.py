@@ -12,7 +12,7 @@ from numba.core.callconv import excinfo_ptr_t
 from ..machine import apart
 from ..machine.buffers import INT, POINTER
 from ..machine.emit import CODE
-from . import statuses
+from . import pcg, statuses
 from .describe import Export, Item
 from .kernel import Kernel, ask
 from .state import Slot, State
@@ -87,7 +87,7 @@ class _Call:
     def _check_overlap(self) -> None:
         """What is written lies apart from everything else."""
         builder = self.builder
-        spans = [(self.workspace, self.bytes)]
+        spans: list[tuple[Any, Any]] = [(self.workspace, self.bytes)]
         if self.block is not None:
             spans.append((self.block, INT(self.state.bytes)))
         arrays = [i for i in self.items if self._kind(i) is POINTER]
@@ -180,6 +180,8 @@ class _Call:
             return [builder.bitcast(raw, kind), *sizes]
         if isinstance(source, Slot):
             raw = builder.gep(self.block, [INT(source.offset)])
+            if isinstance(type_, types.NumPyRandomGeneratorType):
+                return [pcg.generator(context, builder, type_, raw)]
             place = builder.bitcast(raw, context.get_data_type(type_).as_pointer())
             return [context.unpack_value(builder, type_, place)]
         if isinstance(source, Item):
@@ -224,6 +226,8 @@ def write_workspace(context: Any, module: Any, export: Export, kernel: Kernel, n
         elif isinstance(source, Item):
             model = context.data_model_manager[type_]
             arguments.append(model.from_data(builder, values[id(source)]))
+        elif isinstance(type_, types.NumPyRandomGeneratorType):
+            arguments.append(ir.Constant(context.get_value_type(type_), None))
         else:
             start = source.start if isinstance(source, Slot) else source
             arguments.append(ir.Constant(context.get_value_type(type_), start.item()))
@@ -236,7 +240,8 @@ def write_init(module: Any, name: str, state: State) -> None:
     made = ir.Function(module, ir.FunctionType(CODE, [POINTER, INT]), name)
     builder = ir.IRBuilder(made.append_basic_block())
     block, size = made.args
-    image = cgutils.global_constant(module, f"{name}.image", cgutils.make_bytearray(state.image()))
+    data = cgutils.make_bytearray(state.image())
+    image: Any = cgutils.global_constant(module, f"{name}.image", data)
     image.align = ALIGNED
     checks = [
         (builder.icmp_unsigned("==", block, NOTHING), statuses.NULL),

@@ -24,8 +24,8 @@ from ..machine.emit import CODE, Body, Failures
 from ..machine.infer import Types
 from ..machine.kernel import _last_mentions, _returned
 from ..machine.outline import Plan, call_nest
-from . import heap
-from .plan import HEADER, LARGEST, Memory, itemsize, plan
+from . import heap, unavailable
+from .plan import GROWING, HEADER, LARGEST, Memory, grown, itemsize, plan
 from .statuses import SIZES, WORKSPACE
 
 BYTE = ir.IntType(8)
@@ -51,12 +51,13 @@ def write(
     failures: Failures,
     phrases: Any,
     products: Any,
+    trips: int | None,
 ) -> Kernel:
     """`kept` tells which results are given a place; `conditions` on sizes, in lowered text, are
     those under which the code is right."""
     outline = Plan(function, known)
     private = outline.private - _returned(function)
-    memory = plan(function, known, private)
+    memory = plan(function, known, private, trips)
     sizes = _write_sizes(context, module, f"{name}.sizes", memory, known, conditions)
     arguments = [k for n in _parameters(function) for k in _kinds(context, known.names[n])]
     places = [_place_kind(context, t) for t, k in zip(known.results, kept) if k]
@@ -142,6 +143,9 @@ def _write_sizes(
         if count > 1:
             largest = builder.mul(builder.add(largest, INT(HEADER)), INT(count))
         total = builder.add(total, largest)
+    for growth in memory.growth:
+        each = _bytes(builder, grown(growth.itemsize, memory.trips), [found.pop(0)])
+        total = builder.add(total, builder.add(each, INT(GROWING)))
     context.call_conv.return_value(builder, total)
     return made
 
@@ -249,7 +253,8 @@ class _Body(Body):
                 self._note_need(total)
             self.fail(CODE(WORKSPACE))
         self._note_need(total)
-        start: Any = builder.gep(self.workspace, [INT(HEADER)])
+        used: Any = INT(HEADER)
+        start: Any = builder.gep(self.workspace, [used])
         for i, (_, count) in enumerate(groups):
             size = builder.load(builder.gep(places, [INT(i)]))
             self.starts.append(start)
@@ -261,8 +266,9 @@ class _Body(Body):
                 heap.call(self.context, builder, heap.CLEAR, start, words, INT(count))
                 size = builder.mul(size, INT(count))
             start = builder.gep(start, [size])
+            used = builder.add(used, size)
         if self.memory.heap:
-            left = builder.and_(builder.sub(self.bytes, total), INT(-64))
+            left = builder.and_(builder.sub(self.bytes, used), INT(-64))
             self.heap = start, builder.lshr(left, INT(3))
             with builder.if_then(builder.icmp_signed(">=", left, INT(HEADER))):
                 words = builder.bitcast(start, heap.WORDS)
@@ -342,18 +348,18 @@ class _Body(Body):
     def call(self, node: ast.expr, args: list[Any], kinds: list[Any]) -> Any:
         kind, signature = self.types.calls[node]
         result = signature.return_type
-        arrays = [t for t in (*signature.args, result) if isinstance(t, types.Array)]
-        if arrays or not isinstance(result, (types.Number, types.Boolean)):
-            raise self._unavailable(kind)
+        known = unavailable.name_of(getattr(kind, "typing_key", None))
+        if known or not isinstance(result, (types.Number, types.Boolean, types.NoneType)):
+            raise self._unavailable(kind, known)
         return super().call(node, args, kinds)
 
-    def _unavailable(self, kind: Any) -> UnsupportedError:
+    def _unavailable(self, kind: Any, known: str | None) -> UnsupportedError:
         key = getattr(kind, "typing_key", kind)
-        name = getattr(key, "__name__", None) or str(key)
         module = (getattr(key, "__module__", "") or "").rpartition(".")[2]
+        name = known or f"{module.removeprefix('kernels_')}.{getattr(key, '__name__', key)}"
         where = self.phrases.place_of(self.line)
         return UnsupportedError(
-            f"{module.removeprefix('kernels_')}.{name} is not available ahead of time{where}",
+            f"{name} is not available ahead of time{where}",
             advice="it needs Python or a library at run time; compute it outside, or write it out",
         )
 

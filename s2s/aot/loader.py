@@ -82,14 +82,11 @@ def _wrapper(key: str, exports: list[Export], indent: str) -> str:
 def _class(name: str, groups: dict[str, list[Export]], state: State) -> str:
     title = "".join(part.capitalize() for part in name.split("_")) or "State"
     slots = "".join(
-        f"                ({s.name!r}, {s.dtype!r}, {s.shape or ()!r}, {s.offset}),\n"
-        for s in state.slots
+        f"        ({s.name!r}, {s.dtype!r}, {s.shape or ()!r}, {s.offset}),\n" for s in state.slots
     )
     lines = (
-        f"class {title}(_State):\n"
-        "    def __init__(self):\n"
-        f"        super().__init__(\n            _library, {name!r}, {state.bytes},\n"
-        f"            [\n{slots}            ],\n        )\n"
+        f"class {title}(_State):\n    _layout = _library, '{name}_init', {state.bytes}, [\n"
+        f"{slots}    ]\n"
     )
     for key, exports in groups.items():
         lines += "\n" + _wrapper(key, exports, "    ")

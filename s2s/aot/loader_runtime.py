@@ -29,7 +29,7 @@ def _error(status, message):
         kind = kind or __builtins__.get(name)
     if colon and isinstance(kind, type) and issubclass(kind, Exception):
         error = kind(text)
-        error.status = status
+        vars(error)["status"] = status
         return error
     return LibraryError(status, message)
 
@@ -98,7 +98,7 @@ class _Function:
         workspace = self.spare.pop() if self.spare else _aligned(0)
         if workspace.size < need:
             workspace = _aligned(need)
-        before = self._copies(values, state) if self.grows else None
+        before = self._copies(values, state) if self.grows else []
         while True:
             status = self.call(
                 *sizes.values(), *given, *places, *block, workspace.ctypes.data, workspace.size
@@ -179,9 +179,12 @@ class _State:
     """The block of memory that a library's functions remember things in.  `state` holds its
     arrays by name, as views; numbers are arrays without axes."""
 
-    def __init__(self, library, prefix, size, slots):
+    _layout: tuple  # the library, the function that begins, the size, and all places
+
+    def __init__(self):
+        library, init, size, slots = self._layout
         self.block = _aligned(size)
-        init = getattr(library.handle, prefix + "_init")
+        init = getattr(library.handle, init)
         init.restype = ctypes.c_int32
         init.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         library.check(init(self.block.ctypes.data, self.block.size))

@@ -7,15 +7,16 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from llvmlite import ir
 from numba.core import callconv, compiler_lock
 from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 from numba.core.registry import cpu_target
 
-from .. import kernels_numba  # noqa: F401  (tells Numba what lowered code calls)
-from ..compile import FASTMATH, load, write_source
+from ..compile import FASTMATH, load, tell_numba, write_source
 from ..errors import UnsupportedError
 from ..machine import gemm
+from ..machine.buffers import POINTER
 from ..machine.emit import Failures
 from ..machine.infer import Types, Unsupported
 from . import entry, kernel, statuses, target
@@ -56,7 +57,10 @@ class Phrases:
 class Library:
     """`functions` by name in C; `messages` by status."""
 
-    def __init__(self, name: str, exports: list[Export], state: State, machine: Any) -> None:
+    def __init__(
+        self, name: str, exports: list[Export], state: State, machine: Any, trips: int | None
+    ) -> None:
+        self.trips = trips
         self.name, self.exports, self.state, self.machine = name, exports, state, machine
         self.exported: set[str] = set()
         self.kernels: dict[str, kernel.Kernel] = {}
@@ -68,7 +72,10 @@ class Library:
             return self._build(products)
 
     def _build(self, products: gemm.Library) -> Any:
-        cpu_target.typing_context.refresh()
+        for export in self.exports:
+            tell_numba(export.entry.compiled.lowered)
+        typing: Any = cpu_target.typing_context
+        typing.refresh()
         base: Any = cpu_target.target_context
         base.refresh()
         model = callconv.create_error_model("numpy", base)
@@ -86,6 +93,7 @@ class Library:
         if self.state.slots:
             entry.write_init(module, self._export(f"{self.name}_init"), self.state)
         entry.write_message(module, self._export(f"{self.name}_message"), self.messages)
+        _count_nothing(module)
         rewrite_module(module, flags)
         whole = target.link(module, library._linking_libraries, self.machine)
         target.optimise(whole, self.exported, self.machine)
@@ -98,7 +106,7 @@ class Library:
         space, function, known = _read(compiled, export)
         made = kernel.write(
             context, module, export.name, function, known, [bool(k) for k in export.kept],
-            export.conditions, failures, Phrases(compiled), products,
+            export.conditions, failures, Phrases(compiled), products, self.trips,
         )  # fmt: skip
         self.kernels[export.name] = made
         entry.write_call(context, module, _named(export, self._export), made, self.state)
@@ -108,6 +116,14 @@ class Library:
     def _export(self, name: str) -> str:
         self.exported.add(name)
         return name
+
+
+def _count_nothing(module: Any) -> None:
+    """Functions of Numba's count references to arrays, which here belong to the workspace."""
+    for name in ("NRT_incref", "NRT_decref"):
+        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
+        function.attributes.add("noinline")
+        ir.IRBuilder(function.append_basic_block()).ret_void()
 
 
 def _named(export: Export, note: Callable[[str], str]) -> Export:

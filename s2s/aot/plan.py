@@ -54,6 +54,14 @@ class Pool:
 
 
 @dataclass
+class Growth:
+    """A statement that makes room for more elements."""
+
+    itemsize: int
+    more: ast.expr
+
+
+@dataclass
 class Memory:
     """`slots` are places for sites that are never in use together; `heap` tells whether there
     are sites besides, `counted` the names of arrays from pools and the heap."""
@@ -64,6 +72,9 @@ class Memory:
     pool_of: dict[ast.Assign, int] = field(default_factory=dict)
     heap: bool = False
     counted: set[str] = field(default_factory=set)
+    # the most that lists and saved values are expected to take, where a number of trips is given
+    growth: list[Growth] = field(default_factory=list)
+    trips: int = 0
     sizes: ast.FunctionDef | None = None  # yields the sizes of all planned sites, in order
 
     def groups(self) -> list[tuple[list[Site], int]]:
@@ -71,8 +82,11 @@ class Memory:
         return [(sites, 1) for sites in self.slots] + [(p.sites, p.count) for p in self.pools]
 
 
-def plan(function: ast.FunctionDef, known: Types, private: set[str]) -> Memory:
-    """`private` are the arrays that have one name only and are bound in one place."""
+def plan(
+    function: ast.FunctionDef, known: Types, private: set[str], trips: int | None = None
+) -> Memory:
+    """`private` are the arrays that have one name only and are bound in one place; `trips` is how
+    often loops run at most whose end is known only along the way."""
     families = _families(function, known)
     sites = list(_sites(function, known))
     entry = _Entry(function, known)
@@ -80,7 +94,7 @@ def plan(function: ast.FunctionDef, known: Types, private: set[str]) -> Memory:
         found = [entry.known(e) for e in site.sizes]
         site.known = None if None in found else found  # type: ignore[assignment]
     spans = _spans(function, families)
-    memory = Memory()
+    memory = Memory(trips=trips or 0)
     pools: dict[str, Pool] = {}
     planned: list[Site] = []
     for site in sites:
@@ -103,7 +117,10 @@ def plan(function: ast.FunctionDef, known: Types, private: set[str]) -> Memory:
     loose |= {families[n] for n in _grown(function, known)}
     memory.heap = memory.heap or bool(_grown(function, known))
     memory.counted = {n for n, f in families.items() if f in loose}
-    memory.sizes = entry.function([s for group, _ in memory.groups() for s in group])
+    if trips is not None:
+        memory.growth = list(_growth(function, known, entry))
+    wanted = [e for group, _ in memory.groups() for s in group for e in s.known or ()]
+    memory.sizes = entry.function([*wanted, *(g.more for g in memory.growth)])
     return memory
 
 
@@ -151,6 +168,19 @@ def _grown(function: ast.FunctionDef, known: Types) -> set[str]:
                 assert isinstance(target, ast.Name)
                 names.add(target.id)
     return names
+
+
+def _growth(function: ast.FunctionDef, known: Types, entry: _Entry) -> Iterator[Growth]:
+    """One for each array that grows by a size that is known on entry."""
+    for s in ast.walk(function):
+        if not isinstance(s, ast.Assign) or not isinstance(s.value, ast.Call):
+            continue
+        if _is_method(s.value) or known.value(s.value.func) is not kernels.reserve:
+            continue
+        assert isinstance(s.targets[0], ast.Name)
+        more = entry.known(s.value.args[2])
+        if more is not None:
+            yield Growth(itemsize(known.names[s.targets[0].id].dtype), more)
 
 
 def _families(function: ast.FunctionDef, known: Types) -> dict[str, str]:
@@ -276,14 +306,14 @@ class _Entry:
         assert isinstance(array, ast.Name)
         if array.id in self.parameters and array.id not in self.types.slots:
             return node
-        made = self.definitions.get(array.id)
+        made, axis = self.definitions.get(array.id), node.slice.value
         if isinstance(made, ast.Call) and isinstance(made.args[0], ast.Tuple):
-            return self.known(made.args[0].elts[node.slice.value])
+            assert isinstance(axis, int)
+            return self.known(made.args[0].elts[axis])
         return None
 
-    def function(self, sites: list[Site]) -> ast.FunctionDef:
-        """A function of the same parameters that yields the sizes of sites."""
-        sizes = [e for site in sites for e in site.known or ()]
+    def function(self, sizes: list[ast.expr]) -> ast.FunctionDef:
+        """A function of the same parameters that yields sizes."""
         body: list[ast.stmt] = []
         for name in self.order:
             if name in self.needed:
@@ -315,9 +345,17 @@ def needed(memory: Memory, sizes: list[int]) -> int:
             for _ in site.known or ():
                 size *= max(next(rest), 0)
             largest = max(largest, min(size, LARGEST))
-        total += place_bytes(rounded(largest), count, pooled=count > 1)
+        total += rounded(largest) if count == 1 else count * (rounded(largest) + HEADER)
+    for growth in memory.growth:
+        total += grown(growth.itemsize, memory.trips) * max(next(rest), 0) + GROWING
     return total
 
 
-def place_bytes(size: int, count: int, pooled: bool) -> int:
-    return count * (size + HEADER) if pooled else size
+# What an array that grows takes besides its elements.
+GROWING = 4096
+
+
+def grown(itemsize: int, trips: int) -> int:
+    """Bytes for each element of a trip: an array is made twice as long when it is full, and the
+    shorter ones before it leave gaps that it may not fit into."""
+    return rounded(4 * itemsize * trips)

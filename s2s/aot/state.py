@@ -17,7 +17,8 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..transforms.ir import Scalar
-from ..transforms.structure import ArraySpec, Path, ScalarSpec, path_text
+from ..transforms.structure import ArraySpec, Path, RngSpec, ScalarSpec, path_text
+from . import pcg
 
 MARK = b"s2sstate"
 VERSION = 1
@@ -57,6 +58,9 @@ class State:
         if isinstance(spec, ScalarSpec):
             key = "number", id(holder), path[-1]
             return self._place(key, holder, path, holder, None, np.dtype(spec.dtype).type(value))
+        if isinstance(spec, RngSpec):
+            start = pcg.words(value, path_text(path))
+            return self._place(("generator", id(value)), value, path, holder, start.shape, start)
         raise UnsupportedError(
             f"{path_text(path)} is a {type(value).__name__}, which a library cannot hold",
             advice="only numbers and arrays can be carried over",

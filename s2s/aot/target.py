@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core import config
+from numba.core import config as numba_config
 from numba.core.codegen import get_host_cpu_features, initialize_llvm
 from numba.core.llvm_bindings import create_pass_builder
 
 from ..errors import ValueError_
 from ..machine import blocked
+
+config: Any = numba_config
 
 # Machines by the width of their vectors; what else there is has at least the narrowest.
 _WIDE = ("x86-64-v4", "skylake-avx512", "icelake-server", "sapphirerapids", "znver4", "znver5")
@@ -93,14 +95,26 @@ def link(module: Any, libraries: list[Any], target: Target) -> Any:
 
 
 def optimise(whole: Any, exported: set[str], target: Target) -> None:
-    """Leaves what is exported, and what that needs; other names are numbers."""
-    for kind in (whole.functions, whole.global_variables):
-        for value in kind:
-            if not value.is_declaration and value.name not in exported:
-                value.linkage = "internal"
+    """Leaves what is exported, and what that needs; other names are numbers.  What is weak may be
+    called by nobody before loops are vectorised."""
+    hidden = [
+        value
+        for kind in (whole.functions, whole.global_variables)
+        for value in kind
+        if not value.is_declaration and value.name not in exported
+    ]
+    late = [value for value in hidden if value.linkage == llvm.Linkage.weak_odr]
+    for value in hidden:
+        if value not in late:
+            value.linkage = "internal"
     for level in ("cheap", "full"):
         passes, builder = _passes(target, level=level)
         passes.run(whole, builder)
+    for value in late:
+        value.linkage = "internal"
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(whole, _passes(target, level="full")[1])
     for prefix, kind in (("s2s.f", whole.functions), ("s2s.d", whole.global_variables)):
         names = [v for v in kind if not v.is_declaration and v.name not in exported]
         for number, value in enumerate(names):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,8 +80,8 @@ class Maker:
             return self.number(node.id, bounds)
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             if node.value.id in DTYPES:
-                shape = self._shape(node.slice, text)
-                return self.array(DTYPES[node.value.id], shape, bounds)
+                axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+                return self.of_axes(node.value.id, axes, text, bounds)
         if isinstance(node, (ast.Tuple, ast.List)):
             parts = [self._value(e, text) for e in node.elts]
             return tuple(parts) if isinstance(node, ast.Tuple) else parts
@@ -90,10 +90,10 @@ class Maker:
             return dict(zip(keys, (self._value(v, text) for v in node.values)))
         return self.evaluate(ast.unparse(node))
 
-    def _shape(self, node: ast.expr, text: str) -> tuple[int, ...]:
-        if isinstance(node, ast.Tuple):
-            return tuple(self._size(e, text) for e in node.elts)
-        return (self._size(node, text),)
+    def of_axes(self, name: str, axes: Sequence[ast.expr], text: str, bounds: Bounds | None) -> Any:
+        """An array with axes as they are written."""
+        shape = tuple(self._size(a, text) for a in axes)
+        return self.array(DTYPES[name], shape, bounds)
 
     def _size(self, node: ast.expr, text: str) -> int:
         if isinstance(node, ast.Slice) and (node.lower, node.upper, node.step) == (None,) * 3:
@@ -164,3 +164,31 @@ class Maker:
         if value.dtype.kind in "fc":
             return self.array(value.dtype.name, value.shape)
         return np.zeros(value.shape, value.dtype)
+
+
+@dataclass
+class Signer(Maker):
+    """Leaves types as they are written, for a library whose sizes are named."""
+
+    names: int = 0
+
+    def number(self, name: str, bounds: Bounds | None = None) -> Any:
+        return DTYPES[name]
+
+    def of_axes(self, name: str, axes: Sequence[ast.expr], text: str, bounds: Bounds | None) -> Any:
+        return self._typed(DTYPES[name], [self._axis(a, text) for a in axes])
+
+    def like(self, value: Any) -> Any:
+        return self._typed(value.dtype.name, [self._any_size() for _ in value.shape])
+
+    def _typed(self, dtype: str, axes: list[str]) -> str:
+        return f"{dtype}[{','.join(axes)}]"
+
+    def _axis(self, node: ast.expr, text: str) -> str:
+        if isinstance(node, ast.Name):
+            return str(self.sizes.get(node.id, node.id))
+        return self._any_size() if isinstance(node, ast.Slice) else str(self._size(node, text))
+
+    def _any_size(self) -> str:
+        self.names += 1
+        return f"size_{self.names}"

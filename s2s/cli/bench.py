@@ -5,21 +5,24 @@ from __future__ import annotations
 import argparse
 import copy
 import dataclasses
-import json
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .. import api
 from ..backends import BACKENDS, choose_backend
-from .cold import cold_cache
+from .environment import cold_cache
 from .exits import OK, PROGRAM, CommandError
-from .subject import Subject, add_arguments, subject
+from .scripts import as_json
+from .subject import Subject, add_arguments, add_mode, subject
 from .timing import Timing, duration, measure
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
+    add_mode(parser)
     parser.add_argument(
         "--seconds", type=float, default=1.0, metavar="S", help="time for each measurement (1)"
     )
@@ -49,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     about = subject(options)
     times = timed(about, options.seconds, options.backend, not options.no_python)
     if options.json:
-        print(json.dumps(as_data(about, times), indent=2))
+        print(as_json(as_data(about, times)))
     else:
         print(table(about, times))
     return OK
@@ -59,18 +62,19 @@ def timed(about: Subject, seconds: float, backend: str | None, python: bool = Tr
     """Compiles from scratch, then measures calls."""
     backend = choose_backend(backend or about.compiled._shared.options.backend)
     compiled = with_backend(about.compiled, backend)
-    compiling = compile_times(about, backend)
-    args, kwargs = about.fresh()
+    compiling, writes = compile_times(about, backend)
+
+    def measured(function: Any) -> Timing:
+        call, restore = about.call(function)
+        return measure(call, seconds, restore if writes else None)
+
     try:
-        gradient = measure(lambda: compiled(*args, **kwargs), seconds)
-        times = Times(gradient, compiling=compiling, backend=backend)
-        if isinstance(compiled, api.Gradient):
-            primal = primal_of(compiled)
-            times.primal = measure(lambda: primal(*args, **kwargs), seconds)
-        if python and compiled._s2s_mode in ("grad", "value_and_grad", "function"):
-            args, kwargs = about.fresh()
-            plain: Any = compiled.python
-            times.python = measure(lambda: plain(*args, **kwargs), seconds)
+        with np.errstate(all="ignore"):
+            times = Times(measured(compiled), compiling=compiling, backend=backend)
+            if isinstance(compiled, api.Gradient):
+                times.primal = measured(primal_of(compiled))
+            if python and compiled._s2s_mode in ("grad", "value_and_grad", "function"):
+                times.python = measured(compiled.python)
     except Exception as error:
         if hasattr(error, "advice"):
             raise
@@ -101,9 +105,9 @@ def with_backend(compiled: api.Function, backend: str) -> api.Function:
     return view
 
 
-def compile_times(about: Subject, backend: str) -> dict[str, float]:
-    """Seconds for each pass, and for machine code, with an empty cache.  What loading the compiler
-    takes is not counted."""
+def compile_times(about: Subject, backend: str) -> tuple[dict[str, float], bool]:
+    """Seconds for each pass, and for machine code, with an empty cache, not counting what loading
+    the compiler takes; and whether the code writes into its arguments."""
     with cold_cache():
         api.grad(_square, backend=backend)(2.0)
     specialiser, bound = about.compiled._bind(about.compiled._mode, about.args, about.kwargs)
@@ -117,7 +121,7 @@ def compile_times(about: Subject, backend: str) -> dict[str, float]:
         with cold_cache():
             entry.kernel(backend, params)
         seconds["machine code" if backend == "numba" else "reading"] = time.perf_counter() - start
-    return seconds
+    return seconds, bool(compiled.written)
 
 
 def _square(x):

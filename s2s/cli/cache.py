@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from .. import cache
 from ..compile import OBJECTS, PREFIX
 from ..explain_text import amount
 from .exits import OK
+from .scripts import as_json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "clear":
         clear(folder)
     if options.json:
-        print(json.dumps(as_data(folder, found), indent=2))
+        print(as_json(as_data(folder, found)))
         return OK
     total = sum(k.size for k in found.values())
     if options.action == "clear":

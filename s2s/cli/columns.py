@@ -35,46 +35,55 @@ def single(both: Sides) -> list[Row]:
 
 def paired(both: Sides) -> list[Row]:
     """The user's function beside the emitted code."""
-    listing = both.listings[0]
-    rows: list[Row] = []
-    following = listing.first  # the next line of the function that has not been shown
-    shown: int | None = None  # the line that stands on the left already
+    return _Pairing(both).rows
 
-    def user(number: int, faint: bool) -> Cell:
-        text = listing.lines[number - listing.first]
-        return Cell(number, text, number, (listing.file, number), faint)
 
-    started = False
-    for line in both.emitted:
-        own = both.own(line)
-        if not started and line.text.startswith("def ") and own is None:
-            started = True  # the function's head stands beside the emitted one's
-            head = _head(listing.lines) + listing.first
-            rows += [(user(n, False), None) for n in range(following, head)]
-            rows.append((user(head, False), _emitted(both, line)))
-            following, shown = head + 1, head
-            continue
-        if own is None or not started:
-            rows.append((None, _emitted(both, line)))
-            shown = None if own is None else shown
-            continue
-        if line.sweep == 0 and own >= following:
-            rows += [(user(n, False), None) for n in range(following, own)]
-            rows.append((user(own, False), _emitted(both, line)))
-            following, shown = own + 1, own
-        elif own != shown:
-            rows.append((user(own, True), _emitted(both, line)))
-            shown = own
+class _Pairing:
+    def __init__(self, both: Sides) -> None:
+        self.both, self.listing = both, both.listings[0]
+        self.end = self.listing.first + len(self.listing.lines)
+        self.following = self.listing.first  # the next line of the user's that is to be shown
+        self.shown: int | None = None  # the one that stands on the left already
+        self.rows: list[Row] = []
+        head: int | None = _head(self.listing.lines) + self.listing.first
+        entry = max((e.number for e in both.emitted if e.text.startswith("def ")), default=0)
+        for line in both.emitted:
+            own = both.own(line)
+            if line.number == entry and head is not None:
+                own, head = head, None
+            self.add(line, own)
+        self.user_lines(self.end)
+
+    def add(self, line: Emitted, own: int | None) -> None:
+        """A line of emitted code, and on its left the user's if that is another than before."""
+        right = _emitted(self.both, line)
+        if own is None:
+            self.rows.append((None, right))
+        elif line.sweep == 0 and own >= self.following:
+            self.user_lines(own)
+            self.rows.append((self.user(own), right))
+            self.following = own + 1
+        elif own != self.shown:
+            if line.sweep:
+                self.user_lines(self.next_forward(line))
+            self.rows.append((self.user(own, faint=True), right))
         else:
-            rows.append((None, _emitted(both, line)))
-        if line.sweep and following <= listing.first + len(listing.lines) - 1:
-            end = listing.first + len(listing.lines)
-            rest: list[Row] = [(user(n, False), None) for n in range(following, end)]
-            rows[-1:-1] = rest
-            following = end
-    end = listing.first + len(listing.lines)
-    rows += [(user(n, False), None) for n in range(following, end)]
-    return rows
+            self.rows.append((None, right))
+        self.shown = own
+
+    def user_lines(self, end: int) -> None:
+        """The user's lines up to one, beside nothing."""
+        self.rows += [(self.user(n), None) for n in range(self.following, end)]
+        self.following = max(self.following, end)
+
+    def user(self, number: int, faint: bool = False) -> Cell:
+        text = self.listing.lines[number - self.listing.first]
+        return Cell(number, text, number, (self.listing.file, number), faint)
+
+    def next_forward(self, line: Emitted) -> int:
+        """The user's line that is next after a sweep, after which a program may go on."""
+        later = (self.both.own(e) for e in self.both.emitted[line.number :] if not e.sweep)
+        return min((n for n in later if n is not None and n >= self.following), default=self.end)
 
 
 def _head(lines: tuple[str, ...]) -> int:

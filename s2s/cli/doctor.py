@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import json
 import os
 import platform
 import sys
@@ -17,6 +16,7 @@ from .._version import __version__
 from ..explain_text import amount
 from .cache import kept
 from .exits import OK, WRONG
+from .scripts import as_json
 
 PACKAGES = (
     "numpy",
@@ -54,7 +54,7 @@ class Findings:
 def run(options: argparse.Namespace) -> int:
     found = examine()
     if options.json:
-        print(json.dumps({**found.facts, "trouble": found.trouble}, indent=2))
+        print(as_json({**found.facts, "trouble": found.trouble}))
     else:
         for section, facts in found.facts.items():
             print(section)
@@ -117,7 +117,7 @@ def _blas(found: Findings) -> dict[str, str]:
         built = scipy.show_config(mode="dicts") or {}
         theirs = built.get("Build Dependencies", {}).get("blas", {})
         facts["of SciPy"] = f"{theirs.get('name', '?')} {theirs.get('version', '')}".strip()
-        from scipy.linalg import cython_blas  # noqa: F401
+        from scipy.linalg import cython_blas  # type: ignore  # noqa: F401
     except ImportError:
         found.trouble.append(
             "SciPy is not usable: matrix products cannot be compiled; pip install scipy"

@@ -15,7 +15,7 @@ MEANING = {
     WRONG: "a check failed: `check` found a wrong gradient, `doctor` found trouble",
     USAGE: "the command line is not understood, or a file, a function or arguments are missing",
     PROGRAM: "your own program raised an error",
-    REFUSED: "s2s refuses the function, with its line and what to write instead",
+    REFUSED: "s2s refuses what was asked, and tells the line and what to write instead",
     INTERNAL: "s2s itself failed: please report it",
     INTERRUPTED: "interrupted",
 }

@@ -13,7 +13,7 @@ from typing import Any
 from ..backends import signature
 from ..compile import CALL, listing
 from ..machine import KERNEL, Unsupported
-from .cold import cold_cache
+from .environment import cold_cache
 
 _FOREIGN = ("cpython", "NRT_", "numba_", "_ZN5numba")
 _MANGLED = re.compile(rf"_ZN\d+\w*?{CALL}[\w$.]*|{re.escape(KERNEL)}")

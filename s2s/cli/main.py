@@ -9,15 +9,17 @@ from collections.abc import Sequence
 
 from .._version import __version__
 from ..errors import InternalCompilerError, S2SError
-from . import bench, cache, check, doctor, exits, report, show
+from . import aot, bench, cache, check, completion, doctor, exits, report, show
 
 COMMANDS = {
     "show": (show, "print the gradient of a function beside it, or what any pass made of it"),
     "report": (report, "write all about a function and its gradient to one page"),
     "check": (check, "compare a gradient with differences of the function itself"),
+    "aot": (aot, "compile functions ahead of time into a library for C"),
     "bench": (bench, "time a function, its gradient, and what compiling them takes"),
     "cache": (cache, "tell what is kept on disk, or throw it away"),
     "doctor": (doctor, "tell what s2s runs on, and what is wrong with it"),
+    "completion": (completion, "print what makes a shell complete this command"),
 }
 
 
@@ -37,7 +39,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["_complete"]:
+        return completion.reply(parser(), words[1:])
+    options = parser().parse_args(words)
     try:
         return options.run(options)
     except exits.CommandError as error:

@@ -1,8 +1,8 @@
 """Memory over a run of the readable program, line by line.
 
 The readable code is run under CPython, and NumPy tells `tracemalloc` what it allocates.  What is
-counted is what the run itself allocates, arguments apart.  Compiled code needs no more: it fuses
-what is a temporary array here.
+counted is what the run itself allocates, arguments apart.  Compiled code fuses most of what is a
+temporary array here.
 """
 
 from __future__ import annotations

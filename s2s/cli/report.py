@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import cache
 from ..backends import BACKENDS
-from ..explain import Report
 from ..sides import Sides, sides
 from . import bench, memory_trace
 from .exits import OK, PROGRAM, USAGE, CommandError
-from .subject import Subject, add_arguments, subject
+from .scripts import as_json
+from .subject import Subject, add_arguments, add_mode, subject
+
+if TYPE_CHECKING:
+    from ..explain import Report
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
+    add_mode(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)"
     )
@@ -61,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"{path}: {error.strerror}", code=USAGE) from error
     os.chmod(path, 0o644)
     if options.json:
-        print(json.dumps(as_data(told, path), indent=2))
+        print(as_json(as_data(told, path)))
     else:
         print(path)
     if options.open:

@@ -50,7 +50,7 @@ def page(told: Told) -> str:
 
 
 def _asset(name: str) -> str:
-    return importlib.resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return importlib.resources.files("s2s.cli").joinpath(name).read_text(encoding="utf-8")
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -124,7 +124,8 @@ def _memory(told: Told) -> str:
     backwards = [bool(e and e.sweep) for e in map(by_number.get, memory.lines)]
     plot = memory_plot(memory.after, memory.most, memory.lines, backwards, memory.steps)
     note = "What the readable program allocates, line by line, arguments apart: the area is what is"
-    note += " held after a line, the stroke the most while it ran. Compiled code fuses temporaries."
+    note += " held after a line, the stroke the most while it ran."
+    note += " Compiled code fuses most temporaries."
     if not memory.complete:
         note += f" The run was ended after {PATIENCE:.0f} seconds."
     return f'<div class="wide">{plot}</div><p class="note">{note}</p>'

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from ..sides import Sides, sides
 from . import machine_code, terminal
 from .exits import OK, CommandError
-from .subject import MODES, Subject, add_arguments, subject
+from .scripts import as_json
+from .subject import Subject, add_arguments, add_mode, subject
 
 LEVELS = ("source", "lowered", "llvm", "asm")
 LANGUAGES = {"source": "python", "lowered": "python", "llvm": "llvm", "asm": "gas"}
@@ -19,11 +19,7 @@ LANGUAGES = {"source": "python", "lowered": "python", "llvm": "llvm", "asm": "ga
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
-    parser.add_argument(
-        "--mode",
-        choices=MODES,
-        help="what to make of the function, instead of what its decorator says, or its gradient",
-    )
+    add_mode(parser)
     parser.add_argument(
         "--level", choices=LEVELS, default="source",
         help="readable source, loops, LLVM's language or machine code",
@@ -88,7 +84,7 @@ def _show_passes(options: argparse.Namespace, compiled: Any, page: terminal.Page
     if options.after != "all":
         wanted = [wanted[names.index(options.after)]]
     if options.json:
-        page.raw(json.dumps([{"pass": n, "text": t} for n, t in wanted], indent=2))
+        page.raw(as_json([{"pass": n, "text": t} for n, t in wanted]))
         return
     for name, text in wanted:
         if len(wanted) > 1:
@@ -118,7 +114,7 @@ def _show_source(
 ) -> None:
     both = sides(about.written, compiled)
     if options.json:
-        page.raw(json.dumps(as_data(about, both, compiled), indent=2))
+        page.raw(as_json(as_data(about, both, compiled)))
     elif options.diff:
         before = "".join(f"{line}\n" for line in both.listings[0].lines) if both.listings else ""
         page.code(changes(before, compiled.source, about.name, compiled.name), "diff")
@@ -132,7 +128,7 @@ def _show_text(
     options: argparse.Namespace, about: Subject, text: str, language: str, page: terminal.Page
 ) -> None:
     if options.json:
-        page.raw(json.dumps({"function": about.name, options.level: text}, indent=2))
+        page.raw(as_json({"function": about.name, options.level: text}))
     else:
         page.code(text, language)
 

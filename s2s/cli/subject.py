@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,12 +14,13 @@ import numpy as np
 from .. import api, binding, trees
 from ..transforms.derived import DIRECTED
 from ..transforms.read import signature
-from ..transforms.structure import ArraySpec, ScalarSpec, TreeSpec, describe
+from ..transforms.structure import ArraySpec, ScalarSpec, TreeSpec, describe, spec_leaves
 from . import hints
 from .arguments import Maker
 from .exits import CommandError
-from .target import Target, evaluate, find, functions_in, running, split
+from .target import Target, find, functions_in, running
 
+MODES = ("grad", "value_and_grad", "function", "jvp", "vjp", "hvp", "jacobian", "hessian")
 PLAIN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -53,11 +55,39 @@ class Subject:
         args = tuple(trees.copy_leaves(a) for a in self.args)
         return args, {k: trees.copy_leaves(v) for k, v in self.kwargs.items()}
 
+    def call(self, function: Any) -> tuple[Callable[[], Any], Callable[[], None]]:
+        """A call of a function with these arguments, and what makes them as they were before, if
+        it should write into them."""
+        args, kwargs = self.fresh()
+        pairs = [
+            (mine, theirs)
+            for a, b in zip((*args, *kwargs.values()), (*self.args, *self.kwargs.values()))
+            for mine, theirs in zip(_arrays(a), _arrays(b))
+            if mine.flags.writeable
+        ]
+
+        def restore() -> None:
+            for mine, theirs in pairs:
+                np.copyto(mine, theirs)
+
+        return lambda: function(*args, **kwargs), restore
+
     def given(self) -> dict[str, str]:
         """The arguments, as types, by the names of the parameters."""
         bound = inspect.signature(self.compiled).bind(*self.args, **self.kwargs)
         bound.apply_defaults()
         return {k: type_text(v) for k, v in bound.arguments.items()}
+
+
+def _arrays(value: Any) -> list[np.ndarray[Any, Any]]:
+    found: list[np.ndarray[Any, Any]] = []
+
+    def note(leaf: Any) -> Any:
+        found.extend([leaf] if isinstance(leaf, np.ndarray) else [])
+        return leaf
+
+    trees.map_leaves(value, note)
+    return found
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,21 +112,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_mode(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--mode", choices=MODES,
+        help="what to make of the function, instead of what its decorator says, or its gradient",
+    )  # fmt: skip
+
+
 def subject(options: argparse.Namespace, default_wrt: str = "first") -> Subject:
     """The function and arguments that the options name."""
     target = find(options.function)
-    place, _ = split(options.function)
     notes: list[str] = []
-    maker = Maker(_sizes(options.size), lambda text: evaluate(target.module, place, text))
-    args, kwargs = _given(options, target, place, maker)
-    args, kwargs = _completed(target, args, kwargs, maker, notes)
+    maker = Maker(sizes(options.size), target.evaluate)
+    args, kwargs = arguments(options, target, maker, notes)
     compiled = _compiled(target.value, options, args, kwargs, default_wrt)
     if compiled is not target.value and compiled._s2s_mode in DIRECTED:
         args = _directed(compiled, args, kwargs, maker)
     return Subject(target, compiled, args, kwargs, notes)
 
 
-def _sizes(texts: list[str]) -> dict[str, int]:
+def arguments(
+    options: argparse.Namespace, target: Target, maker: Maker, notes: list[str]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments that were given, and those that the function itself determines."""
+    args, kwargs = _given(options, target, maker)
+    return _completed(target, args, kwargs, maker, notes)
+
+
+def sizes(texts: list[str]) -> dict[str, int]:
     out = {}
     for text in texts:
         name, _, number = text.partition("=")
@@ -110,13 +153,13 @@ def _sizes(texts: list[str]) -> dict[str, int]:
 
 
 def _given(
-    options: argparse.Namespace, target: Target, place: str, maker: Maker
+    options: argparse.Namespace, target: Target, maker: Maker
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if options.args is not None:
         return maker.arguments(options.args)
     if options.example is None:
         return (), {}
-    text = options.example if ":" in options.example else f"{place}:{options.example}"
+    text = options.example if ":" in options.example else f"{target.place}:{options.example}"
     make = find(text)
     with running(text):
         made = make.value()
@@ -135,11 +178,7 @@ def _completed(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """With the arguments that the function's parameters determine, or an earlier call."""
     parameters = _parameters(target.value)
-    if not args and not kwargs:
-        earlier = _earlier(target.value, maker)
-        if earlier is not None:
-            notes.append("arguments like those of the call in the file")
-            return earlier, {}
+    nothing_given = not args and not kwargs
     positional = [p for p in parameters.values() if p.kind in PLAIN]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
     if len(args) > len(positional) and not variadic:
@@ -167,7 +206,11 @@ def _completed(
         if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in kwargs
     ]  # fmt: skip
     if missing:
-        raise _missing(target, missing)
+        earlier = _earlier(target.value, maker) if nothing_given else None
+        if earlier is None:
+            raise _missing(target, missing)
+        notes.append("arguments like those of the call in the file")
+        return earlier, {}
     return _in_order(positional, args, kwargs)
 
 
@@ -228,9 +271,6 @@ def _parameters(value: Any) -> dict[str, inspect.Parameter]:
 # ---------------------------------------------------------------- the function
 
 
-MODES = ("grad", "function", "jvp", "vjp", "hvp", "jacobian", "hessian")
-
-
 def _compiled(
     value: Any,
     options: argparse.Namespace,
@@ -255,15 +295,27 @@ def _compiled(
     if mode == "function":
         return api.function(value, **settings)
     if chosen is None and not api._has_tape(value):
-        names = list(_parameters(value))
-        given = {**dict(zip(names, args)), **kwargs}
-        floats = tuple(n for n in names if n in given and trees.has_floats(given[n]))
+        parameters = _parameters(value)
+        defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+        given = {**defaults, **dict(zip(parameters, args)), **kwargs}
+        floats = tuple(n for n in parameters if n in given and _is_of_floats(given[n]))
         if not floats:
             return api.function(value, **settings)
         chosen = floats if default_wrt == "all" else floats[:1]
     import s2s
 
+    if chosen is not None and len(chosen) == 1:
+        chosen = chosen[0]
     return getattr(s2s, mode or "grad")(value, wrt=chosen, **settings)
+
+
+def _is_of_floats(value: Any) -> bool:
+    """Whether an argument can be differentiated by: all of its leaves are real or complex."""
+    try:
+        leaves = [spec for _, spec in spec_leaves(describe(value), ())]
+    except TypeError:
+        return False
+    return bool(leaves) and all(trees.is_inexact(spec) for spec in leaves)
 
 
 def _directed(
@@ -277,7 +329,9 @@ def _directed(
     else:
         names = list(_parameters(compiled.python))
         given = {**dict(zip(names, args)), **kwargs}
-        like = tuple(given[n] for n in compiled._shared.target.function.wrt)
+        derived = compiled._shared.target.function
+        like = tuple(given[n] for n in derived.wrt)
+        like = like[0] if derived.single else like
 
     def draw(leaf: Any) -> Any:
         if isinstance(leaf, np.ndarray):

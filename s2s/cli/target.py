@@ -30,6 +30,7 @@ from .exits import PROGRAM, CommandError
 class Target:
     """What FILE.py:FUNC names: the module, the text of FUNC, and its value."""
 
+    place: str
     module: types.ModuleType
     expression: str
     value: Any
@@ -42,6 +43,10 @@ class Target:
     def label(self) -> str:
         return f"{os.path.basename(self.file)}:{self.expression}"
 
+    def evaluate(self, expression: str) -> Any:
+        """An expression in the namespace of the file."""
+        return evaluate(self.module, self.place, expression)
+
 
 def find(text: str) -> Target:
     """The function that `FILE.py:FUNC` or `package.module:FUNC` names."""
@@ -52,7 +57,7 @@ def find(text: str) -> Target:
         raise CommandError(
             f"{place}: which function?", f"write {place}:NAME{_listed(names, ', where NAME is ')}"
         )
-    return Target(module, expression, _function(module, place, expression))
+    return Target(place, module, expression, _function(module, place, expression))
 
 
 def split(text: str) -> tuple[str, str]:
@@ -156,7 +161,7 @@ def _function(module: types.ModuleType, place: str, expression: str) -> Any:
             f"{expression}: not a name or expression ({error.msg})", "write FILE.py:FUNC"
         ) from None
     value = evaluate(module, place, expression)
-    if isinstance(tree, ast.Attribute):
+    if isinstance(tree, ast.Attribute) and _needs_self(value):
         value = _of_instance(module, place, tree, value)
     if isinstance(value, type) or not callable(value):
         kind = "a class" if isinstance(value, type) else f"a {type(value).__name__}"
@@ -195,7 +200,7 @@ def evaluate(module: types.ModuleType, place: str, expression: str) -> Any:
 def _of_instance(module: types.ModuleType, place: str, tree: ast.Attribute, value: Any) -> Any:
     """`Model.step` of an object, if the class makes one without arguments."""
     owner = evaluate(module, place, ast.unparse(tree.value))
-    if not isinstance(owner, type) or not _needs_self(value):
+    if not isinstance(owner, type):
         return value
     name = ast.unparse(tree)
     if any(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)

@@ -98,15 +98,19 @@ def _coloured(row: columns.Row, width: int) -> Any:
         if cell is None:
             out.append(" " * width)
             continue
-        gutter, link = columns.gutter(cell), cell.place
-        style = "dim" if cell.mark is None else _PALETTE[cell.mark % len(_PALETTE)]
-        if link is not None:
-            style += f" link file://{os.path.abspath(link[0])}#L{link[1]}"
-        text = Text().append(gutter, style)
+        gutter = columns.gutter(cell)
+        text = Text(gutter, "dim")
+        if cell.mark is not None and cell.place is not None:
+            # What tells the user's line has its colour, and leads to the file.
+            link = f"link file://{os.path.abspath(cell.place[0])}#L{cell.place[1]}"
+            label = gutter.split()[-1]
+            start = gutter.rindex(label)
+            style = f"not dim {_PALETTE[cell.mark % len(_PALETTE)]} {link}"
+            text.stylize(style, start, start + len(label))
         code = highlighted(columns.fitted(cell.text, width - len(gutter), len(row) > 1), "python")
         if cell.faint:
             code.stylize("dim")
-        text.append_text(code)
+        text = Text().append_text(text).append_text(code)
         if len(row) > 1 and k == 0:
             text.pad_right(max(0, width - text.cell_len))
         out.append_text(text)

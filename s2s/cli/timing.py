@@ -25,11 +25,16 @@ class Timing:
         return duration(self.best)
 
 
-def measure(call: Callable[[], Any], seconds: float) -> Timing:
-    """Calls for about that long, after a first call that does not count."""
+def measure(
+    call: Callable[[], Any], seconds: float, before: Callable[[], None] | None = None
+) -> Timing:
+    """Calls for about that long, after a first call that does not count.  `before` runs before
+    each call, and is not timed."""
     call()
+    if before is not None:
+        before()
     batch, took = 1, _time(call, 1)
-    while took < SHORTEST and batch < 10**7:
+    while took < SHORTEST and batch < 10**7 and before is None:
         batch = max(2 * batch, int(batch * SHORTEST / max(took, 1e-9)))
         took = _time(call, batch)
     each = [took / batch]
@@ -38,6 +43,8 @@ def measure(call: Callable[[], Any], seconds: float) -> Timing:
     gc.disable()
     try:
         while time.perf_counter() < end or (len(each) < ROUNDS and took < seconds):
+            if before is not None:
+                before()
             each.append(_time(call, batch) / batch)
     finally:
         if collecting:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import erf
+import scipy  # whose parts are loaded when they are asked for
 
 from ..derivatives import stop_gradient
 
@@ -57,7 +57,7 @@ def selu(x: Any) -> Any:
 def gelu(x: Any, approximate: bool = False) -> Any:
     if approximate:
         return 0.5 * x * (1.0 + np.tanh(0.7978845608028654 * (x + 0.044715 * x**3)))
-    return 0.5 * x * (1.0 + erf(x * 0.7071067811865476))
+    return 0.5 * x * (1.0 + scipy.special.erf(x * 0.7071067811865476))
 
 
 def silu(x: Any) -> Any:

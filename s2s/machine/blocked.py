@@ -73,7 +73,7 @@ class Gemm:
         swap_a, swap_b, alpha, a, b, beta, c, m, n, k = made.args
         tile, copy = self._tile(), self._copy()
         builder = ir.IRBuilder(made.append_basic_block())
-        room = builder.alloca(self.vector, 2 * self.stretch)
+        room: Any = builder.alloca(self.vector, 2 * self.stretch)
         room.align = 64
         panel = builder.bitcast(room, self.pointer)
         self._scale_only(builder, beta, c, m, n, k)
@@ -185,7 +185,7 @@ class Gemm:
         kinds = [INT, p, INT, INT, p, INT, p, INT, INT, INT, n, n, BOOL]
         made = self._declare(f"s2s.blocked.tile.{self.suffix}", kinds)
         depth, a, down, right, b, b_down, c, c_down, rows, columns, alpha, beta, first = made.args
-        builder = ir.IRBuilder(made.append_basic_block())
+        builder: Any = ir.IRBuilder(made.append_basic_block())
         # Rows that are not there are computed as the last one is, and not kept.
         starts = []
         for i in range(ROWS):

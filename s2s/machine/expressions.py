@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.ir.instructions import LoadInstr
 from numba.core import cgutils, types
 
 from .. import kernels
@@ -36,6 +37,7 @@ class Expressions:
     context: Any
     builder: Any
     types: Types
+    constant: set[str] = set()  # arrays whose elements never change
 
     def variable(self, name: str) -> Any:
         raise NotImplementedError
@@ -80,7 +82,15 @@ class Expressions:
         type_ = self.types.of[node]
         if isinstance(type_, types.Array):
             return buffer.part(self.builder, type_, place)
-        return self.load(buffer, place)
+        value = self.load(buffer, place)
+        if isinstance(node.value, ast.Name) and node.value.id in self.constant:
+            self._never_changes(value)
+        return value
+
+    def _never_changes(self, loaded: Any) -> None:
+        """Lets the optimiser keep an element across writes to other arrays."""
+        if isinstance(loaded, LoadInstr):
+            loaded.set_metadata("invariant.load", self.builder.module.add_metadata([]))
 
     def load(self, buffer: Buffer, index: list[Any]) -> Any:
         where = buffer.place(self.builder, index)

@@ -59,6 +59,7 @@ class Kernel(Body):
         self.plan = Plan(function, self.types)
         self.frugal = self.plan.huge
         self.private = self.plan.private - _returned(function)
+        self.constant = self.plan.constant
         last = _last_mentions(function.body)
         for position, stmt in enumerate(function.body):
             self.stmt(stmt)

@@ -37,6 +37,7 @@ class Plan:
         self.large, self.huge = size > LARGE, size > HUGE
         self.mentions = mentions(function) + Counter(a.arg for a in function.args.args)
         self.private = _private(function, known)
+        self.constant = _constant(function, known)
         self.made: dict[Any, Any] = {}
 
     def _size(self, s: ast.stmt) -> int:
@@ -94,6 +95,26 @@ def _private(function: ast.FunctionDef, known: Types) -> set[str]:
     return fresh - shared - known.slots
 
 
+def _constant(function: ast.FunctionDef, known: Types) -> set[str]:
+    """The arrays given to a kernel of which it only reads elements and sizes.  What it writes lies
+    apart from them: those who call it see to that (`apart.py`)."""
+    given = {a.arg for a in function.args.args}
+    read: Counter[str] = Counter()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            element = not isinstance(known.of.get(node), types.Array)
+            if isinstance(node.value, ast.Name) and element:
+                read[node.value.id] += 1
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            read[node.value.id] += node.attr == "shape"
+    mentioned = mentions(function)
+    return {
+        n
+        for n in given - known.slots
+        if isinstance(known.names[n], types.Array) and read[n] == mentioned[n]
+    }
+
+
 def _is_new(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "empty"
 
@@ -108,7 +129,8 @@ class Nest(Body):
     def __init__(self, caller: Body, builder: Any, outs: list[Any]) -> None:
         super().__init__(caller.context, builder, caller.types, caller.failures)
         self.outs = outs
-        self.frugal = caller.frugal
+        self.frugal, self.products = caller.frugal, caller.products
+        self.constant = caller.constant
 
     def fail(self, code: Any) -> None:
         self.leave(code, [ir.Constant(k, ir.Undefined) for k in self.outs])
@@ -134,7 +156,9 @@ def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
     takes = [n for n in names if n not in bound or n in outs]
     values = [caller.variable(n) for n in takes]
     roles = [
-        (known.names[n], n in known.slots, n in bound, n in outs, n in plan.private) for n in names
+        (known.names[n], n in known.slots, n in bound, n in outs, n in plan.private)
+        + (n in plan.constant,)
+        for n in names
     ]
     key = text, tuple(roles)
     function = plan.made.get(key)

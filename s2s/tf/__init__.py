@@ -29,13 +29,14 @@ complex64, complex128, bool, newaxis = np.complex64, np.complex128, np.bool_, No
 bool_ = bool
 
 __all__ = [
-    *arrays.__all__, *math.__all__,
     "Dataset", "GradientTape", "Tensor", "UnconnectedGradients", "Variable", "bool",
     "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex64", "complex128", "cond",
     "custom_gradient", "data", "einsum", "eye", "float32", "float64", "function", "global_norm",
     "int32", "int64", "keras", "linalg", "math", "matmul", "newaxis", "nn", "norm", "print",
     "random", "recompute_grad", "stop_gradient", "tensordot", "vectorized_map",
 ]  # fmt: skip
+__all__ += arrays.__all__
+__all__ += math.__all__
 
 print = print
 

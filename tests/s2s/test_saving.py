@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -247,3 +248,17 @@ def test_a_kill_at_any_moment_leaves_the_last_good_file(tmp_path: Path, name: st
         saving.load_state(path, model=model, optimizer=optimizer)
         for w in (*model.weights, *optimizer.slots["m"]):
             assert np.all(w.numpy() == optimizer.iterations)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_files_may_be_read_by_those_who_may_read_others(tmp_path):
+    layer = s2s.layers.Dense(2)
+    layer(np.ones((1, 3), np.float32))
+    plain, saved = tmp_path / "plain", tmp_path / "weights.npz"
+    plain.write_bytes(b"")
+    s2s.save_weights(layer, saved)
+    assert saved.stat().st_mode == plain.stat().st_mode
+    saved.chmod(0o640)
+    s2s.save_weights(layer, saved)
+    assert saved.stat().st_mode & 0o777 == 0o640
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["plain", "weights.npz"]

@@ -66,3 +66,13 @@ def test_differentiable() -> None:
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(AttributeError, match="s2s.tf has no 'raw_ops': use NumPy's"):
         _ = tf.raw_ops
+
+
+def test_one_seed_for_all() -> None:
+    def drawn() -> list[Any]:
+        tf.keras.utils.set_random_seed(3)
+        layer = tf.keras.layers.Dense(2)
+        layer(np.ones((1, 3), np.float32))
+        return [layer.kernel.numpy().tolist(), tf.random.normal([2]).tolist(), np.random.rand()]
+
+    assert drawn() == drawn()

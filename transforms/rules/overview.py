@@ -24,8 +24,8 @@ all the same: what they give (places, counts, truth values, whole numbers) carri
 Every rule serves reverse and forward mode, and is made of operations that have rules themselves,
 so that derivatives of any order follow; `tests/transforms/rules/test_every_rule.py` checks value,
 reverse, forward and second order of each, in float64 and float32. At kinks the
-[conventions](kinks.md) hold. A function that is missing here is refused by name; it can be
-[taught](writing-a-rule.md).
+[conventions](kinks.md) hold. A function that is missing here is refused by name; you can teach it
+with [`s2s.defrule`](derivatives.md#derivatives-of-your-own), or [write a rule](writing-a-rule.md).
 """
 _GROUPS = {
     "builtins": "Python",
@@ -123,17 +123,15 @@ def _rank(title: str) -> tuple[int, str]:
 
 
 def _functions(paths: Iterable[str]) -> str:
-    rows: dict[tuple[str, str, str], list[str]] = {}
+    rows: dict[tuple[str, str], list[str]] = {}
     for path in paths:
-        rule = _rule_of(path)
-        kinks = _kinks(path, rule)
-        rows.setdefault((", ".join(differentiable_in(path)), kinks, _modes(path, rule)), []).append(
-            path
-        )
-    lines = ["| function | differentiable in | at kinks | modes |", "|---|---|---|---|"]
-    for (by, kinks, modes), names in sorted(rows.items(), key=lambda row: row[1][0]):
+        by = ", ".join(differentiable_in(path))
+        rows.setdefault((by, _kinks(path, _rule_of(path))), []).append(path)
+    lines = ["| function | differentiable in | at kinks |", "|---|---|---|"]
+    # Those without a derivative come last.
+    for (by, kinks), names in sorted(rows.items(), key=lambda row: (not row[0][0], row[1][0])):
         shown = ", ".join(f"`{_short(n)}`" for n in names)
-        lines.append(f"| {shown} | {_code(by)} | {kinks} | {modes} |")
+        lines.append(f"| {shown} | {_code(by)} | {kinks} |")
     return "\n".join(lines) + "\n"
 
 
@@ -160,15 +158,6 @@ def _rule_of(path: str) -> Rule | None:
 
 def _kinks(path: str, rule: Rule | None) -> str:
     return rule.kinks if rule is not None else KINKS.get(path, "")
-
-
-def _modes(path: str, rule: Rule | None) -> str:
-    if not differentiable_in(path):
-        return "—"
-    if rule is None or rule.differentiable == ():
-        return "reverse, forward, any order"
-    modes = [m for m, part in (("reverse", rule.pullback), ("forward", rule.pushforward)) if part]
-    return ", ".join([*modes, "any order"])
 
 
 def differentiable_in(path: str) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ class Attributes(Mixin):
             if name == "value":
                 return owner
             if name in ("name", "trainable"):
-                return self.constant(getattr(variable, name))
+                return self.lift(getattr(variable, name), (*owner.cell.path[:-1], (".", name)))
         if isinstance(owner, Ref):
             return self._array_attribute(owner, name, node)
         if isinstance(owner, Rec):

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder
+from ..dims import Dim
 from ..ir import Span
+from ..pipeline_types import Build
 from ..read import Source
-from ..structure import Path, Step
+from ..structure import Argument, Fixed, Out, OutTree, Path, Step, Tree
 from .values import (
     UNDEFINED,
     Cell,
@@ -188,15 +190,46 @@ class Effects(Mixin):
         known = (plainly, id(getattr(function, "__self__", plain[0] if plain else None)))
         if known in self.shared.built:
             raise Built
+        build = self._noted(plainly, args, kwargs, (plain, named))
         try:
             function(*plain, **named)
         except Exception as error:
             self.shared.built.clear()  # an error to be shown
             raise self._blamed(error, function, node) from error
         self.shared.built.add(known)
+        self.shared.builds.append(build)
+        self.shared.built_after = len(self.object_guards)
         # What is read from now on is read anew, but for objects, which are what they are.
         self.lifted = {p: v for p, v in self.lifted.items() if _is_object(v)}
         return Obj(None)
+
+    def _noted(self, function: Any, args: Any, kwargs: Any, plain: Any) -> Build:
+        """What is to be known of building an object, for those who would do it again."""
+        sizes: list[Dim] = []
+        given, named = plain
+        places = [self._found_again(a, p, sizes) for a, p in zip(args, given)]
+        by_name = [(k, self._found_again(v, named[k], sizes)) for k, v in kwargs.items()]
+        guards = self.object_guards[self.shared.built_after :]
+        facts = self.b.facts.guards
+        return Build(
+            function, (*places,), (*by_name,), (*guards,), (*facts,), (*self.params,), (*sizes,)
+        )
+
+    def _found_again(self, value: Value, plain: Any, sizes: list[Dim]) -> OutTree:
+        """The argument of a function that builds: by its path, if it is an object."""
+        if isinstance(value, (TupleVal, ListVal)):
+            whole = value if isinstance(value, TupleVal) else self.state.heap[value.cell]
+            parts = tuple(self._found_again(v, p, sizes) for v, p in zip(whole.values, plain))
+            kind = "tuple" if isinstance(value, TupleVal) else "list"
+            return Tree(kind, type(plain), (*range(len(parts)),), parts)
+        if isinstance(value, Ref) and value.cell in self.variables:
+            return Argument(value.cell.path[:-1])
+        if isinstance(value, Obj) and value.path and _is_object(value):
+            return Argument(value.path)
+        if isinstance(value, Num) and value.known is None:
+            sizes.append(value.operand.type.value)
+            return Out(len(sizes) - 1)
+        return Fixed(plain)
 
     def _concrete(self, value: Value, node: ast.AST) -> Any:
         if isinstance(value, TupleVal):

@@ -258,8 +258,11 @@ class Expressions(Mixin):
         result = self.special_binary(name, left, right, node)
         if result is not None:
             return result
+        sequence = isinstance(left, (ListVal, TupleVal)) or isinstance(right, (ListVal, TupleVal))
         return self.refuse(
-            node, f"{name} of {self.kind_of(left)} and {self.kind_of(right)} is not supported"
+            node,
+            f"{name} of {self.kind_of(left)} and {self.kind_of(right)} is not supported",
+            "an array of its elements is np.array(...)" if sequence else "",
         )
 
     def eval_UnaryOp(self, node: ast.UnaryOp) -> Value:

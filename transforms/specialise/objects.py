@@ -60,6 +60,9 @@ from .values import (
 CONSTANT_MODULES = ("numpy", "math", "scipy", "cmath", "builtins", "numba", "operator", "functools")
 
 
+_IMMUTABLE = (bool, int, float, complex, str, bytes, slice, np.dtype, np.generic, type(None))
+
+
 def is_constant_module(value: Any) -> bool:
     return isinstance(value, types.ModuleType) and value.__name__.split(".")[0] in CONSTANT_MODULES
 
@@ -344,7 +347,7 @@ class Objects(Mixin):
                     ),
                     node,
                 )
-            return self.constant(getattr(target, name))
+            return self._unguarded(target, name)
         try:
             raw = inspect.getattr_static(target, name)
         except AttributeError:
@@ -363,7 +366,7 @@ class Objects(Mixin):
             self.guard_class(owner, raw.fget, name, "fget")
             return self.call_function(Obj(raw.fget), (owner,), {}, node)
         if owner.path == () and not isinstance(target, types.ModuleType):
-            return self.constant(getattr(target, name))
+            return self._unguarded(target, name)
         getter = self.special(Obj(raw), "__get__")
         if getter is not None and not isinstance(target, type):
             definer = next(c for c in type(target).__mro__ if name in vars(c))
@@ -379,6 +382,17 @@ class Objects(Mixin):
         if _is_library(value):
             return Obj(value)
         return self.lift(value, (*owner.path, (".", name)))
+
+    def _unguarded(self, target: Any, name: str) -> Value:
+        """An attribute of something to which no path leads, or which does not change."""
+        value = getattr(target, name)
+        package = (getattr(target, "__module__", None) or "").partition(".")[0]
+        own = package == __name__.partition(".")[0]
+        code = isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type))
+        fixed = isinstance(target, _IMMUTABLE) or is_constant_module(target) or _is_library(target)
+        if not (own or code or fixed):
+            self.shared.loose = True
+        return self.constant(value)
 
     def _bound_attribute(self, value: Value, name: str, node: ast.AST) -> Value:
         if isinstance(value, Undefined):

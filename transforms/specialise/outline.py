@@ -40,7 +40,7 @@ from ..ir import (
     substitute,
     walk,
 )
-from ..pipeline_types import ObjectGuard, Param
+from ..pipeline_types import Build, ObjectGuard, Param
 from ..read import Source
 from ..structure import Path
 from .expressions import NeedUnroll
@@ -169,6 +169,11 @@ class Shared:
     unconnected: dict[Any, None] = field(default_factory=dict)
     # objects that this pass has completed, so that its outcome is thrown away
     built: set[Any] = field(default_factory=set)
+    # all objects that were completed, in this pass and before, and how much was guarded by then
+    builds: list[Build] = field(default_factory=list)
+    built_after: int = 0
+    # whether it rests on the state of an object to which no path leads
+    loose: bool = False
     count: int = 0
 
     @property

@@ -14,7 +14,7 @@ from ..dims import Facts
 from ..errors import S2SError, UnsupportedError
 from ..fence import fence
 from ..ir import Function, Module, Operand, Origin, Scalar, Span, Var, walk
-from ..pipeline_types import ObjectGuard, Param
+from ..pipeline_types import Build, ObjectGuard, Param
 from ..read import Source, read, signature
 from ..structure import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
 from .arrays import Arrays
@@ -98,6 +98,10 @@ class Specialised:
     # what is set after the call, and the holders it may concern
     changes: list[tuple[Path, Step, OutTree]] = field(default_factory=list)
     holders: list[Path] = field(default_factory=list)
+    builds: list[Build] = field(default_factory=list)
+    # the files of all functions that were read, and whether more than paths can tell was used
+    inlined: list[str] = field(default_factory=list)
+    loose: bool = False
 
 
 def specialise(
@@ -111,9 +115,10 @@ def specialise(
     recursive: frozenset[Any] = frozenset()
     sources: dict[Any, Source] = {}
     desugared: dict[Any, list[ast.stmt]] = {}
+    builds: list[Build] = []
     while True:
         plain = function.plain if isinstance(function, Derived) else function
-        shared = Shared(plain, recursive, sources=sources, desugared=desugared)
+        shared = Shared(plain, recursive, sources=sources, desugared=desugared, builds=builds)
         try:
             done = Specialiser(function, values, static, runtime_ints, shared).run_main(args)
             if not shared.built:
@@ -261,7 +266,8 @@ class Specialiser(
         return Specialised(
             self.module(main), self.params, out, self.b.facts, self.object_guards, written,
             {os.path.basename(s.file): s.file for s in self.sources.values()}, changes,
-            [c.path for c in self.first_contents],
+            [c.path for c in self.first_contents], self.shared.builds,
+            sorted({s.file for s in self.sources.values()}), self.shared.loose,
         )  # fmt: skip
 
     def _call_with(self, frame: Frame) -> Value:

@@ -37,6 +37,7 @@ from ..ir import (
     targets_of,
     walk,
 )
+from ..pipeline_types import ObjectGuard
 from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
 
 
@@ -168,6 +169,8 @@ class Tapes(Mixin):
         for cell, known in self.variables.items():
             if known is value:
                 return Ref(cell)
+        watched = ObjectGuard((*path, (".", "trainable")), "equals", value.trainable)
+        self.object_guards.append(watched)
         ref = self.lift(value._array, (*path, (".", "_array")))
         self.variables[ref.cell] = value
         return ref

@@ -51,9 +51,9 @@ def exp2(kit: Kit, x: Number) -> Number:
 
 
 def expm1(kit: Kit, x: Number) -> Number:
-    k, e, _ = reduced(kit, kit.clipped(x, -40.0, kit.format.large))
+    k, e, e_lacks = reduced(kit, kit.clipped(x, -40.0, kit.format.large))
     small = kit.power(kit.clipped(k, -60.0, 2.0))
-    below = small * e + (small - 1.0)
+    below = (small * e + (small - 1.0)) + small * e_lacks
     rest = kit.power(kit.clipped(-k, 1.0 - kit.format.bias, 0.0))
     above = kit.scaled((1.0 - rest) + e, k)
     result = kit.choose(k.is_("<=", 1.0), below, above)

@@ -3,9 +3,10 @@
 from ... import layers, losses, metrics, models, optimizers
 from ...layers import Input
 from ...models import Model, Sequential
-from . import mixed_precision
+from . import mixed_precision, utils
 
 __all__ = [
     "Input", "Model", "Sequential",
     "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
+    "utils",
 ]  # fmt: skip

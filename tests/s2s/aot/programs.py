@@ -40,6 +40,11 @@ def mixed_args(n: int = 50) -> tuple[Any, ...]:
     return W, b, x, rng.normal(size=n)
 
 
+def waves(x):
+    """Functions of which loops compute several elements at once, by a call for whole vectors."""
+    return np.sum(np.sin(x) * np.cos(x))
+
+
 def growing(x):
     """A loop whose end only the numbers tell, a list, and arrays that take turns."""
     values = []

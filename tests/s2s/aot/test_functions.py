@@ -11,7 +11,7 @@ import pytest
 
 import s2s
 from s2s.aot import build, statuses
-from tests.s2s.aot.programs import MIXED, growing, mixed, mixed_args, needs_compiler
+from tests.s2s.aot.programs import MIXED, growing, mixed, mixed_args, needs_compiler, waves
 
 pytestmark = needs_compiler
 
@@ -33,6 +33,16 @@ def test_equals_the_compiled_gradient_to_the_last_bit(built, monkeypatch) -> Non
         assert value == expected and value.dtype == expected.dtype
         np.testing.assert_array_equal(W_bar, W_expected)
         np.testing.assert_array_equal(b_bar, b_expected)
+
+
+def test_elementary_functions_equal_to_the_last_bit(tmp_path) -> None:
+    """Sine and cosine of large arguments, too, for which vectors are handed to a function."""
+    library = build(s2s.value_and_grad(waves), "float64[n]", out=tmp_path / "waves").load()
+    x = np.concatenate([np.random.default_rng(0).normal(size=100), [1e300, 1e22, 1e6]])
+    value, x_bar = library.waves(x)
+    expected, x_expected = s2s.value_and_grad(waves)(x)
+    assert value == expected
+    np.testing.assert_array_equal(x_bar, x_expected)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +122,21 @@ def test_memory_that_only_the_run_tells(tmp_path) -> None:
         expected, expected_gradient = function(x)
         assert value == expected
         np.testing.assert_array_equal(gradient, expected_gradient)
+
+
+def test_a_limit_for_trips(tmp_path) -> None:
+    """The workspace that is asked for is enough, and a smaller one gets a status."""
+    function = s2s.value_and_grad(growing)
+    built = build(function, "float64[4]", out=tmp_path / "growing", max_trips=20_000)
+    (size,) = built.workspace.values()
+    assert size is not None and size > 2 * 8 * 20_000
+    library = built.load()
+    call = library._growing
+    call.grows = False
+    x = np.arange(1.0, 5.0) * 0.01  # some 13,000 trips
+    np.testing.assert_array_equal(library.growing(x)[1], function(x)[1])
+    with pytest.raises(library.LibraryError, match="workspace is too small"):
+        library.growing(x * 0.1)
 
 
 def test_containers_numbers_and_fixed_arguments(tmp_path) -> None:

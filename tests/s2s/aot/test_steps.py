@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import s2s
 from s2s.aot import build, statuses
+from s2s.layers import Dense, Dropout, initializers
+from s2s.models import Sequential
+from s2s.optimizers import SGD
+from tests.s2s.aot.drawing import drawing
 from tests.s2s.aot.programs import batch, needs_compiler, network
 
 pytestmark = needs_compiler
@@ -53,6 +58,19 @@ def test_states_are_saved_and_independent(trained, tmp_path) -> None:
     np.savez(tmp_path / "b.npz", **arrays)
     with pytest.raises(ValueError, match="has no dense/bias"):
         module.Net.load(tmp_path / "b.npz")
+
+
+def test_threads_with_states_of_their_own(trained) -> None:
+    module = trained[0].load()
+    x, y = batch(np.random.default_rng(5), 32)
+
+    def losses(_: int) -> list[float]:
+        net = module.Net.load()
+        return [float(net.step(x, y)) for _ in range(200)]
+
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(losses, range(4))
+    assert all(other == first for other in others)
 
 
 def test_a_rate_is_part_of_the_state(trained) -> None:
@@ -104,3 +122,41 @@ def test_variables_and_numbers_of_a_module(tmp_path) -> None:
         np.testing.assert_allclose(loss, expected, rtol=1e-12)
     np.testing.assert_allclose(s.state["weight"], weight.numpy(), rtol=1e-12)
     assert s.state["rate"] == 0.1
+
+
+def test_random_numbers_are_part_of_the_state(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("S2S_GEMM", "builtin")
+    initializers.set_seed(0)
+    model = Sequential([Dense(8), Dropout(0.5), Dense(1)])
+    optimizer = SGD(0.01)
+
+    @s2s.function
+    def step(x):
+        with s2s.GradientTape() as tape:
+            loss = np.mean(model(x, training=True) ** 2)
+        variables = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return loss
+
+    module = build(step, "float32[n,4]", out=tmp_path / "step").load()
+    a, b = module.Step.load(), module.Step.load()
+    x = np.random.default_rng(1).normal(size=(7, 4)).astype(np.float32)
+    losses = [a(x) for _ in range(5)]
+    assert losses == [step(x) for _ in range(5)]
+    assert losses == [b(x) for _ in range(5)]
+
+
+@pytest.mark.parametrize("method", ["standard_normal", "random"])
+def test_draws_are_those_of_numpy(tmp_path, method) -> None:
+    generator, function = drawing(method)
+    expected = np.random.default_rng(7)
+    library = build(function, "float64", out=tmp_path / "draw").load().Draw.load()
+    for _ in range(3):
+        want = sum(getattr(expected, method)() for _ in range(10))
+        assert library(2.0) == pytest.approx(2.0 * want, rel=1e-12)
+    assert generator.bit_generator.state == np.random.default_rng(7).bit_generator.state
+
+
+def test_what_python_draws_is_refused(tmp_path) -> None:
+    with pytest.raises(s2s.UnsupportedError, match=r"Generator.gumbel .* \(line \d+"):
+        build(drawing("gumbel")[1], "float64", out=tmp_path / "draw")

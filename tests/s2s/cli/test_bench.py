@@ -37,6 +37,14 @@ def test_a_function_that_fails(run, write):
     assert done.code == 3 and "too small" in done.err
 
 
+def test_a_function_that_writes_is_always_given_the_same(run, write):
+    text = "def f(x: 'float64[3]'):\n    if x[0] > 10.0:\n        raise ValueError('again')\n"
+    text += "    x *= 20.0\n    return x[0] ** 2\n"
+    words = ("--args", "0 < float64[3] < 1", "--backend", "python", "--seconds", "0.01")
+    done = run("bench", f"{write(text)}:f", *words)
+    assert done.code == 0, done.err
+
+
 def test_measure_counts_its_calls():
     calls = []
     timing = measure(lambda: calls.append(1), 0.0)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import tomllib
 
 import s2s
-from s2s.cli import main as command
-from s2s.cli import main as entry
+from s2s.cli import main
+from s2s.cli.scripts import as_json
 from s2s.errors import InternalCompilerError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,8 +35,9 @@ def test_no_command_and_an_unknown_one(run):
 
 
 def test_the_script_and_the_package_are_installed():
+    tomllib = pytest.importorskip("tomllib")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert project["project"]["scripts"]["s2s"] == "s2s.cli:main" and callable(entry)
+    assert project["project"]["scripts"]["s2s"] == "s2s.cli:main" and callable(main)
     assert "s2s.cli" in project["tool"]["setuptools"]["packages"]
 
 
@@ -49,4 +50,8 @@ def test_exit_codes(run, model, monkeypatch, error, code):
 
     monkeypatch.setattr("s2s.cli.show.subject", fail)
     assert run("show", f"{model}:loss").code == code
-    assert callable(command)
+
+
+def test_json_has_no_infinities():
+    data = {"a": [1.0, float("inf"), (float("nan"), None)]}
+    assert json.loads(as_json(data)) == {"a": [1.0, "inf", ["nan", None]]}

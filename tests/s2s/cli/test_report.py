@@ -85,6 +85,14 @@ def test_nothing_is_run_if_asked(run, write, tmp_path):
     assert "Memory over the step" not in out.read_text()
 
 
+def test_another_mode(run, write, tmp_path):
+    file, out = write("def f(x: 'float64[3]'):\n    return x * x\n"), tmp_path / "page.html"
+    assert run("report", f"{file}:f", "-o", str(out), "--no-run").code == 4
+    words = ("--mode", "vjp", "--backend", "python", "--seconds", "0.01")
+    assert run("report", f"{file}:f", "-o", str(out), *words).code == 0
+    assert "f_vjp" in out.read_text()
+
+
 def test_json_and_a_folder_that_is_not_there(run, model, tmp_path):
     words = ("report", f"{model}:loss", "--args", LOSS, "--no-run", "--json")
     data = json.loads(run(*words, "-o", str(tmp_path / "a.html")).out)

@@ -41,6 +41,13 @@ def test_what_functions_are_called(run, model, expression, value):
     assert np.isclose(find(f"{model}:{expression}").value(np.array([1.0])), value)
 
 
+def test_an_expression_is_evaluated_once(run, write):
+    text = "made = []\n\n\nclass Model:\n    def __init__(self):\n        made.append(self)\n\n"
+    file = write(text + "    def step(self, x):\n        return x\n")
+    target = find(f"{file}:Model().step")
+    assert len(target.module.made) == 1
+
+
 def test_a_file_that_has_the_name_of_a_library(run, write):
     file = write("def f(x):\n    return x\n", "random.py")
     import random

@@ -380,3 +380,24 @@ def test_small_arrays_keep_apart_what_is_read_later():
         """,
         4,
     )
+
+
+def test_what_is_only_read_is_kept_across_writes():
+    """Elements of `x` are; those of `y`, which is written too, and of `z`, which has a second
+    name, are not."""
+    fast = agree(
+        """
+        def f(x, y, z, out):
+            w = z
+            for i in range(x.shape[0]):
+                out[i] = x[i] * y[i] + w[i]
+                y[i] = x[i] + z[i]
+                w[i] = x[i]
+            return (np.float64(0.0),)
+        """,
+        *(np.arange(1.0, 6.0) * k for k in range(1, 5)),
+    )
+    (text,) = fast.inspect_llvm().values()
+    loads = [line for line in text.splitlines() if " load double" in line]
+    assert any("!invariant.load" in line for line in loads)
+    assert not all("!invariant.load" in line for line in loads)

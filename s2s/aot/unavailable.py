@@ -1,0 +1,31 @@
+"""What compiled code asks of Python when it is called, and a library therefore cannot do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import kernels, kernels_random
+from ..transforms.draws import LEGACY
+
+
+def name_of(function: Any) -> str | None:
+    """How users know such a function, or None if it is none of these."""
+    return _names().get(id(function))
+
+
+def _names() -> dict[int, str]:
+    from ..kernels_random_numba import FOREIGN
+
+    found: dict[Any, str] = {
+        kernels.show: "print",
+        kernels_random.default_rng: "np.random.default_rng",
+        kernels_random.seed: "np.random.seed",
+    }
+    # Numba makes an array of its own for integers.
+    for method in (*FOREIGN, "integers"):
+        for kind in ("one", "fill"):
+            found[getattr(kernels_random, f"{kind}_{method}")] = f"Generator.{method}"
+    for method in LEGACY:
+        for kind in ("one", "fill"):
+            found[getattr(kernels_random, f"legacy_{kind}_{method}")] = f"np.random.{method}"
+    return {id(function): name for function, name in found.items()}

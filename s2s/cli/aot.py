@@ -1,0 +1,128 @@
+"""`s2s aot`: functions, gradients and training steps as a library for C."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..transforms.derived import DIRECTED
+from .arguments import Signer
+from .exits import OK, CommandError
+from .scripts import as_json
+from .subject import Subject, add_mode, arguments, sizes, subject
+from .target import split
+
+if TYPE_CHECKING:
+    from ..aot import Built
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "functions", metavar="FILE.py:FUNC", nargs="+",
+        help="what to compile; NAME=FILE.py:FUNC gives it a name",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER/NAME",
+        help="where, and what the library is called (build/NAME)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--args", metavar="TYPES", action="append", default=[],
+        help='"float32[n,784], int64[n]", once per function: named sizes are those of run time; '
+        "a semicolon separates several signatures",
+    )  # fmt: skip
+    parser.add_argument(
+        "--example", metavar="[FILE.py:]MAKE", action="append", default=[],
+        help="a function that returns example arguments, once per function",
+    )  # fmt: skip
+    parser.add_argument("--wrt", metavar="NAMES", help="differentiate with respect to these")
+    parser.add_argument("--size", metavar="NAME=N", action="append", default=[],
+                        help="fixes a size that is named")  # fmt: skip
+    add_mode(parser)
+    parser.add_argument("--cpu", metavar="NAME", help="x86-64-v3, cortex-a72, …; this machine's")
+    parser.add_argument("--target", metavar="TRIPLE", help="aarch64-linux-gnu, …; this machine")
+    parser.add_argument("--blas", metavar="NAME", help="take matrix products from this library")
+    parser.add_argument("--no-link", action="store_true", help="make no shared library")
+    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..aot import build
+
+    wanted = dict(_wanted(options))
+    if len(wanted) < len(options.functions):
+        raise CommandError("two functions have one name", "name them: first=model.py:step")
+    out = Path(options.output or Path("build") / next(iter(wanted)))
+    if len(wanted) == 1:  # has the library's own name
+        wanted = {out.name: next(iter(wanted.values()))}
+    built = build(
+        wanted, out=out, cpu=options.cpu, target=options.target, blas=options.blas,
+        link=not options.no_link,
+    )  # fmt: skip
+    print(as_json(as_data(built)) if options.json else built)
+    return OK
+
+
+def _wanted(options: argparse.Namespace) -> Iterator[tuple[str, tuple[Any, list[Any]]]]:
+    """Each function by its name in the library, with its signatures."""
+    texts, makers = options.args, options.example
+    if max(len(texts), len(makers)) > len(options.functions):
+        raise CommandError("there are more arguments than functions", "give --args once for each")
+    for k, text in enumerate(options.functions):
+        name, sign, function = text.partition("=")
+        if not sign or not name.isidentifier():
+            name, function = "", text
+        one = argparse.Namespace(
+            function=function, wrt=options.wrt, mode=options.mode, size=options.size,
+            args=None, example=makers[k] if k < len(makers) else None,
+        )  # fmt: skip
+        given = texts[k].split(";") if k < len(texts) and texts[k] else [None]
+        found = []
+        for signature in given:
+            one.args = signature
+            about = subject(one)
+            found.append(_signature(one, about))
+            compiled = about.compiled
+        yield name or _name(function), (compiled, found)
+
+
+def _name(function: str) -> str:
+    """`step` of `model.py:Model().step`, `make_step` of `model.py:make_step(10)`."""
+    _, expression = split(function)
+    last = expression.split("(")[0] if expression.endswith(")") else expression.rpartition(".")[2]
+    name = last.rpartition(".")[2]
+    return name if name.isidentifier() else "step"
+
+
+def _signature(options: argparse.Namespace, about: Subject) -> tuple[Any, ...]:
+    """The arguments as types with named sizes; as examples, where only those will do."""
+    args, kwargs = about.args, about.kwargs
+    if options.example is None and options.mode not in DIRECTED:
+        signer = Signer(sizes(options.size), about.target.evaluate)
+        typed, kwargs = arguments(options, about.target, signer, [])
+        args = tuple(t if _is_plain(t) else e for t, e in zip(typed, args))
+    if kwargs:
+        raise CommandError(
+            f"{about.name}: {next(iter(kwargs))} is given by name",
+            "give arguments in order, and those before it, too",
+        )
+    return args
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether types are found in it: not in objects."""
+    if type(value) in (tuple, list, dict):
+        return all(map(_is_plain, value.values() if isinstance(value, dict) else value))
+    return not hasattr(value, "__dataclass_fields__") and not isinstance(value, tuple)
+
+
+def as_data(built: Built) -> dict[str, Any]:
+    return {
+        "name": built.name,
+        "files": {kind: str(path) for kind, path in built.files.items()},
+        "functions": built.functions,
+        "workspace": built.workspace,
+        "state_bytes": built.state_bytes,
+    }

@@ -1,0 +1,195 @@
+"""Checks the gradient that a step asks its tape for.
+
+A training step changes what it differentiates, so it is never run to its end: in plain Python, it
+is stopped where it first asks a tape about Variables.  What it asks about is a function of them:
+they are moved a little along a direction, the step is run anew, and the difference is compared with
+the gradient; in double precision, to which Variables, layers and arguments are converted meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import trees
+from ..layers.base import Layer
+from ..tape import GradientTape
+from ..tape_question import leaves
+from ..testing import Entry, Report
+from ..variable import Variable
+from .environment import setting
+from .exits import CommandError
+from .subject import Subject
+
+STEPS = (1.0, 1 / 8, 1 / 64)  # a kink that one step jumps over is not met by a smaller one
+
+
+def check_tape(about: Subject, rtol: float | None, backend: str | None) -> Report:
+    """Compares the first gradient that a step asks for with differences."""
+    step = _Step(about)
+    with step.in_double_precision(), setting("S2S_BACKEND", backend):
+        return _checked(step, about, rtol or 1e-5)
+
+
+def _checked(step: _Step, about: Subject, rtol: float) -> Report:
+    asked = step.run(answered=True)
+    report = Report(about.compiled.__qualname__, judge="differences along directions")
+    rng = np.random.default_rng(0)
+    for k, (variable, answer) in enumerate(zip(leaves(asked.sources), leaves(asked.answer))):
+        if not isinstance(variable, Variable):
+            report.skipped.append(f"source {k}, which is no Variable")
+            continue
+        gradient = np.zeros(variable.shape) if answer is None else np.asarray(answer)
+        size = rng.uniform(0.5, 1.0, variable.shape)
+        # One direction along the gradient, where nothing cancels, and one across it.
+        along = np.where(gradient < 0, -size, size)
+        across = np.where(rng.random(variable.shape) < 0.5, -size, size)
+        for direction in (along, across):
+            report.checked += 1
+            report.entries.append(_compare(step, variable, gradient, direction, rtol))
+    return report
+
+
+def _compare(step: _Step, variable: Variable, gradient: Any, direction: Any, rtol: float) -> Entry:
+    before = variable.numpy()
+
+    def at(by: float) -> float:
+        variable.assign(before + by * direction)
+        try:
+            return step.value()
+        finally:
+            variable.assign(before)
+
+    reverse = float(np.sum(gradient * direction))
+    size = max(abs(reverse), float(np.sum(np.abs(gradient * direction))))
+    noise = _noise(at)
+    h = np.cbrt(max(noise, 1e-16)) / np.sqrt(max(1, before.size))
+    best = None
+    for part in STEPS:
+        by = h * part
+        numeric = (at(by) - at(-by)) / (2.0 * by)
+        tolerance = rtol * max(size, abs(numeric)) + 4.0 * noise / by + 1e-12
+        excess = float(abs(reverse - numeric) / tolerance)
+        if best is None or excess < best.excess:
+            best = Entry(f"{variable.name}, along a direction", reverse, numeric, excess)
+    assert best is not None
+    return best
+
+
+def _noise(at: Callable[[float], float]) -> float:
+    """How far rounding throws values off: what a smooth function has in its third differences."""
+    values = np.array([at(1e-9 * k) for k in range(-3, 4)])
+    return float(np.max(np.abs(np.diff(values, 3)))) / np.sqrt(20.0) + 1e-16 * abs(values[3])
+
+
+@dataclass
+class _Asked(BaseException):
+    """What a tape was asked, and what it answered if it was let."""
+
+    target: Any
+    sources: Any
+    seeds: Any
+    answer: Any = None
+
+
+class _Step:
+    """Runs a step up to where it asks its tape, always from the same state."""
+
+    def __init__(self, about: Subject) -> None:
+        self.about = about
+        self.args, self.kwargs = about.args, about.kwargs
+        self.states: list[tuple[np.random.Generator, Any]] = []
+        self.legacy = np.random.get_state()
+        self.run(answered=False)  # makes what is made in the first call
+        roots = (*about.compiled._prefix, *about.args, *about.kwargs.values())
+        self.reached = list(_reachable(about.written, roots))
+        generators = [x for x in self.reached if isinstance(x, np.random.Generator)]
+        self.states = [(g, g.bit_generator.state) for g in generators]
+
+    def run(self, answered: bool) -> _Asked:
+        for generator, state in self.states:
+            generator.bit_generator.state = state
+        np.random.set_state(self.legacy)
+        args = [trees.copy_leaves(a) for a in self.args]
+        kwargs = {k: trees.copy_leaves(v) for k, v in self.kwargs.items()}
+        try:
+            with _stopped(answered):
+                self.about.compiled.python(*args, **kwargs)
+        except _Asked as asked:
+            return asked
+        raise CommandError(
+            f"{self.about.name} asks no tape for the gradient of a Variable",
+            "check what it differentiates as a function of its own",
+        )
+
+    def value(self) -> float:
+        """The number that is differentiated."""
+        asked = self.run(answered=False)
+        targets = list(leaves(asked.target))
+        seeds = [1.0] * len(targets) if asked.seeds is None else list(leaves(asked.seeds))
+        return float(sum(np.sum(np.asarray(t, np.float64) * s) for t, s in zip(targets, seeds)))
+
+    @contextlib.contextmanager
+    def in_double_precision(self) -> Iterator[None]:
+        arrays = [(x, x._array) for x in self.reached if isinstance(x, Variable)]
+        layers = [(x, x.dtype) for x in self.reached if isinstance(x, Layer)]
+        self.args = tuple(trees.in_float64(a) for a in self.args)
+        self.kwargs = {k: trees.in_float64(v) for k, v in self.kwargs.items()}
+        try:
+            for variable, array in arrays:
+                if array.dtype.kind == "f":
+                    variable._array = array.astype(np.float64)
+            for layer, _ in layers:
+                layer.dtype = "float64"
+            yield
+        finally:
+            for variable, array in arrays:
+                variable._array = array
+            for layer, dtype in layers:
+                layer.dtype = dtype
+            self.args, self.kwargs = self.about.args, self.about.kwargs
+
+
+@contextlib.contextmanager
+def _stopped(answered: bool) -> Iterator[None]:
+    """While it lasts, a tape that is asked for a gradient ends the run."""
+    original: Callable[..., Any] = GradientTape.gradient
+
+    def gradient(tape: Any, target: Any, sources: Any, seeds: Any = None, *how: Any, **named: Any):
+        if not any(isinstance(s, Variable) for s in leaves(sources)):
+            return original(tape, target, sources, seeds, *how, **named)
+        seeds = named.pop("output_gradients", seeds)
+        answer = original(tape, target, sources, seeds, *how, **named) if answered else None
+        raise _Asked(target, sources, seeds, answer)
+
+    GradientTape.gradient = gradient  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        GradientTape.gradient = original  # type: ignore[method-assign]
+
+
+def _reachable(function: types.FunctionType, more: tuple[Any, ...]) -> Iterator[Any]:
+    """The objects that a function reaches by its names: globals, what it closes over, and what
+    these hold."""
+    space, names = function.__globals__, function.__code__.co_names
+    todo = [*more, *(space[n] for n in names if n in space)]
+    todo += [cell.cell_contents for cell in function.__closure__ or ()]
+    seen: set[int] = set()
+    while todo:
+        value = todo.pop()
+        if id(value) in seen or isinstance(value, (types.ModuleType, type, np.ndarray, str)):
+            continue
+        seen.add(id(value))
+        yield value
+        if isinstance(value, dict):
+            todo += value.values()
+        elif isinstance(value, (list, tuple, set)):
+            todo += value
+        elif hasattr(value, "__dict__") and not isinstance(value, types.FunctionType):
+            todo += vars(value).values()

@@ -1,0 +1,19 @@
+"""Output for scripts: JSON, in which infinities and NaN are texts, since JSON has none."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+
+def as_json(data: Any) -> str:
+    return json.dumps(_finite(data), indent=2, allow_nan=False)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(value) for value in data]
+    return repr(float(data)) if isinstance(data, float) and not math.isfinite(data) else data
