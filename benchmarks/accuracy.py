@@ -63,7 +63,8 @@ def _long(x: Any) -> Any:
 
 
 def arguments(name: str, dtype: Any, count: int) -> Iterator[list[Any]]:
-    """Half of all bit patterns, half near where most programs compute; some close to 1."""
+    """Bit patterns, numbers of usual size, numbers close to 1, and those among which functions turn
+    from one formula to the next."""
     rng = np.random.default_rng(0)
     form = np.finfo(dtype)
     slow = dtype is np.float64 and not hasattr(np, name) and name != "expit"
@@ -77,8 +78,9 @@ def arguments(name: str, dtype: Any, count: int) -> Iterator[list[Any]]:
             bits = raw.astype(f"uint{form.bits}").view(dtype)
             usual = (rng.normal(size=size) * np.exp(rng.uniform(-4, 4, size))).astype(dtype)
             close = (1 + rng.normal(size=size) * np.exp(rng.uniform(-12, 0, size))).astype(dtype)
-            which = rng.random(size)
-            found.append(np.where(which < 0.4, bits, np.where(which < 0.8, usual, close)))
+            turning = rng.uniform(-1.6, 1.6, size).astype(dtype)
+            which = rng.integers(0, 4, size)
+            found.append(np.choose(which, [bits, usual, close, turning]))
         if name == "power":  # results should be in range
             ends = np.log(float(form.max)) / np.abs(np.log(np.abs(found[0].astype(np.float64))))
             inside = (rng.uniform(-1.05, 1.02, size) * ends).astype(dtype)

@@ -61,13 +61,15 @@ def text(node: ast.FunctionDef | ast.Lambda) -> str:
 
 
 def _copied(node: Any) -> Any:
-    """A copy of a tree, faster than `copy.deepcopy` makes it."""
+    """A copy of a tree, faster than `copy.deepcopy` makes it.  Others note their own things on
+    nodes (IPython, when it shows an error, the way up, even on those that all trees share)."""
     if isinstance(node, list):
         return [_copied(n) for n in node]
     if not isinstance(node, ast.AST):
         return node
     new = type(node)()
-    vars(new).update({name: _copied(part) for name, part in vars(node).items()})
+    fields = node._fields
+    vars(new).update({k: _copied(v) if k in fields else v for k, v in vars(node).items()})
     return new
 
 

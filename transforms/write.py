@@ -30,6 +30,7 @@ from .ir import (
     Module,
     Op,
     Operand,
+    Origin,
     Print,
     Push,
     Raise,
@@ -199,9 +200,9 @@ class _Writer(AsWritten):
 
     def stmt(self, stmt: Stmt, block: Block) -> None:
         self.mention(stmt.origin)
+        if stmt.origin is None:
+            self.origin = self.served(stmt, block)
         if isinstance(stmt, Assign):
-            if stmt.origin is None:  # storage belongs to the line that fills it
-                self.origin = self.filled.get(stmt.target.name)
             self.assign(stmt, block)
         elif isinstance(stmt, Call):
             self.call(stmt)
@@ -226,6 +227,14 @@ class _Writer(AsWritten):
             self.print(stmt)
         else:
             raise AssertionError(f"not in memory form: {stmt}")
+
+    def served(self, stmt: Stmt, block: Block) -> Origin | None:
+        """Whose sake a statement is there for that is nobody's own: storage is for what fills it,
+        copies and indices are for what follows."""
+        if isinstance(stmt, Assign) and stmt.target.name in self.filled:
+            return self.filled[stmt.target.name]
+        at = next(i for i, s in enumerate(block) if s is stmt)
+        return next((s.origin for s in block[at:] if s.origin is not None), None)
 
     def assign(self, stmt: Assign, block: Block) -> None:
         target, op = stmt.target, stmt.op

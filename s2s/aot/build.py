@@ -19,7 +19,7 @@ from .._version import __version__
 from ..errors import TypeError_, UnsupportedError, ValueError_
 from ..machine import gemm
 from . import blas as external
-from . import header, link, loader, plan, target
+from . import header, link, loader, plan, target, unavailable
 from .describe import Export, Item, describe
 from .module import LIBRARY, Library
 from .signature import Signature, read
@@ -136,7 +136,7 @@ class _Build:
         exports = [e for group in groups.values() for e in group]
         library = Library(self.name, exports, state, self.machine, self.trips)
         whole = library.build(self.products)
-        self._refuse_foreign(whole)
+        self._refuse_foreign(whole, library)
         workspaces = {e.name: _fixed_workspace(e, library.kernels[e.name].memory) for e in exports}
         grows = {e.name for e in exports if library.kernels[e.name].memory.heap}
         origin = ", ".join(dict.fromkeys(_origin(e) for e in exports))
@@ -168,10 +168,12 @@ class _Build:
             paths[kind].chmod(0o644)
         return paths
 
-    def _refuse_foreign(self, whole: Any) -> None:
+    def _refuse_foreign(self, whole: Any, library: Library) -> None:
         """What a library would need besides the C library."""
         allowed = LIBRARY | ({"cblas_sgemm", "cblas_dgemm"} if self.libraries else set())
         foreign = [n for n in target.undefined(whole) if n not in allowed]
+        if foreign and library.called:
+            raise unavailable.error(*library.called[0])
         if foreign:
             some = ", ".join(foreign[:3]) + ", …" * (len(foreign) > 3)
             raise UnsupportedError(

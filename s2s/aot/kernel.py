@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.callconv import excinfo_ptr_t
 
-from ..errors import UnsupportedError, ValueError_
+from ..errors import ValueError_
 from ..machine.buffers import INT, NULL, POINTER, Buffer
 from ..machine.emit import CODE, Body, Failures
 from ..machine.infer import Types
@@ -350,18 +350,10 @@ class _Body(Body):
         result = signature.return_type
         known = unavailable.name_of(getattr(kind, "typing_key", None))
         if known or not isinstance(result, (types.Number, types.Boolean, types.NoneType)):
-            raise self._unavailable(kind, known)
+            raise unavailable.error(kind, self.phrases.place_of(self.line))
+        if any(isinstance(t, types.Array) for t in signature.args):
+            self.phrases.called.append((kind, self.phrases.place_of(self.line)))
         return super().call(node, args, kinds)
-
-    def _unavailable(self, kind: Any, known: str | None) -> UnsupportedError:
-        key = getattr(kind, "typing_key", kind)
-        module = (getattr(key, "__module__", "") or "").rpartition(".")[2]
-        name = known or f"{module.removeprefix('kernels_')}.{getattr(key, '__name__', key)}"
-        where = self.phrases.place_of(self.line)
-        return UnsupportedError(
-            f"{name} is not available ahead of time{where}",
-            advice="it needs Python or a library at run time; compute it outside, or write it out",
-        )
 
     # ---- results and errors
 

@@ -17,45 +17,29 @@ class BuildError(S2SError, RuntimeError):
 
 
 def archive(member: str, data: bytes) -> bytes:
-    """An archive of one object file, without an index: linkers read the symbols themselves.
-
-    (An index is what `ranlib` adds; GNU and LLVM linkers want one, so it is written.)"""
-    return _Archive(member, data).bytes()
-
-
-class _Archive:
-    def __init__(self, member: str, data: bytes) -> None:
-        self.member, self.data = member, data
-
-    def bytes(self) -> bytes:
-        symbols = global_symbols(self.data)
-        names = b"".join(s.encode() + b"\0" for s in symbols)
-        long_name = f"{self.member}/\n".encode()
-        index_size = 4 + 4 * len(symbols) + len(names)
-        start = 8 + _padded(60 + index_size) + _padded(60 + len(long_name))
-        index = len(symbols).to_bytes(4, "big") + start.to_bytes(4, "big") * len(symbols) + names
-        parts = [b"!<arch>\n", _header("/", len(index)), _pad(index)]
-        parts += [_header("//", len(long_name)), _pad(long_name)]
-        parts += [_header("/0", len(self.data)), _pad(self.data)]
-        return b"".join(parts)
+    """An archive of one object file, with the index of its symbols that linkers want."""
+    symbols = global_symbols(data)
+    names = b"".join(s.encode() + b"\0" for s in symbols)
+    title = f"{member}/\n".encode()
+    index_size = 4 + 4 * len(symbols) + len(names)
+    start = 8 + _even(60 + index_size) + _even(60 + len(title))
+    index = len(symbols).to_bytes(4, "big") + start.to_bytes(4, "big") * len(symbols) + names
+    parts = [b"!<arch>\n"]
+    for name, content in (("/", index), ("//", title), ("/0", data)):
+        parts += [_header(name, len(content)), content, b"\n" * (len(content) % 2)]
+    return b"".join(parts)
 
 
 def _header(name: str, size: int) -> bytes:
     return f"{name:<16}{0:<12}{0:<6}{0:<6}{'644':<8}{size:<10}`\n".encode()
 
 
-def _padded(n: int) -> int:
+def _even(n: int) -> int:
     return n + n % 2
-
-
-def _pad(data: bytes) -> bytes:
-    return data + b"\n" * (len(data) % 2)
 
 
 def global_symbols(data: bytes) -> list[str]:
     """The names an ELF object file defines for others."""
-    import llvmlite.binding as llvm  # noqa: F401
-
     if data[:4] != b"\x7fELF" or data[4] != 2:
         return []
 

@@ -74,6 +74,7 @@ class _Function:
         self.query.restype = ctypes.c_int64
         self.query.argtypes = [ctypes.c_int64] * len(sizes) + numbers
         self.spare = []  # workspaces that no call is using
+        self.needs = {}  # the workspace for sizes that have been asked about
 
     def accepts(self, values):
         """Whether arguments are of the right types, whatever their sizes."""
@@ -89,7 +90,11 @@ class _Function:
             np.empty(() if shape is None else shape(*asked), dtype)
             for _, dtype, shape in self.outputs
         ]
-        need = self.query(*asked)
+        need = self.needs.get(key := tuple(asked))
+        if need is None:
+            need = self.query(*asked)
+            if len(self.needs) < 1000:
+                self.needs[key] = need
         if need < 0:
             text = ", ".join(f"{k} = {v}" for k, v in sizes.items())
             raise ValueError(f"{self.symbol}: the sizes do not fit together: {text}")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
-from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import callconv, compiler_lock
 from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 from numba.core.registry import cpu_target
 
-from ..compile import FASTMATH, load, tell_numba, write_source
-from ..errors import UnsupportedError
+from .. import kernels
+from ..compile import FASTMATH, tell_numba
+from ..errors import UnsupportedError, ValueError_
 from ..machine import gemm
 from ..machine.buffers import POINTER
 from ..machine.emit import Failures
@@ -38,6 +40,7 @@ class Phrases:
 
     def __init__(self, compiled: Any) -> None:
         self.compiled = compiled
+        self.called: list[tuple[Any, str]] = []  # functions of arrays, and where
 
     def failure(self, site: int) -> tuple[Any, tuple[str, ...]]:
         """The type and the text of an error with numbers in it, which become dots."""
@@ -65,6 +68,7 @@ class Library:
         self.exported: set[str] = set()
         self.kernels: dict[str, kernel.Kernel] = {}
         self.messages = dict(statuses.MESSAGES)
+        self.called: list[tuple[Any, str]] = []  # functions of Numba's over arrays, and where
 
     def build(self, products: gemm.Library) -> Any:
         """The optimised module."""
@@ -103,17 +107,25 @@ class Library:
         self, context: Any, module: Any, export: Export, failures: Failures, products: Any
     ) -> None:
         compiled = export.entry.compiled
-        space, function, known = _read(compiled, export)
+        function, known = _read(compiled, export)
+        phrases = Phrases(compiled)
         made = kernel.write(
             context, module, export.name, function, known, [bool(k) for k in export.kept],
-            export.conditions, failures, Phrases(compiled), products, self.trips,
+            export.conditions, failures, phrases, products, self.trips,
         )  # fmt: skip
+        self.called += phrases.called
         self.kernels[export.name] = made
-        entry.write_call(context, module, _named(export, self._export), made, self.state)
+        self._export(export.name)
+        entry.write_call(context, module, export, made, self.state)
         workspace = self._export(f"{export.name}_workspace")
         entry.write_workspace(context, module, export, made, workspace)
 
     def _export(self, name: str) -> str:
+        """Notes a name that C sees."""
+        if name in self.exported or name in LIBRARY:
+            raise ValueError_(
+                f"two functions would be called {name} in C", advice="choose another name"
+            )
         self.exported.add(name)
         return name
 
@@ -126,14 +138,9 @@ def _count_nothing(module: Any) -> None:
         ir.IRBuilder(function.append_basic_block()).ret_void()
 
 
-def _named(export: Export, note: Callable[[str], str]) -> Export:
-    note(export.name)
-    return export
-
-
-def _read(compiled: Any, export: Export) -> tuple[dict[str, Any], ast.FunctionDef, Types]:
+def _read(compiled: Any, export: Export) -> tuple[ast.FunctionDef, Types]:
     """The kernel's function and the types in it; refuses what only Numba's front end takes."""
-    module = load(write_source(compiled.lowered, str(export.numba_types)))
+    space: dict[str, Any] = {"__builtins__": vars(builtins), "np": np, "rt": kernels}
     functions = [s for s in ast.parse(compiled.lowered).body if isinstance(s, ast.FunctionDef)]
     function = next(f for f in functions if f.name == compiled.entry)
     if len(functions) > 1:
@@ -143,7 +150,7 @@ def _read(compiled: Any, export: Export) -> tuple[dict[str, Any], ast.FunctionDe
             advice="write the recursion as a loop",
         )
     try:
-        return vars(module), function, Types(function, vars(module), export.numba_types)
+        return function, Types(function, space, export.numba_types)
     except Unsupported as error:
         raise UnsupportedError(
             f"{compiled.name} cannot be compiled ahead of time: {error}",

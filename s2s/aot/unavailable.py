@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from .. import kernels, kernels_random
+from ..errors import UnsupportedError
 from ..transforms.draws import LEGACY
+
+ADVICE = "it needs Python or a library at run time; compute it outside, or write it out"
+
+
+def error(kind: Any, place: str) -> UnsupportedError:
+    """For a function that Numba knows by `kind`, called at a place."""
+    key = getattr(kind, "typing_key", kind)
+    module = (getattr(key, "__module__", "") or "").rpartition(".")[2].removeprefix("kernels_")
+    name = name_of(key) or f"{module}.{getattr(key, '__name__', key)}"
+    return UnsupportedError(f"{name} is not available ahead of time{place}", advice=ADVICE)
 
 
 def name_of(function: Any) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import numpy as np
 import pytest
 
@@ -167,3 +169,17 @@ def test_the_text_has_no_jumps_but_at_the_end_of_a_loop() -> None:
     text = desugar.text(read(while_else_break).node)
     assert text.count("break\n") == 1 and "else:\n        s *= 2.0" not in text
     assert desugar.text(read(lambda x: x * 2.0).node) == "lambda x: x * 2.0\n"
+
+
+def test_nodes_that_others_have_written_on() -> None:
+    """IPython notes on every node where it hangs, when it shows an error; nodes like `Load()` are
+    the same in all trees."""
+    tree = ast.parse("f(x)")
+    load = tree.body[0].value.func.ctx
+    load.parent = tree.body[0].value.func
+    load.parent.parent = tree.body[0].value
+    try:
+        assert s2s.grad(lambda x: x * x, backend="loops")(3.0) == 6.0
+        assert s2s.grad(while_else, backend="loops")(np.array([1.0, -1.0]))[0] == 2.0
+    finally:
+        del load.parent

@@ -61,11 +61,13 @@ def _log_pair(kit: Kit, m: Number) -> Pair:
     f = m - 1.0
     s = kit.quotient(Pair(f, kit.number(0.0)), kit.sum(2.0, f))
     z = kit.pair_product(s, s)
-    cube = kit.pair_product(s, z)
-    third = kit.pair_product(cube, kit.pair(TWO_THIRDS))
-    rest = cube.high * z.high * kit.fit(z.high, LOG_PAIR)
-    most = kit.sum(2.0 * s.high, third.high)
-    return kit.sum(most.high, most.low + (2.0 * s.low + third.low + rest))
+    # s (2 + z (2/3 + z rest))
+    rest = kit.fit(z.high, LOG_PAIR)
+    high, low = kit.parts(TWO_THIRDS, 2)
+    third = kit.sum(high, z.high * rest)
+    third = kit.pair_product(z, Pair(third.high, third.low + (low + z.low * rest)))
+    two = kit.sum(2.0, third.high)
+    return kit.pair_product(s, Pair(two.high, two.low + third.low))
 
 
 def log2_pair(kit: Kit, x: Number) -> Pair:

@@ -23,26 +23,25 @@ def _is_whole(kit: Kit, x: Number) -> Any:
 
 def power(kit: Kit, x: Number, y: Number) -> Number:
     """2^(y log2 |x|), with a sign; all of C's special values."""
-    both = kit.builder.and_
+    both, either, none = kit.builder.and_, kit.builder.or_, kit.builder.not_
     size = kit.absolute(x)
     log = log2_pair(kit, size)
     high = kit.choose(size.is_("==", 0.0), -math.inf, log.high)
-    high = kit.choose(size.is_("==", math.inf), math.inf, high)
-    high = kit.choose(size.is_nan(), math.nan, high)
+    high = kit.choose(size.is_("<", math.inf), high, size)  # or nan
     most = kit.product(y, high)
     limit = 1.5 * kit.format.large
     within = kit.absolute(most.high).is_("<", limit)
     lacks = kit.choose(within, most.low + y * log.low, 0.0)
-    result = power_of_two(kit, Pair(kit.clipped(most.high, -limit, limit), lacks))
+    # These win over nan and infinity.
+    one = either(size.is_("==", 1.0), y.is_("==", 0.0))
+    exponent = kit.choose(one, 0.0, kit.clipped(most.high, -limit, limit))
+    result = power_of_two(kit, Pair(exponent, lacks))
 
     whole = _is_whole(kit, y)
-    odd = both(whole, kit.builder.not_(_is_whole(kit, y * 0.5)))
+    odd = both(whole, none(_is_whole(kit, y * 0.5)))
     result = kit.choose(odd, kit.with_sign(result, x), result)
-    root_of_negative = both(both(x.is_("<", 0.0), size.is_("<", math.inf)), kit.builder.not_(whole))
-    result = kit.choose(root_of_negative, math.nan, result)
-    endless = both(size.is_("==", 1.0), kit.absolute(y).is_("==", math.inf))
-    one = kit.builder.or_(kit.builder.or_(x.is_("==", 1.0), y.is_("==", 0.0)), endless)
-    return kit.choose(one, 1.0, result)
+    root_of_negative = both(both(x.is_("<", 0.0), size.is_("<", math.inf)), none(whole))
+    return kit.choose(root_of_negative, math.nan, result)
 
 
 def cbrt(kit: Kit, x: Number) -> Number:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import sys
@@ -135,6 +136,36 @@ def test_another_blas_agrees_within_rounding(libraries, expected) -> None:
     x, y = example.digits()
     found = [float(network.step(x[i : i + 32], y[i : i + 32])) for i in range(0, 640, 32)]
     np.testing.assert_allclose(found, expected[:20], rtol=1e-5)
+
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.10)
+project(train C)
+include({folder}/digits.cmake)
+add_executable(train {example}/train.c)
+target_link_libraries(train digits::digits)
+"""
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_cmake_finds_the_library(digits, expected, tmp_path) -> None:
+    _, folder = digits
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(folder=folder, example=EXAMPLE))
+    run("cmake", "-G", "Unix Makefiles", "-S", tmp_path, "-B", tmp_path / "made")
+    run("cmake", "--build", tmp_path / "made")
+    text = run(tmp_path / "made" / "train", folder / "digits.bin", EPOCHS)
+    assert losses(text) == last_of_epochs(expected)
+
+
+@pytest.mark.skipif(shutil.which("pkg-config") is None, reason="pkg-config is not installed")
+def test_pkg_config_finds_the_library(digits, tmp_path) -> None:
+    _, folder = digits
+    env = {**os.environ, "PKG_CONFIG_PATH": str(folder)}
+    flags = run("pkg-config", "--cflags", "--libs", "digits", env=env).split()
+    source = "#include \"digits.h\"\nint main(void) { return digits_message(0)[0] != 'n'; }\n"
+    program = compile_c(source, tmp_path, "-std=c11", "-pedantic", *flags)
+    run(program, env={**os.environ, "LD_LIBRARY_PATH": str(folder)})
 
 
 def test_sanitizers_find_nothing(digits, tmp_path) -> None:

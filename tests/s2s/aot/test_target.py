@@ -55,6 +55,8 @@ def test_wrong_names_are_refused(tmp_path) -> None:
         build(s2s.grad(growing), "float64[n]", out=tmp_path / "f", target="toaster")
     with pytest.raises(ValueError, match="no name for a library"):
         build(s2s.grad(growing), "float64[n]", out=tmp_path / "my-lib")
+    with pytest.raises(ValueError, match="called log in C"):
+        build(s2s.grad(growing), "float64[n]", out=tmp_path / "log")
     with pytest.raises(TypeError, match="no type of an argument"):
         build(s2s.grad(growing), "flot64[n]", out=tmp_path / "f")
 
