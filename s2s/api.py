@@ -54,6 +54,8 @@ class Function:
         self._shared = _Shared(found, options)
         self._prefix = found.prefix
         self._fixed = found.fixed
+        # The written-out call that fitted last, for those whose arguments are all given anew.
+        self._quick: Any = None
         # In a class body it is not yet known whether this becomes a method: then check later.
         if not binding.in_class(found.function):
             self._specialiser(self._mode)
@@ -61,14 +63,19 @@ class Function:
     # ---- calling
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        calls = self._shared.calls
-        if calls and not (kwargs or debug.active or self._fixed):
-            given = self._prefix + args if self._prefix else args
-            found = calls[0](given)
+        quick = self._quick
+        if quick is not None and not (kwargs or debug.active):
+            found = quick(args)
             if found is not MISS:
                 return found
-            for call in calls[1:]:
-                found = call(given)
+        return self._otherwise(quick, args, kwargs)
+
+    def _otherwise(self, tried: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that does not fit the one before, or is about objects that are given already."""
+        if not (kwargs or debug.active or self._fixed):
+            given = self._prefix + args
+            for call in self._shared.calls:
+                found = call(given) if call is not tried else MISS
                 if found is not MISS:
                     self._prefer(call)
                     return found
@@ -84,6 +91,8 @@ class Function:
         others = [c for c in self._shared.calls if c.entry is not entry]
         self._shared.calls = (call, *others[: CALLS - 1])
         self._specialiser(self._mode).latest = entry
+        if not (self._prefix or self._fixed):
+            self._quick = call
 
     def _write_call(self, entry: Entry, bound: tuple[Any, ...], backend: str) -> None:
         if backend == "numba":
@@ -245,7 +254,7 @@ class Function:
             self._become_method()
         view = object.__new__(type(self))
         vars(view).update(vars(self))
-        view._prefix = (instance,)
+        view._prefix, view._quick = (instance,), None
         return view
 
     def _become_method(self) -> None:
@@ -254,6 +263,7 @@ class Function:
             self._shared.method = True
             self._shared.specialisers.clear()
             self._shared.calls = ()
+            self._quick = None
 
     # ---- being a good object
 
@@ -292,7 +302,7 @@ class Function:
 
         view = object.__new__(type(self))
         vars(view).update(vars(self))
-        view._prefix = copy.deepcopy(self._prefix, memo)
+        view._prefix, view._quick = copy.deepcopy(self._prefix, memo), None
         view._fixed = copy.deepcopy(self._fixed, memo)
         return view
 
@@ -443,7 +453,7 @@ def _find(module: str, qualname: str) -> Any:
 def _with_arguments(base: Function, prefix: tuple[Any, ...], fixed: dict[str, Any]) -> Function:
     view = object.__new__(type(base))
     vars(view).update(vars(base))
-    view._prefix, view._fixed = prefix, fixed
+    view._prefix, view._fixed, view._quick = prefix, fixed, None
     return view
 
 
@@ -469,12 +479,13 @@ def options_of(
     static_argnames: str | Iterable[str],
     boundscheck: bool,
     backend: str | None,
+    parallel: bool = False,
 ) -> Options:
     if backend is not None and backend not in BACKENDS:
         raise ValueError_(f"there is no backend {backend!r}", advice=f"choose from {BACKENDS}")
     static = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     wrt = tuple(wrt) if isinstance(wrt, (tuple, list)) else wrt
-    return Options(wrt, bool(has_aux), static, bool(boundscheck), backend)
+    return Options(wrt, bool(has_aux), static, bool(boundscheck), backend, bool(parallel))
 
 
 def grad(
@@ -486,6 +497,7 @@ def grad(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """The gradient of a function that returns a number.
 
@@ -500,17 +512,21 @@ def grad(
     static_argnames: arguments that are part of the program: each value is compiled anew.
     boundscheck: whether indices are checked where they cannot be proven right.
     backend: "numba", "loops" or "python"; by default `S2S_BACKEND` or "numba".
+    parallel: whether large loops with independent iterations run on several threads.  The result
+        is the same to the last bit for any number of them.
 
     The object returned also takes `out=`, buffers for the gradients.
 
     In a function with a `GradientTape` in its body the tape says what is differentiated: it is
     compiled as by `function`.
     """
-    options = options_of(0 if wrt is None else wrt, has_aux, static_argnames, boundscheck, backend)
+    options = options_of(
+        0 if wrt is None else wrt, has_aux, static_argnames, boundscheck, backend, parallel
+    )
     if function is None:
         return functools.partial(
             grad, wrt=wrt, has_aux=has_aux, static_argnames=static_argnames,
-            boundscheck=boundscheck, backend=backend,
+            boundscheck=boundscheck, backend=backend, parallel=parallel,
         )  # fmt: skip
     if not _has_tape(function):
         return make(Gradient, function, options)
@@ -537,10 +553,11 @@ def value_and_grad(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """The value of a function and its gradient, as `(value, gradient)`; with `has_aux`,
     `((value, aux), gradient)`.  The arguments are those of `grad`."""
-    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend)
+    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend, parallel)
     return make(ValueAndGradient, function, options)
 
 
@@ -551,9 +568,12 @@ def function(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """A compiled function, not differentiated.  The arguments are those of `grad`."""
-    return make(Function, function, options_of(0, False, static_argnames, boundscheck, backend))
+    return make(
+        Function, function, options_of(0, False, static_argnames, boundscheck, backend, parallel)
+    )
 
 
 def make(cls: Any, function: Any, options: Options) -> Any:

@@ -8,6 +8,7 @@ does not fit is a `MISS`, and is left to `s2s.dispatch`.
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable
 from operator import is_
@@ -22,7 +23,7 @@ from .doors import Door, relation
 from .errors import Overlap, translate
 from .fingerprint import fingerprint
 from .guards import Constants, dim_text, guard_text
-from .linking import MISS
+from .linking import MISS, same_items
 from .transforms.ir import Scalar, Type
 from .transforms.structure import (
     Argument,
@@ -106,6 +107,8 @@ class _Writer:
         self.symbols: dict[str, str] = {}
         self.lists: dict[int, tuple[Any, set[Any]]] = {}  # what is known of each in every call
         self.held: dict[int, list[Any] | None] = {}  # the containers that an object holds
+        self.given: list[str] = []  # what the kernel is called with
+        self.kept: list[str] = ["seen"]  # variables that outlive a call
 
     # ---- text
 
@@ -162,14 +165,25 @@ class _Writer:
         return len(path) == 1 and path[0][1] in self.entry.static
 
     def guards(self) -> None:
+        told = {g.path for g in self.compiled.object_guards if g.kind == "is"}
+        done: set[Path] = set()
         for guard in self.compiled.object_guards:
             path = guard.path
+            if path in done and guard.kind == "is":
+                self._pin(path, guard.expected)
+                continue
             self._pin_containers(path)
             if self._is_settled(path, guard.kind):
                 if guard.kind == "is":
                     self._pin(path, guard.expected)
                 continue
             rarely = self._is_announced(path, guard)
+            if guard.kind == "length" and not rarely:
+                done |= self._whole_list(path, told)
+                if done >= {(*path, ("[]", 0))}:
+                    continue
+            if not rarely and guard.kind == "function" and self._of_class(path, guard):
+                continue
             if not rarely:
                 self._note_list(path, guard)
             if guard.kind == "length" and not rarely:
@@ -178,6 +192,34 @@ class _Writer:
             self.miss(f"not ({guard_text(guard, text, self.constant)})", rarely)
             if guard.kind == "is":
                 self._pin(path, guard.expected)
+
+    def _whole_list(self, path: Path, told: set[Path]) -> set[Path]:
+        """Looks at a list of objects at once, if it is known which they are; their paths."""
+        container = self.value(path)
+        paths = {(*path, ("[]", i)) for i in range(len(container))}
+        if not self.door or type(container) is not list or not paths or not paths <= told:
+            return set()
+        self.space["same_items"] = same_items()
+        self._name(path)
+        self.miss(f"not same_items({self.text(path)}, {self.constant(list(container))})")
+        _, seen = self.lists.setdefault(id(container), (container, set()))
+        seen |= {"length", *range(len(container))}
+        return paths
+
+    def _of_class(self, path: Path, guard: Any) -> bool:
+        """A method of an object that announces it if it gets one of its own, or becomes one of
+        another class: it is looked for in the class, which makes no bound method."""
+        holder = self.pinned.get(path[:-2])
+        if path[-1] != (".", "__func__") or not announce.tells(holder):
+            return False
+        cls, function, name = type(holder), guard.expected, path[-2][1]
+        plain = cls.__getattribute__ is object.__getattribute__ and name not in vars(holder)
+        if not plain or inspect.getattr_static(cls, name, None) is not function:
+            return False
+        self.miss(f"{self.text(path)} is not {self.constant(function)}", True)
+        here = f"{self.constant(cls)}.{name}"
+        self.miss(f"not ({guard_text(guard, here, self.constant)})")
+        return True
 
     def _pin(self, path: Path, value: Any) -> None:
         if not isinstance(value, (int, str)):
@@ -286,10 +328,9 @@ class _Writer:
         for i, param in enumerate(self.compiled.params):
             value = self.value(param.path)
             announced = self._is_announced(param.path)
-            text = f"p{i}"
-            self.every.append(f"{text} = {self.text(param.path)}")
-            self.symbols[param.name] = text
             spec, ndim = param.spec, param.type.ndim
+            text = self._given(i, param.path, announced and isinstance(value, np.ndarray))
+            self.symbols[param.name] = text
             if self.door:  # which looks at what it is given
                 self.symbols |= {f"{param.name}.{k}": f"{text}.shape[{k}]" for k in range(ndim)}
             elif announced and isinstance(value, np.ndarray):
@@ -313,6 +354,20 @@ class _Writer:
                 self.miss(f"fingerprint({text}) != {self.constant(fingerprint(value))}")
                 for axis in range(ndim):
                     self.symbols[f"{param.name}.{axis}"] = f"{text}.shape[{axis}]"
+
+    def _given(self, i: int, path: Path, announced: bool) -> str:
+        """A name for a parameter.  An array that an object announces is kept from call to call."""
+        text = self.text(path)
+        if not text.isidentifier():
+            name = f"p{i}"
+            if announced and self.door:
+                self.rarely.append(f"{name} = {text}")
+                self.kept.append(name)
+            else:
+                self.every.append(f"{name} = {text}")
+            text = name
+        self.given.append(text)
+        return text
 
     def sizes(self) -> None:
         for guard in self.compiled.guards:
@@ -360,7 +415,8 @@ class _Writer:
         before: list[str] = []
         for position, param, dtype in self.entry.buffers:
             buffers[position] = f"b{position}"
-            before.append(f"b{position} = empty(p{param}.shape, {self.constant(dtype)})")
+            shape = f"{self.given[param]}.shape"
+            before.append(f"b{position} = empty({shape}, {self.constant(dtype)})")
         self.raw = {
             i: buffers.get(i) or f"rest[{i - sum(b < i for b in buffers)}]"
             for i in range(len(self.compiled.result_types))
@@ -372,21 +428,19 @@ class _Writer:
     def finish(self, function: Any, trees: dict[str, OutTree], result: str) -> Any:
         entry, space = self.entry, self.space
         space["kernel"], space["seed"] = function, entry.seed
-        given = [f"p{i}" for i in range(len(self.compiled.params))]
-        if entry.seed is not None:
-            given.append("seed")
+        given = [*self.given, *(["seed"] if entry.seed is not None else [])]
         before, found = self._through_door(given) if self.door else self._through_numba(given)
         after = [f"{name} = {self._tree(tree)}" for name, tree in trees.items()]
         after += self._effects()
         after.append(f"return {result}")
         space["failed"] = self._failed()
-        space["seen"] = [-1] if self.rarely else None
-        text = ["def call(a):", "    try:"]
-        text += [f"        {line}" for line in self.every]
+        space |= dict.fromkeys(self.kept)
+        text = ["def call(a):", *([f"    global {', '.join(self.kept)}"] if self.rarely else [])]
+        text += ["    try:", *(f"        {line}" for line in self.every)]
         if self.rarely:
-            text += ["        now = changes[0]", "        if now != seen[0]:"]
-            text += [f"            {line}" for line in self.rarely]
-            text.append("            seen[0] = now")
+            # Set last, and to what was there first: another thread may change things meanwhile.
+            text += ["        now = changes[0]", "        if now != seen:"]
+            text += [f"            {line}" for line in [*self.rarely, "seen = now"]]
         text += ["    except Exception:", "        return MISS", "    try:"]
         text += [f"        {line}" for line in [*before, found]]
         if self.door:
@@ -439,9 +493,14 @@ class _Writer:
         lines, last = [], []
         for n, (path, (kind, key), tree) in enumerate(self.compiled.changes):
             holder = self.value(path)
-            lines += [f"h{n} = {self.text(path)}", f"n{n} = {self._tree(tree, self._kept)}"]
+            value = self._tree(tree, self._kept)
+            lines += [f"h{n} = {self.text(path)}", f"n{n} = {value}"]
             if kind != ".":
                 last.append(f"h{n}[{self.constant(key)}] = n{n}")
+            elif self._stays_a_number(holder, key, tree) and path in self.pinned:
+                here = self.constant(vars(holder))
+                self.miss(f"{self.text(path)}.__dict__ is not {here}", True)
+                last.append(f"{here}[{key!r}] = n{n}")
             elif self._stays_a_number(holder, key, tree):
                 last.append(f"set_attribute(h{n}, {key!r}, n{n})")
             else:

@@ -122,7 +122,17 @@ def tell_numba(lowered: str) -> None:
         from . import kernels_linalg_numba  # noqa: F401
     if "rt.draws." in lowered:
         from . import kernels_random_numba  # noqa: F401
+    if "rt.prange(" in lowered:
+        _offer_threads()
     quieten()
+
+
+def _offer_threads() -> None:
+    import llvmlite.binding as llvm
+
+    from . import threads
+
+    llvm.add_symbol(threads.NAME, threads.address())
 
 
 def _caller(lowered: str, entry: str, signature: tuple[Any, ...], written: Sequence[int]) -> str:

@@ -101,6 +101,7 @@ def jvp(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """The derivative of a function in a direction (forward mode).
 
@@ -108,12 +109,14 @@ def jvp(
     `v`.  With a tuple `wrt`, `v` is a tuple of directions.  At once, for all arguments:
     `jvp(f, (x, y), (vx, vy))`.  The other arguments are those of `grad`.
     """
-    options = options_of(wrt, False, static_argnames, boundscheck, backend)
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
     if primals is None:
         return make(Jvp, function, options)
     if tangents is None or len(primals) != len(tangents):
         raise TypeError_("jvp needs one tangent for each argument: jvp(f, (x,), (v,))")
-    options = options_of(tuple(range(len(primals))), False, static_argnames, boundscheck, backend)
+    options = options_of(
+        tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel
+    )
     first, *rest = primals
     return Jvp(function, options)(first, tuple(tangents), *rest)
 
@@ -127,6 +130,7 @@ def vjp(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """The adjoint of a function applied to a cotangent (reverse mode), of results of any shape.
 
@@ -135,10 +139,12 @@ def vjp(
     `value, pullback = vjp(f, x, y)`, and `pullback(v)` is a tuple of adjoints.  The other
     arguments are those of `grad`.
     """
-    options = options_of(wrt, False, static_argnames, boundscheck, backend)
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
     if not primals:
         return make(Vjp, function, options)
-    options = options_of(tuple(range(len(primals))), False, static_argnames, boundscheck, backend)
+    options = options_of(
+        tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel
+    )
     derivative = Vjp(function, options)
     # What was passed is what counts, whatever becomes of it before the pullback is called.
     kept = copy.deepcopy(primals)
@@ -161,13 +167,14 @@ def hvp(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """The Hessian of a function that returns a number, times a vector (forward over reverse).
 
     `hvp(f)(x, v, *args)` fits `scipy.optimize.minimize(hessp=hvp(f))`.  It costs a few times
     the gradient; the Hessian itself is never made.  The arguments are those of `grad`.
     """
-    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend)
+    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend, parallel)
     return make(Hvp, function, options)
 
 

@@ -55,6 +55,7 @@ class Options:
     static: tuple[str, ...] = ()
     boundscheck: bool = True
     backend: str | None = None
+    parallel: bool = False
 
 
 class Specialiser:
@@ -219,6 +220,7 @@ class Specialiser:
             static=tuple((("arg", n),) for n in self.options.static),
             lifted_ints=self.lifted_ints,
             boundscheck=self.options.boundscheck,
+            parallel=self.options.parallel,
             decorated=self.decorated(),
         )
 

@@ -33,8 +33,9 @@ class Constants:
         self.known: dict[int, str] = {}
 
     def __call__(self, value: Any) -> str:
-        if type(value) in (int, str):
-            return repr(value)
+        return repr(value) if type(value) in (int, str) else self.named(value)
+
+    def named(self, value: Any) -> str:
         if id(value) not in self.known:
             self.known[id(value)] = f"K{len(self.known)}"
             self.space[self.known[id(value)]] = value
@@ -152,13 +153,20 @@ def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
         return f"{value} is {constant(expected)}"
     if guard.kind == "equals" and (expected is None or isinstance(expected, bool)):
         return f"{value} is {expected}"
+    if guard.kind == "equals" and type(expected) is int and -5 <= expected <= 256:
+        # Of these there is one object each.
+        return f"{value} is {constant.named(expected)}"
     if guard.kind == "equals" and type(expected) in (int, str):
-        return f"{value} == {expected!r} and type({value}) is {type(expected).__name__}"
+        return f"(v := {value}) == {expected!r} and type(v) is {type(expected).__name__}"
     if guard.kind == "function":
-        # Tools that reload modules put new code into the functions there are.
-        parts = [(n, getattr(expected, n)) for n in ("__code__", "__defaults__", "__kwdefaults__")]
-        same = " and ".join(f"{value}.{name} is {constant(part)}" for name, part in parts)
-        known = f"{value} is {constant(expected)}"
+        # Tools that reload modules put new code into the functions there are.  Where there were
+        # no defaults, every argument is given, and those that are added change nothing.
+        names = ("__code__", "__defaults__", "__kwdefaults__")
+        parts = [(name, getattr(expected, name)) for name in names]
+        here = constant(expected)
+        known = [f"{here}.{name} is {constant(part)}" for name, part in parts if part is not None]
+        same = " and ".join(known)
+        known = f"{value} is {here}"
         return f"({same}) if {known} else {constant(guard)}.holds({value})"
     return f"{constant(guard)}.holds({value})"
 

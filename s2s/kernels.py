@@ -66,6 +66,21 @@ def reserve(buffer: Any, used: int, more: int) -> Any:
     return longer
 
 
+# ---------------------------------------------------------------- threads
+
+# A loop whose rounds compiled code may run at once.
+prange = range
+
+# So many chunks are enough for any machine; few enough to add their results up quickly.
+CHUNKS = 64
+
+
+def chunks(trips: int, work: int, least: int) -> int:
+    """How many chunks to split a loop into, so that each does at least so much of the work.
+    It must not depend on the machine: the chunks decide in which order numbers are added."""
+    return max(1, min(trips, CHUNKS, work // least))
+
+
 # ---------------------------------------------------------------- integers
 
 

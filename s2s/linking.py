@@ -25,6 +25,7 @@ TYPE, VALUE = 8, 16
 DATA, NDIM, DIMS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 
 DOOR, LINKS = "s2s.door", "s2s.links"
+PARALLEL_FOR = "s2s_parallel_for"
 
 
 @dataclass(frozen=True)
@@ -99,13 +100,18 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
     """Of the functions that machine code calls: ours, those of the process, or Numba's."""
     import llvmlite.binding as llvm
 
-    ours = _runtime()
+    ours = dict(_runtime())
+    if PARALLEL_FOR in symbols:
+        from . import threads
+
+        ours[PARALLEL_FOR] = threads.address()
     if all(s in ours or llvm.address_of_symbol(s) for s in symbols):
         return {s: ours[s] for s in symbols if s in ours}
     _wake_numba()
     found = {s: llvm.address_of_symbol(s) for s in symbols}
-    if "numba_xxgemm" in found and "numba_xxgemm" in ours:
-        found["numba_xxgemm"] = ours["numba_xxgemm"]  # the same one in every process
+    for name in ("numba_xxgemm", PARALLEL_FOR):
+        if name in found and name in ours:
+            found[name] = ours[name]  # the same one in every process
     if not all(found.values()):
         raise Unlinkable(str([s for s, address in found.items() if not address]))
     return {s: address for s, address in found.items() if address}
@@ -124,7 +130,7 @@ def _wake_numba() -> None:
 # Memory is counted as Numba does: a header of count, destructor, its argument, data and size.
 # BLAS is that of NumPy, which is there already; it wants addresses of 64-bit integers.
 _RUNTIME = """
-@s2s.links = global [4 x i8*] zeroinitializer
+@s2s.links = global [6 x i8*] zeroinitializer
 declare i8* @malloc(i64)
 declare void @free(i8*)
 
@@ -199,7 +205,7 @@ define i32 @numba_xxgemm(i8 %kind, i8 %ta, i8 %tb, i64 %m, i64 %n, i64 %k, i8* %
   %i1 = select i1 %is.d, i64 1, i64 0
   %i2 = select i1 %is.c, i64 2, i64 %i1
   %i3 = select i1 %is.z, i64 3, i64 %i2
-  %place = getelementptr [4 x i8*], [4 x i8*]* @s2s.links, i64 0, i64 %i3
+  %place = getelementptr [6 x i8*], [6 x i8*]* @s2s.links, i64 0, i64 %i3
   %raw = load i8*, i8** %place
   %gemm = bitcast i8* %raw to void (i8*, i8*, i64*, i64*, i64*, i8*, i8*, i64*, i8*, i64*, i8*,
                                     i8*, i64*, i64, i64)*
@@ -208,7 +214,80 @@ define i32 @numba_xxgemm(i8 %kind, i8 %ta, i8 %tb, i64 %m, i64 %n, i64 %k, i8* %
   ret i32 0
 }
 """
+# same(list, list): whether two lists hold the same objects; another thing is no list.
+_RUNTIME += f"""
+define i8* @s2s.same(i8* %self, i8** %args, i64 %count) {{
+  %b.place = getelementptr i8*, i8** %args, i64 1
+  %a = load i8*, i8** %args
+  %b = load i8*, i8** %b.place
+  %a.type = getelementptr i8, i8* %a, i64 {TYPE}
+  %b.type = getelementptr i8, i8* %b, i64 {TYPE}
+  %a.typep = bitcast i8* %a.type to i64*
+  %b.typep = bitcast i8* %b.type to i64*
+  %a.kind = load i64, i64* %a.typep
+  %b.kind = load i64, i64* %b.typep
+  %alike = icmp eq i64 %a.kind, %b.kind
+  br i1 %alike, label %sizes, label %no
+sizes:
+  %a.sizep = getelementptr i64, i64* %a.typep, i64 1
+  %b.sizep = getelementptr i64, i64* %b.typep, i64 1
+  %a.size = load i64, i64* %a.sizep
+  %b.size = load i64, i64* %b.sizep
+  %equal = icmp eq i64 %a.size, %b.size
+  br i1 %equal, label %items, label %no
+items:
+  %a.raw = getelementptr i64, i64* %a.typep, i64 2
+  %b.raw = getelementptr i64, i64* %b.typep, i64 2
+  %a.rawp = bitcast i64* %a.raw to i64**
+  %b.rawp = bitcast i64* %b.raw to i64**
+  %a.items = load i64*, i64** %a.rawp
+  %b.items = load i64*, i64** %b.rawp
+  br label %head
+head:
+  %i = phi i64 [0, %items], [%next, %body]
+  %done = icmp eq i64 %i, %a.size
+  br i1 %done, label %yes, label %body
+body:
+  %pa = getelementptr i64, i64* %a.items, i64 %i
+  %pb = getelementptr i64, i64* %b.items, i64 %i
+  %xa = load i64, i64* %pa
+  %xb = load i64, i64* %pb
+  %next = add i64 %i, 1
+  %one = icmp eq i64 %xa, %xb
+  br i1 %one, label %head, label %no
+yes:
+  br label %end
+no:
+  br label %end
+end:
+  %at = phi i64 [4, %yes], [5, %no]
+  %place = getelementptr [6 x i8*], [6 x i8*]* @s2s.links, i64 0, i64 %at
+  %answer = load i8*, i8** %place
+  call void @Py_IncRef(i8* %answer)
+  ret i8* %answer
+}}
+declare void @Py_IncRef(i8*)
+"""
+_SAME = "s2s.same"
 _GIVEN = ("NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor")
+
+
+def runtime(text: str, names: tuple[str, ...], given: dict[str, int] | None = None) -> Any:
+    """Functions and variables in LLVM's language, loaded; their machine code is kept.  What they
+    need is `given`, or found in the process."""
+    import llvmlite.binding as llvm
+
+    path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), text)}"
+    code = cache.fetch(path)
+    if code is None:
+        code = _machine().emit_object(llvm.parse_assembly(text))
+        cache.keep(path, code)
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name, address in (given or {}).items():
+        builder.import_symbol(name, address)
+    for name in names:
+        builder.export_symbol(name)
+    return _immortal(builder.link(_engine(), _new_name()))
 
 
 @functools.cache
@@ -216,22 +295,18 @@ def _runtime() -> dict[str, int]:
     """The addresses of what is written above."""
     import ctypes
 
-    import llvmlite.binding as llvm
-
-    path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), _RUNTIME)}"
-    code = cache.fetch(path)
-    if code is None:
-        code = _machine().emit_object(llvm.parse_assembly(_RUNTIME))
-        cache.keep(path, code)
-    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name in (*_GIVEN, "numba_xxgemm", LINKS):
-        builder.export_symbol(name)
-    library = _immortal(builder.link(_engine(), _new_name()))
+    library = runtime(_RUNTIME, (*_GIVEN, "numba_xxgemm", _SAME, LINKS))
     blas = _blas()
-    if blas:
-        table = (ctypes.c_void_p * 4).from_address(library[LINKS])
-        table[:] = blas
-    return {name: library[name] for name in (*_GIVEN, *(["numba_xxgemm"] if blas else []))}
+    table = (ctypes.c_void_p * 6).from_address(library[LINKS])
+    table[:] = [*(blas or [0] * 4), id(True), id(False)]
+    names = (*_GIVEN, _SAME, *(["numba_xxgemm"] if blas else []))
+    return {name: library[name] for name in names}
+
+
+@functools.cache
+def same_items() -> Any:
+    """same_items(list, list): whether both hold the same objects.  The second must be a list."""
+    return _function(_runtime()[_SAME])
 
 
 def _blas() -> list[int]:

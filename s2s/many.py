@@ -42,6 +42,7 @@ def jacobian(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """The derivatives of every entry of a function's result by every entry of its argument.
 
@@ -56,7 +57,7 @@ def jacobian(
     """
     if mode is not None and mode not in MODES:
         raise ValueError_(f"there is no mode {mode!r}", advice=f"choose from {MODES}")
-    options = options_of(wrt, False, static_argnames, boundscheck, backend)
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
     return _make(Jacobian, function, options, (("mode", mode),))
 
 
@@ -69,6 +70,7 @@ def hessian(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """The second derivatives of a function that returns a number (forward over reverse).
 
@@ -76,7 +78,7 @@ def hessian(
     is a container, it has one block for each pair: `hessian[i][j]`.  The arguments are those
     of `grad`.  `hvp` multiplies with it without making it.
     """
-    options = options_of(wrt, False, static_argnames, boundscheck, backend)
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
     return _make(Hessian, function, options, ())
 
 
@@ -90,6 +92,7 @@ def vmap(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
+    parallel: bool = False,
 ) -> Any:
     """A function of one element, for many: array operations run on all of them at once, and
     where elements take different branches a loop runs over them.
@@ -102,7 +105,7 @@ def vmap(
 
     The other arguments are those of `grad`.
     """
-    options = options_of(0, False, static_argnames, boundscheck, backend)
+    options = options_of(0, False, static_argnames, boundscheck, backend, parallel)
     settings = (("in_axes", frozen_axes(in_axes)), ("out_axes", frozen_axes(out_axes)))
     return _make(Vmap, function, options, settings)
 

@@ -176,6 +176,7 @@ class _Subject:
                 "backend": backend or options.backend,
                 "static_argnames": options.static,
                 "boundscheck": options.boundscheck,
+                "parallel": options.parallel,
             }
         found = binding.unwrap(target)
         self.function = found.function

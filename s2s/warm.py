@@ -266,7 +266,8 @@ def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
         repr(identity(specialiser.function, defaults=False)),
         repr([(name, _spec_text(spec)) for name, spec in specs.items()]),
         repr((specialiser.mode, specialiser.wrt, options.has_aux, options.static)),
-        repr((options.boundscheck, specialiser.decorated(), specialiser.vectorized)),
+        repr((options.boundscheck, options.parallel)),
+        repr((specialiser.decorated(), specialiser.vectorized)),
     )
     return cache.directory() / f"specialisation_{key}"
 

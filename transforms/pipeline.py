@@ -55,6 +55,7 @@ class Request:
     # integers reached through objects that have changed before: parameters, not constants
     lifted_ints: frozenset[Path] = frozenset()
     boundscheck: bool = True
+    parallel: bool = False
     # whether the function is its own gradient's name, as under a decorator
     decorated: bool = False
 
@@ -111,7 +112,10 @@ def compile_request(request: Request) -> Compiled:
     times.append(time.perf_counter())
     readable, places = write_with_places(stored)
     times.append(time.perf_counter())
-    lowered = lower(storage(module, for_lowering=True), facts, boundscheck=request.boundscheck)
+    lowered = lower(
+        storage(module, for_lowering=True), facts,
+        boundscheck=request.boundscheck, parallel=request.parallel,
+    )  # fmt: skip
     times.append(time.perf_counter())
     names = [*(name for name, _ in stages), "storage", "write", "lower"]
     return Compiled(

@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import api
 from ..backends import signature as numba_signature
+from ..dispatch import specialiser_for
 from ..errors import UnsupportedError
 from ..guards import dim_text
 from ..transforms.dims import Atom, Dim
@@ -87,7 +88,10 @@ class Export:
 def describe(name: str, function: Any, given: Signature, state: State) -> Export:
     if not isinstance(function, api.Function):
         function = api.function(function)
-    specialiser, bound = function._bind(function._mode, given.args, {})
+    _, bound = function._bind(function._mode, given.args, {})
+    shared = function._shared
+    alone = replace(shared.options, parallel=False)  # threads are those of the program around it
+    specialiser = specialiser_for(shared.target, function._mode, alone, shared.method)
     entry, values = specialiser.find(bound, "python")
     return _Describer(name, function, specialiser, entry, bound, values, given, state).export()
 
@@ -237,6 +241,12 @@ class _Describer:
                 "numbers, which is all that C can pass",
             )
         axes = None
+        if isinstance(param.spec, ScalarSpec) and param.spec.dtype.startswith("complex"):
+            raise UnsupportedError(
+                f"{path_text(param.path)} of {self.name} is a complex number, which has no "
+                "place in the interface for C",
+                advice="pass its parts, or an array of one",
+            )
         if isinstance(param.spec, ArraySpec):
             axes = tuple(self.axes[f"{param.name}.{k}"] for k in range(param.spec.ndim))
         name = self._fresh(path_name(param.path[:1] + param.path[1:]))

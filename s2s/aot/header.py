@@ -11,7 +11,11 @@ from .describe import Export, Item
 from .link import flag
 from .state import State
 
-_C = {"float32": "float", "float64": "double", "bool": "uint8_t"}
+# Complex numbers are pairs of real ones.
+_C = {
+    "float32": "float", "float64": "double", "bool": "uint8_t", "complex64": "float",
+    "complex128": "double",
+}  # fmt: skip
 
 INTRODUCTION = """\
 /* {name}.h -- made by s2s from {origin}.
@@ -116,9 +120,10 @@ def _function(export: Export, workspace: int | None) -> list[str]:
 
 def _parameter(item: Item, out: bool) -> str:
     kind = c_type(item.dtype)
+    pairs = " of complex numbers" if item.dtype.startswith("complex") else ""
     if item.axes is None:
         return f"{kind} *{item.name}" if out else f"{kind} {item.name}"
-    extent = f" /* [{', '.join(map(str, item.axes))}] */"
+    extent = f" /* [{', '.join(map(str, item.axes))}]{pairs} */"
     const = "" if out or item.written else "const "
     return f"{const}{kind} *{item.name}{extent}"
 

@@ -351,7 +351,7 @@ class _Body(Body):
         known = unavailable.name_of(getattr(kind, "typing_key", None))
         if known or not isinstance(result, (types.Number, types.Boolean, types.NoneType)):
             raise unavailable.error(kind, self.phrases.place_of(self.line))
-        if any(isinstance(t, types.Array) for t in signature.args):
+        if any(isinstance(t, types.Array) for t in kinds):
             self.phrases.called.append((kind, self.phrases.place_of(self.line)))
         return super().call(node, args, kinds)
 

@@ -16,12 +16,12 @@ from numba.core.registry import cpu_target
 
 from .. import kernels
 from ..compile import FASTMATH, tell_numba
-from ..errors import UnsupportedError, ValueError_
+from ..errors import UnsupportedError, ValueError_, exception
 from ..machine import gemm
 from ..machine.buffers import POINTER
 from ..machine.emit import Failures
 from ..machine.infer import Types, Unsupported
-from . import entry, kernel, statuses, target
+from . import entry, kernel, linalg, statuses, target, unavailable
 from .describe import Export
 from .state import State
 
@@ -46,6 +46,19 @@ class Phrases:
         """The type and the text of an error with numbers in it, which become dots."""
         name, parts = self.compiled.failures[site]
         return name, ("".join(p if isinstance(p, str) else "…" for p in parts),)
+
+    def spell_out(self, function: ast.FunctionDef, space: dict[str, Any]) -> None:
+        """Gives errors without numbers in them the type and the message they stand for."""
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+                continue
+            if ast.unparse(node.exc.func) == "rt.Failure" and len(node.exc.args) == 1:
+                (site,) = node.exc.args
+                assert isinstance(site, ast.Constant)
+                name, (text,) = self.failure(int(site.value))  # type: ignore[arg-type]
+                space[name] = exception(name)
+                node.exc.func = ast.copy_location(ast.Name(name, ast.Load()), site)
+                node.exc.args = [ast.copy_location(ast.Constant(text), site)]
 
     def place_of(self, stmt: Any) -> str:
         """The user's line for a statement of the lowered text, as the remark above it says."""
@@ -91,8 +104,8 @@ class Library:
         with context.push_code_library(library):
             for export in self.exports:
                 self._write(context, module, export, failures, products)
-        for (exception, args), code in failures.known.items():
-            name = exception if isinstance(exception, str) else exception.__name__
+        for (kind, args), code in failures.known.items():
+            name = kind if isinstance(kind, str) else kind.__name__
             self.messages[code] = ": ".join([name, *map(str, args)])
         if self.state.slots:
             entry.write_init(module, self._export(f"{self.name}_init"), self.state)
@@ -100,6 +113,11 @@ class Library:
         _count_nothing(module)
         rewrite_module(module, flags)
         whole = target.link(module, library._linking_libraries, self.machine)
+        if target.needs_python(whole):
+            raise UnsupportedError(
+                f"{self.name} needs Python at run time, which a library does not have",
+                advice=unavailable.ADVICE,
+            )
         target.optimise(whole, self.exported, self.machine)
         return whole
 
@@ -107,8 +125,8 @@ class Library:
         self, context: Any, module: Any, export: Export, failures: Failures, products: Any
     ) -> None:
         compiled = export.entry.compiled
-        function, known = _read(compiled, export)
         phrases = Phrases(compiled)
+        function, known = _read(compiled, export, phrases)
         made = kernel.write(
             context, module, export.name, function, known, [bool(k) for k in export.kept],
             export.conditions, failures, phrases, products, self.trips,
@@ -138,7 +156,7 @@ def _count_nothing(module: Any) -> None:
         ir.IRBuilder(function.append_basic_block()).ret_void()
 
 
-def _read(compiled: Any, export: Export) -> tuple[ast.FunctionDef, Types]:
+def _read(compiled: Any, export: Export, phrases: Phrases) -> tuple[ast.FunctionDef, Types]:
     """The kernel's function and the types in it; refuses what only Numba's front end takes."""
     space: dict[str, Any] = {"__builtins__": vars(builtins), "np": np, "rt": kernels}
     functions = [s for s in ast.parse(compiled.lowered).body if isinstance(s, ast.FunctionDef)]
@@ -150,7 +168,12 @@ def _read(compiled: Any, export: Export) -> tuple[ast.FunctionDef, Types]:
             advice="write the recursion as a loop",
         )
     try:
-        return function, Types(function, space, export.numba_types)
+        phrases.spell_out(function, space)
+        known = Types(function, space, export.numba_types)
+        expanded = linalg.expand(function, known)
+        if expanded is None:
+            return function, known
+        return expanded, Types(expanded, space, export.numba_types)
     except Unsupported as error:
         raise UnsupportedError(
             f"{compiled.name} cannot be compiled ahead of time: {error}",

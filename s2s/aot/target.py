@@ -122,6 +122,15 @@ def optimise(whole: Any, exported: set[str], target: Target) -> None:
     whole.verify()
 
 
+def needs_python(whole: Any) -> bool:
+    """Whether a function of Numba's uses what the interpreter keeps for it."""
+    names = [v.name for v in whole.global_variables if "NumbaEnv" in v.name]
+    if not names:
+        return False
+    text = str(whole)
+    return any(text.count(name) > 1 for name in names)
+
+
 def undefined(whole: Any) -> list[str]:
     """What a module calls and does not define, apart from what the machine does itself."""
     kinds = (whole.functions, whole.global_variables)

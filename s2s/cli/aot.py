@@ -43,6 +43,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpu", metavar="NAME", help="x86-64-v3, cortex-a72, …; this machine's")
     parser.add_argument("--target", metavar="TRIPLE", help="aarch64-linux-gnu, …; this machine")
     parser.add_argument("--blas", metavar="NAME", help="take matrix products from this library")
+    parser.add_argument(
+        "--max-trips", type=int, metavar="N",
+        help="how often loops run at most whose end only the run tells",
+    )  # fmt: skip
     parser.add_argument("--no-link", action="store_true", help="make no shared library")
     parser.add_argument("--json", action="store_true", help="for scripts")
     parser.set_defaults(run=run)
@@ -59,6 +63,7 @@ def run(options: argparse.Namespace) -> int:
         wanted = {out.name: next(iter(wanted.values()))}
     built = build(
         wanted, out=out, cpu=options.cpu, target=options.target, blas=options.blas,
+        max_trips=options.max_trips,
         link=not options.no_link,
     )  # fmt: skip
     print(as_json(as_data(built)) if options.json else built)

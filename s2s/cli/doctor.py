@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import importlib.metadata
 import os
 import platform
+import re
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -122,7 +125,29 @@ def _blas(found: Findings) -> dict[str, str]:
         found.trouble.append(
             "SciPy is not usable: matrix products cannot be compiled; pip install scipy"
         )
-    return facts
+    return {**facts, **_blas_threads()}
+
+
+_THREADS = (
+    "scipy_openblas_get_num_threads64_", "scipy_openblas_get_num_threads",
+    "openblas_get_num_threads64_", "openblas_get_num_threads", "MKL_Get_Max_Threads",
+)  # fmt: skip
+
+
+def _blas_threads() -> dict[str, str]:
+    """The threads of each BLAS that is loaded, where the system tells which are."""
+    try:
+        lines = Path("/proc/self/maps").read_text().splitlines()
+    except OSError:
+        return {}
+    files = {line.split()[-1] for line in lines if "/" in line}
+    found = {}
+    for file in sorted(f for f in files if re.search(r"(openblas|mkl_rt)[^/]*\.so", f)):
+        library = ctypes.CDLL(file)
+        count = next((getattr(library, n) for n in _THREADS if hasattr(library, n)), None)
+        if count is not None:
+            found[f"threads of {Path(file).parent.name.removesuffix('.libs')}'s"] = str(count())
+    return found
 
 
 def _cache(found: Findings) -> dict[str, str]:

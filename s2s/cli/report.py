@@ -75,9 +75,7 @@ def run(options: argparse.Namespace) -> int:
 def tell(about: Subject, options: argparse.Namespace) -> Told:
     compiled = about.compiled
     explained = compiled.explain(*about.args, **about.kwargs)
-    args, kwargs = about.fresh()
-    specialiser, bound = compiled._bind(compiled._mode, args, kwargs)
-    entry, params = specialiser.find(bound, "python")
+    entry, params = about.entry()
     told = Told(
         about, entry.compiled, sides(about.written, entry.compiled), explained,
         list(entry.compiled.passes()),

@@ -42,7 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     about = subject(options)
-    entry, params = _entry(about)
+    entry, params = about.entry()
     page = terminal.page(options)
     if options.after is not None:
         _show_passes(options, entry.compiled, page)
@@ -57,11 +57,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         _show_source(options, about, entry.compiled, page)
     return OK
-
-
-def _entry(about: Subject) -> tuple[Any, Any]:
-    specialiser, bound = about.compiled._bind(about.compiled._mode, about.args, about.kwargs)
-    return specialiser.find(bound, "python")
 
 
 # ---------------------------------------------------------------- passes

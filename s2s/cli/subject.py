@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,12 @@ PLAIN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYW
 
 @dataclass
 class Subject:
-    """The target, what is compiled of it, and its arguments.  `notes` say where they are from."""
+    """The target, what is compiled of it, and its arguments."""
 
     target: Target
     compiled: api.Function
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    notes: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -54,6 +54,18 @@ class Subject:
         """Copies of the arguments, for a call that may write into them."""
         args = tuple(trees.copy_leaves(a) for a in self.args)
         return args, {k: trees.copy_leaves(v) for k, v in self.kwargs.items()}
+
+    def entry(self) -> tuple[Any, tuple[Any, ...]]:
+        """The specialisation for the arguments, with all that the compiler can tell of it, and a
+        kernel's parameters, which it may write into."""
+        args, kwargs = self.fresh()
+        specialiser, bound = self.compiled._bind(self.compiled._mode, args, kwargs)
+        entry, params = specialiser.find(bound, "python")
+        if entry.compiled.passes is None:  # found on disk, where only the outcome is kept
+            specs = specialiser.describe(bound)
+            compiled = specialiser.translate(specs, specialiser.named(bound))
+            entry = specialiser._entry(compiled, specs, bound)
+        return entry, params
 
     def call(self, function: Any) -> tuple[Callable[[], Any], Callable[[], None]]:
         """A call of a function with these arguments, and what makes them as they were before, if
@@ -128,7 +140,11 @@ def subject(options: argparse.Namespace, default_wrt: str = "first") -> Subject:
     compiled = _compiled(target.value, options, args, kwargs, default_wrt)
     if compiled is not target.value and compiled._s2s_mode in DIRECTED:
         args = _directed(compiled, args, kwargs, maker)
-    return Subject(target, compiled, args, kwargs, notes)
+    found = Subject(target, compiled, args, kwargs)
+    for note in notes:
+        given = ", ".join(f"{k}: {v}" for k, v in found.given().items())
+        print(f"s2s: {note}: {given}", file=sys.stderr)
+    return found
 
 
 def arguments(
@@ -286,7 +302,11 @@ def _compiled(
         if chosen is None and mode is None:
             return value
         own = value._shared.options
-        settings = {"static_argnames": own.static, "boundscheck": own.boundscheck}
+        settings = {
+            "static_argnames": own.static,
+            "boundscheck": own.boundscheck,
+            "parallel": own.parallel,
+        }
         if own.has_aux and mode in (None, "grad", "hvp"):
             settings["has_aux"] = True
         if chosen is None and isinstance(value, api.Gradient):

@@ -13,12 +13,12 @@ from numba.core import cgutils, types
 
 from .. import kernels
 from . import gemm
+from .advice import advise
 from .buffers import INT, Buffer, allocate, on_stack, release, retain, unpack
 from .expressions import Expressions
 from .infer import Types, indices
 
 CODE = ir.IntType(32)
-ADVICE = "s2s.loop"
 SMALL = 64
 NO_MEMORY = MemoryError, ("Allocation failed (probably too large).",)
 
@@ -173,7 +173,7 @@ class Body(Expressions):
         elif self.types.value(value.func) is np.empty:
             assert isinstance(value.args[0], ast.Tuple)
             sizes = [self.integer(e) for e in value.args[0].elts]
-            if name in self.private and _is_small(sizes):
+            if name in self.private and is_small(sizes):
                 # Nobody else sees it, so each round of a loop may have it in the same place.
                 self.values[name] = on_stack(self.context, self.builder, type_, sizes)
                 return
@@ -301,9 +301,7 @@ class Body(Expressions):
         self.exits.pop()
         if not builder.block.is_terminated:
             i.add_incoming(builder.add(i, step, flags=["nsw"]), builder.block)
-            back = builder.branch(head)
-            if self.frugal:
-                _advise(back, s)
+            advise(builder.branch(head), s, self.types, self.frugal)
         builder.position_at_end(after)
 
     def _continues(self, i: Any, stop: Any, step: Any) -> Any:
@@ -331,7 +329,7 @@ class Body(Expressions):
     }
 
 
-def _is_small(sizes: list[Any]) -> bool:
+def is_small(sizes: list[Any]) -> bool:
     """Whether an array is known to have a few elements at most."""
     if not all(isinstance(n, ir.Constant) for n in sizes):
         return False
@@ -340,17 +338,3 @@ def _is_small(sizes: list[Any]) -> bool:
 
 def _leads_to(block: Any, target: Any) -> bool:
     return block.is_terminated and target in getattr(block.terminator, "operands", ())
-
-
-def _advise(branch: Any, s: ast.For) -> None:
-    """Tells the optimiser not to make several copies of a long body."""
-    if len(s.body) == 1 and not any(isinstance(n, ast.Call) for n in ast.walk(s.body[0])):
-        return
-    module = branch.function.module
-    if ADVICE not in module.namedmetadata:
-        once = [ir.MetaDataString(module, "llvm.loop.interleave.count"), CODE(1)]
-        rolled = [ir.MetaDataString(module, "llvm.loop.unroll.runtime.disable")]
-        node = module.add_metadata([module.add_metadata(once), module.add_metadata(rolled)])
-        node.operands = (node, *node.operands)  # by which LLVM knows it speaks of a loop
-        module.add_named_metadata(ADVICE).add(node)
-    branch.set_metadata("llvm.loop", module.get_named_metadata(ADVICE).operands[0])

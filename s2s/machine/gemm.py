@@ -24,20 +24,36 @@ CHAR = ir.IntType(8)
 # Writes what multiplies large matrices: (builder, dtype, arguments of the function around it).
 Library = Callable[[Any, Any, Any], None]
 
-# In the language of lowered text, with the matrices as vectors.
+# In the language of lowered text, with the matrices as vectors.  One column is a sum for each row,
+# or, if there is one row in `b` as well, no sum at all.
 LOOPS = """
 def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k):
-    for i in range(m):
-        for j in range(n):
-            c[i * n + j] = c[i * n + j] * beta if beta != zero else beta
-        for p in range(k):
-            x = alpha * (a[p * m + i] if swap_a else a[i * k + p])
-            if swap_b:
-                for j in range(n):
-                    c[i * n + j] += x * b[j * k + p]
+    if n == 1 and k == 1:
+        y = alpha * b[0]
+        for i in range(m):
+            c[i] = y * a[i] + c[i] * beta if beta != zero else y * a[i]
+    elif n == 1:
+        for i in range(m):
+            t = zero
+            if swap_a:
+                for p in range(k):
+                    t = t + a[p * m + i] * b[p]
             else:
-                for j in range(n):
-                    c[i * n + j] += x * b[p * n + j]
+                for p in range(k):
+                    t = t + a[i * k + p] * b[p]
+            c[i] = alpha * t + c[i] * beta if beta != zero else alpha * t
+    else:
+        for i in range(m):
+            for j in range(n):
+                c[i * n + j] = c[i * n + j] * beta if beta != zero else beta
+            for p in range(k):
+                x = alpha * (a[p * m + i] if swap_a else a[i * k + p])
+                if swap_b:
+                    for j in range(n):
+                        c[i * n + j] += x * b[j * k + p]
+                else:
+                    for j in range(n):
+                        c[i * n + j] += x * b[p * n + j]
 """
 
 

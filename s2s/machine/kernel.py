@@ -15,7 +15,8 @@ from numba.extending import intrinsic
 from .buffers import INT, POINTER, Buffer, pack, release, retain, unpack
 from .emit import CODE, Body, Failures
 from .infer import Types
-from .outline import Plan, call_nest
+from .outline import Plan, call_nest, is_parallel
+from .share import can_share, share_out
 
 
 def body(text: str, entry: str, space: dict[str, Any]) -> Any:
@@ -85,6 +86,9 @@ class Kernel(Body):
                 self.result[i] = pack(self.context, self.builder, value)
 
     def apart(self, s: ast.For) -> bool:
+        if is_parallel(s) and can_share(self, self.plan, s):
+            share_out(self, self.plan, s)
+            return True
         alone = self.plan.stands_alone(s)
         if alone:
             call_nest(self, self.plan, s)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -51,14 +52,21 @@ class Plan:
         return self.large and self.sizes[s] <= PIECE and self._is_pure(s)
 
     def _is_pure(self, s: ast.For) -> bool:
-        """Makes no arrays, raises nothing with values in it, calls nothing that may raise."""
+        """Starts no threads, makes no arrays, and `fails_simply`."""
         for node in ast.walk(s):
+            if isinstance(node, ast.For) and is_parallel(node):
+                return False
             if isinstance(node, ast.Assign):
                 (target,) = node.targets
                 if isinstance(target, ast.Name):
                     if isinstance(self.types.names[target.id], types.Array):
                         return False
-            elif isinstance(node, ast.Raise):
+        return self.fails_simply(s)
+
+    def fails_simply(self, s: ast.For) -> bool:
+        """Raises nothing with values in it, calls nothing that may raise."""
+        for node in ast.walk(s):
+            if isinstance(node, ast.Raise):
                 assert isinstance(node.exc, ast.Call)
                 if not all(isinstance(a, ast.Constant) for a in node.exc.args):
                     return False
@@ -66,6 +74,12 @@ class Plan:
                 if not (is_native(node, self.types) or never_fails(*self.types.calls[node])):
                     return False
         return True
+
+
+def is_parallel(s: ast.For) -> bool:
+    """Whether the rounds of a loop may run at once."""
+    assert isinstance(s.iter, ast.Call)
+    return isinstance(s.iter.func, ast.Attribute) and s.iter.func.attr == "prange"
 
 
 def mentions(node: ast.AST) -> Counter[str]:
@@ -130,7 +144,7 @@ class Nest(Body):
         super().__init__(caller.context, builder, caller.types, caller.failures)
         self.outs = outs
         self.frugal, self.products = caller.frugal, caller.products
-        self.constant = caller.constant
+        self.private, self.constant = caller.private, caller.constant
 
     def fail(self, code: Any) -> None:
         self.leave(code, [ir.Constant(k, ir.Undefined) for k in self.outs])
@@ -146,9 +160,9 @@ def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
     """Writes a call of the function for a loop, and that function unless it exists."""
     known = plan.types
     inside = mentions(s)
-    bound = _bound(s)
+    bound = bound_in(s)
     order: dict[str, int] = {}
-    text = _spelling(s, known, order)
+    text = spelling(s, known, order)
     names = list(order)
     # Inside another loop, a number may be one that the last time has left.
     kept = known.slots if caller.depth else {n for n in names if plan.mentions[n] > inside[n]}
@@ -163,11 +177,10 @@ def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
     key = text, tuple(roles)
     function = plan.made.get(key)
     if function is None:
-        function = plan.made[key] = _write(caller, plan, s, takes, values, outs)
-    parts: list[Any] = []
-    for v in values:
-        parts += _parts(v)
-    result = caller.builder.call(function, parts)
+        function = plan.made[key] = write(
+            caller, plan, takes, values, outs, lambda nest: nest.loop(s)
+        )
+    result = caller.builder.call(function, parts_of(values))
     code = caller.builder.extract_value(result, 0)
     if any(isinstance(n, ast.Raise) for n in ast.walk(s)):
         failed = caller.builder.icmp_unsigned("!=", code, CODE(0))
@@ -177,19 +190,31 @@ def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
         caller.assign(name, caller.builder.extract_value(result, position))
 
 
+def parts_of(values: list[Any]) -> list[Any]:
+    """What stands for variables in a call."""
+    return [p for v in values for p in _parts(v)]
+
+
 def _parts(value: Any) -> list[Any]:
-    """What stands for a variable in a call; a nest counts no references."""
+    """A nest counts no references."""
     return value.parts()[:-1] if isinstance(value, Buffer) else [value]
 
 
-def _write(
-    caller: Body, plan: Plan, s: ast.For, takes: list[str], values: list[Any], outs: list[str]
+def write(
+    caller: Body,
+    plan: Plan,
+    takes: list[str],
+    values: list[Any],
+    outs: list[str],
+    inside: Callable[[Nest], None],
 ) -> Any:
+    """The function of the variables `takes`, which are as `values`, that does what `inside`
+    writes, and returns an error's code and the variables `outs`."""
     known, context = plan.types, caller.context
     module = caller.builder.module
     kinds = [context.get_value_type(known.names[n]) for n in outs]
     result = ir.LiteralStructType([CODE, *kinds])
-    arguments = [p.type for v in values for p in _parts(v)]
+    arguments = [p.type for p in parts_of(values)]
     name = module.get_unique_name(f"s2s.nest.{len(plan.made)}")
     function = ir.Function(module, ir.FunctionType(result, arguments), name)
     function.linkage = "internal"
@@ -205,12 +230,12 @@ def _write(
             body.values[variable] = value.of_parts([*parts, value.memory])
         else:
             body.assign(variable, parts[0])
-    body.loop(s)
+    inside(body)
     body.leave(CODE(0), [body.variable(n) for n in outs])
     return function
 
 
-def _bound(s: ast.For) -> set[str]:
+def bound_in(s: ast.For) -> set[str]:
     names = set()
     for node in ast.walk(s):
         if isinstance(node, (ast.For, ast.Assign)):
@@ -220,7 +245,7 @@ def _bound(s: ast.For) -> set[str]:
     return names
 
 
-def _spelling(node: Any, known: Types, order: dict[str, int]) -> str:
+def spelling(node: Any, known: Types, order: dict[str, int]) -> str:
     """The text of a nest with numbers for its variables, which `order` is filled with."""
     out: list[str] = []
 

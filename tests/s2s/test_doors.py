@@ -313,3 +313,28 @@ def test_a_second_process_needs_neither_numba_nor_the_compiler(tmp_path: Path) -
         outs.append((values, last))
     assert known == "False False"
     assert outs[0] == outs[1] and last == "0.5"
+
+
+@pytest.mark.parametrize("swap_a", [False, True])
+@pytest.mark.parametrize("swap_b", [False, True])
+def test_products_of_all_small_shapes(swap_a: bool, swap_b: bool) -> None:
+    """Of columns, of single numbers, and beyond what plain loops do; c may hold NaN if unread."""
+    text = (
+        f"def k(alpha, a, b, beta, c):\n    rt.gemm({swap_a}, {swap_b}, alpha, a, b, beta, c)\n"
+        "    return (alpha,)\n"
+    )
+    rng = np.random.default_rng(0)
+    made: Any = None
+    shapes = "111 511 514 119 431 234 302 012 210 220 999".split()
+    for m, n, k in [*(map(int, s) for s in shapes), (20, 1, 30), (30, 30, 3)]:
+        a = rng.standard_normal((k, m) if swap_a else (m, k))
+        b = rng.standard_normal((n, k) if swap_b else (k, n))
+        for alpha, beta in ((1.0, 0.0), (2.0, 1.0), (-1.0, 0.5)):
+            c = rng.standard_normal((m, n)) if beta else np.full((m, n), np.nan)
+            want = alpha * (a.T if swap_a else a) @ (b.T if swap_b else b) + (
+                beta * c if beta else 0
+            )
+            numbers = np.float64(alpha), a, b, np.float64(beta), c
+            made = made or door(text, *numbers, results=("float64",))
+            assert made(*numbers) == alpha
+            np.testing.assert_allclose(c, want, rtol=1e-12, atol=1e-12)

@@ -7,7 +7,8 @@
              | Alias(name, buffer, sizes)           the same contiguous memory, other sizes
              | Bind(name, other)                    a buffer variable refers to another's buffer
              | Put(buffer, index, expr, add)        buffer[index] = expr, or += expr
-             | Loop(var, start, stop, step, body)   var runs as in Python's range
+             | Loop(var, start, stop, step, body)   var runs as in Python's range; its rounds may
+                                                    run in any order, and at once, if `parallel`
              | Forever(body)                        until a Break
              | Break
              | Branch(cond, then, orelse)
@@ -165,6 +166,7 @@ class Loop:
     stop: Expr
     step: Expr
     body: list[Stmt] = field(default_factory=list)
+    parallel: bool = False
 
 
 @dataclass

@@ -30,6 +30,7 @@ from .gather import gather
 from .gemm_update import accumulate
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
+from .parallel import Splitter
 from .scalarise import scalarise
 from .siblings import Merger
 from .stacks import push_statement
@@ -59,6 +60,7 @@ def lower(
     facts: Facts | None = None,
     *,
     boundscheck: bool = True,
+    parallel: bool = False,
     header: str = "",
 ) -> LoweredModule:
     if facts is None:
@@ -67,7 +69,7 @@ def lower(
     routines = []
     for function in reversed(module.functions.values()):
         known = facts if function is module.main else function.notes.get("facts")
-        routines.append(lower_function(function, known, failures, boundscheck))
+        routines.append(lower_function(function, known, failures, boundscheck, parallel))
     out_params = sorted(module.main.notes.get("out_like", {}))
     text = write(routines, header)
     return LoweredModule(text, module.entry, failures.sites, out_params, routines)
@@ -78,6 +80,7 @@ def lower_function(
     facts: Facts | None = None,
     failures: Failures | None = None,
     boundscheck: bool = True,
+    parallel: bool = False,
 ) -> L.Routine:
     """One function as loop-level IR."""
     facts = facts or Facts()
@@ -101,11 +104,12 @@ def lower_function(
             value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
             cx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
     cx.em.add(L.Return(tuple(results)))
-    return L.Routine(function.name, params, merged(cx, params))
+    return L.Routine(function.name, params, merged(cx, params, parallel))
 
 
-def merged(cx: Context, params: list[str]) -> list[L.Stmt]:
-    """The function's body with loops merged and buffers of a single iteration gone."""
+def merged(cx: Context, params: list[str], parallel: bool) -> list[L.Stmt]:
+    """The function's body with loops merged and buffers of a single iteration gone; loops are
+    split last."""
     spelt: dict[str, list[str]] = {}
     for (name, _), python in cx.names.items():
         spelt.setdefault(name, []).append(python)
@@ -124,7 +128,7 @@ def merged(cx: Context, params: list[str]) -> list[L.Stmt]:
     accumulate(body, _whole_matrices(cx), shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
-    return body
+    return Splitter(body, shares, visible, cx.em.fresh).block(body) if parallel else body
 
 
 def _whole_matrices(cx: Context) -> dict[str, tuple[L.Expr, ...]]:

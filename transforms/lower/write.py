@@ -115,6 +115,8 @@ def _branch(s: L.Branch, pad: str, depth: int, lines: list[str]) -> None:
 
 def _range(s: L.Loop) -> str:
     start, stop, step = expr(s.start), expr(s.stop), expr(s.step)
+    if s.parallel:
+        return f"rt.prange({stop})"
     if not L.is_lit(s.step, 1):
         return f"range({start}, {stop}, {step})"
     if not L.is_lit(s.start, 0):

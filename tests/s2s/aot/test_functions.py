@@ -45,6 +45,16 @@ def test_elementary_functions_equal_to_the_last_bit(tmp_path) -> None:
     np.testing.assert_array_equal(x_bar, x_expected)
 
 
+def test_threads_are_left_to_the_program(tmp_path) -> None:
+    function = s2s.value_and_grad(waves, parallel=True)
+    library = build(function, "float64[n]", out=tmp_path / "waves").load()
+    x = np.random.default_rng(0).normal(size=100_000)
+    value, x_bar = library.waves(x)
+    expected, x_expected = s2s.value_and_grad(waves)(x)
+    assert value == expected
+    np.testing.assert_array_equal(x_bar, x_expected)
+
+
 @pytest.mark.parametrize(
     "change, error, text",
     [
@@ -156,6 +166,20 @@ def test_containers_numbers_and_fixed_arguments(tmp_path) -> None:
     np.testing.assert_allclose(found[1][0]["b"][0], expected[1][0]["b"][0], rtol=1e-15)
     with pytest.raises(ValueError, match="compiled for 2"):
         built.load().model(p, np.ones(3), 2.0, 3)
+
+
+def test_complex_numbers(tmp_path) -> None:
+    def power(z, w):
+        return np.sum(np.abs(z * w) ** 2)
+
+    function = s2s.value_and_grad(power, wrt="z")
+    built = build(function, "complex128[n], complex128[n]", out=tmp_path / "power")
+    assert "const double *z /* [n] of complex numbers */" in built.files["h"].read_text()
+    z, w = np.array([1.0 + 2j, 3.0 - 1j]), np.array([0.5j, 2.0 + 1j])
+    value, gradient = built.load().power(z, w)
+    expected, expected_gradient = function(z, w)
+    assert value == pytest.approx(expected, rel=1e-14)
+    np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-14)
 
 
 def test_arguments_that_are_written(tmp_path) -> None:

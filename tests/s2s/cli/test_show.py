@@ -39,9 +39,21 @@ def test_arguments_of_an_earlier_call(run, write):
     text = "import numpy as np, s2s\n\n\n@s2s.grad(backend='python')\ndef f(x, y):\n"
     text += "    return np.sum(x @ y)\n\n\nf(np.ones((3, 2)), np.ones(2))\n"
     file = write(text)
-    assert "x_bar = " in run("show", f"{file}:f").out
+    shown = run("show", f"{file}:f")
+    assert "x_bar = " in shown.out
+    assert shown.err == "s2s: arguments like those of the call in the file: " + (
+        "x: float64[3, 2], y: float64[2]\n"
+    )
     data = json.loads(run("show", f"{file}:f", "--json").out)
     assert data["arguments"] == {"x": "float64[3, 2]", "y": "float64[2]"}
+
+
+def test_code_that_another_process_compiled(run, write):
+    """Only the outcome is kept on disk: the passes are run again."""
+    file = write("import s2s\n\n\n@s2s.grad\ndef f(x):\n    return x**3 * 0.7\n\n\nf(2.0)\n")
+    for _ in range(2):
+        assert "# ---- reverse" in run("show", f"{file}:f", "--after", "all").out
+        del sys.modules["program"]
 
 
 def test_wrt(run, model):

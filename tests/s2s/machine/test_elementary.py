@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import platform
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -229,3 +230,11 @@ def test_several_large_arguments_at_once() -> None:
 
     text = assembly(s2s.grad(loss, backend="numba"), np.ones(4))
     assert "$s2s.turned.double.4" in text
+
+
+@X86
+def test_as_many_elements_as_vectors_hold() -> None:
+    """Though the sum is a float64."""
+    f = s2s.grad(lambda x: np.sum(np.exp(x) * x), backend="numba")
+    text = assembly(f, np.ones(4, np.float32))
+    assert "ymm" not in text or re.search(r"(mul|fmadd\d+)ps\s.*ymm", text)

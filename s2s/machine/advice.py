@@ -1,0 +1,59 @@
+"""What the optimiser is told of a loop."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+
+from .infer import Types
+
+NAME = "s2s.loop"
+NUMBER = ir.IntType(32)
+# Elements of float32 that fill a vector of most machines.
+WIDE = 8
+
+
+def advise(branch: Any, s: ast.For, known: Types, frugal: bool) -> None:
+    """Notes at the branch back to a loop's head what it is worth to do with the loop."""
+    told: list[tuple[str, int | None]] = []
+    if frugal and _is_long(s):
+        told += [("interleave.count", 1), ("unroll.runtime.disable", None)]
+    if _is_narrow(s, known):
+        told.append(("vectorize.width", WIDE))
+    if told:
+        branch.set_metadata("llvm.loop", _note(branch.function.module, told))
+
+
+def _is_long(s: ast.For) -> bool:
+    """Several copies of the body would take long to compile."""
+    return len(s.body) > 1 or any(isinstance(n, ast.Call) for n in ast.walk(s.body[0]))
+
+
+def _is_narrow(s: ast.For, known: Types) -> bool:
+    """All elements are float32 but numbers are float64, such as sums.  Those alone would tell the
+    optimiser how many elements to take at once, which is half of what vectors hold."""
+    elements, numbers = set(), set()
+    for node in (n for stmt in s.body for n in ast.walk(stmt)):
+        if isinstance(node, (ast.For, ast.While)):
+            return False
+        if isinstance(node, ast.Subscript) and not isinstance(node.value, ast.Attribute):
+            elements.add(known.of.get(node))
+        elif isinstance(node, ast.BinOp):
+            numbers.add(known.of.get(node))
+    return elements == {types.float32} and types.float64 in numbers
+
+
+def _note(module: Any, told: list[tuple[str, int | None]]) -> Any:
+    name = ".".join([NAME, *(what for what, _ in told)])
+    if name not in module.namedmetadata:
+        parts = []
+        for what, value in told:
+            text = ir.MetaDataString(module, f"llvm.loop.{what}")
+            parts.append(module.add_metadata([text] if value is None else [text, NUMBER(value)]))
+        node = module.add_metadata(parts)
+        node.operands = (node, *node.operands)  # by which LLVM knows it speaks of a loop
+        module.add_named_metadata(name).add(node)
+    return module.get_named_metadata(name).operands[0]

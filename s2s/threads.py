@@ -1,0 +1,251 @@
+"""Threads that run the chunks of a loop: `s2s_parallel_for(run, context, count)`.
+
+It calls run(context, chunk) for each chunk below `count`, on the calling thread and on those of a
+pool, each taking the next chunk when it has finished one.  A call that finds the pool busy, from
+another thread or from inside a chunk, does all its chunks itself; so does a forked child, which
+has no pool.  Threads that have nothing to do look for work for some microseconds, then sleep.
+
+The pool's threads are Python's, but never hold the GIL: they stay in the function `work`, which
+sleeps by means of Python's own locks.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import threading
+from typing import Any
+
+from . import linking
+
+NAME = linking.PARALLEL_FOR
+MOST = 128  # threads
+
+# `state` is 2**32 while there is something to share, plus the number of the pool's threads that
+# are at it; who opens it waits for that number to become 0 before it lets go of the context.
+# `asleep` tells of each of the pool's threads whether it sleeps, or is about to, at its lock in
+# `beds`; who takes that mark away wakes it.  `never` is a lock that nobody lets go of.
+_TEXT = """
+@busy = internal global i64 0, align 64
+@state = internal global i64 0, align 64
+@next = internal global i64 0, align 64
+@workers = internal global i64 0, align 64
+@count = internal global i64 0, align 64
+@run = internal global void (i8*, i64)* null
+@context = internal global i8* null
+@never = internal global i8* null
+@beds = internal global [MOST x i8*] zeroinitializer
+@asleep = internal global [MOST x i64] zeroinitializer, align 64
+
+declare i8* @PyThread_allocate_lock()
+declare i32 @PyThread_acquire_lock(i8*, i32)
+declare i32 @PyThread_acquire_lock_timed(i8*, i64, i32)
+declare void @PyThread_release_lock(i8*)
+DECLARE_PAUSE
+
+; At the start, and in a forked child, whose threads are gone.
+define void @reset() {
+  store i64 0, i64* @busy
+  store i64 0, i64* @state
+  store i64 0, i64* @workers
+  %lock = call i8* @PyThread_allocate_lock()
+  call i32 @PyThread_acquire_lock(i8* %lock, i32 1)
+  store i8* %lock, i8** @never
+  ret void
+}
+
+define void @s2s_parallel_for(void (i8*, i64)* %run, i8* %context, i64 %count) {
+  %several = icmp sgt i64 %count, 1
+  %workers = load atomic i64, i64* @workers acquire, align 8
+  %helped = icmp sgt i64 %workers, 0
+  %worth = and i1 %several, %helped
+  br i1 %worth, label %ask, label %alone
+ask:
+  %taken = cmpxchg i64* @busy, i64 0, i64 1 acq_rel acquire
+  %free = extractvalue {i64, i1} %taken, 1
+  br i1 %free, label %together, label %alone
+
+alone:
+  %some = icmp sgt i64 %count, 0
+  br i1 %some, label %one, label %end
+one:
+  %chunk = phi i64 [0, %alone], [%following, %one]
+  call void %run(i8* %context, i64 %chunk)
+  %following = add i64 %chunk, 1
+  %more = icmp slt i64 %following, %count
+  br i1 %more, label %one, label %end
+end:
+  ret void
+
+together:
+  store void (i8*, i64)* %run, void (i8*, i64)** @run
+  store i8* %context, i8** @context
+  store atomic i64 %count, i64* @count release, align 8
+  store atomic i64 0, i64* @next release, align 8
+  store atomic i64 4294967296, i64* @state seq_cst, align 8
+  %others = sub i64 %count, 1
+  %fewer = icmp slt i64 %others, %workers
+  %wanted = select i1 %fewer, i64 %others, i64 %workers
+  br label %call
+call:
+  %worker = phi i64 [0, %together], [%after, %called]
+  %mark = getelementptr [MOST x i64], [MOST x i64]* @asleep, i64 0, i64 %worker
+  %was = atomicrmw xchg i64* %mark, i64 0 seq_cst
+  %slept = icmp eq i64 %was, 1
+  br i1 %slept, label %wake, label %called
+wake:
+  %bed = getelementptr [MOST x i8*], [MOST x i8*]* @beds, i64 0, i64 %worker
+  %lock = load i8*, i8** %bed
+  call void @PyThread_release_lock(i8* %lock)
+  br label %called
+called:
+  %after = add i64 %worker, 1
+  %all = icmp eq i64 %after, %wanted
+  br i1 %all, label %work, label %call
+work:
+  call void @share()
+  %closed = atomicrmw sub i64* @state, i64 4294967296 acq_rel
+  br label %check
+check:
+  %spins = phi i64 [0, %work], [%spun, %pause], [%spun, %doze]
+  %inside = load atomic i64, i64* @state acquire, align 8
+  %left = icmp eq i64 %inside, 0
+  br i1 %left, label %done, label %wait
+wait:
+  %spun = add i64 %spins, 1
+  %long = icmp sgt i64 %spun, SPINS
+  br i1 %long, label %doze, label %pause
+pause:
+  PAUSE
+  br label %check
+doze:  ; the thread waited for has been put aside: let it run
+  %never = load i8*, i8** @never
+  call i32 @PyThread_acquire_lock_timed(i8* %never, i64 50, i32 0)
+  br label %check
+done:
+  store atomic i64 0, i64* @busy release, align 8
+  ret void
+}
+
+; Does chunks until there is none left.
+define internal void @share() {
+  %run = load void (i8*, i64)*, void (i8*, i64)** @run
+  %context = load i8*, i8** @context
+  %count = load atomic i64, i64* @count acquire, align 8
+  br label %take
+take:
+  %chunk = atomicrmw add i64* @next, i64 1 acq_rel
+  %more = icmp slt i64 %chunk, %count
+  br i1 %more, label %do, label %done
+do:
+  call void %run(i8* %context, i64 %chunk)
+  br label %take
+done:
+  ret void
+}
+
+; What a thread of the pool does, for ever.
+define void @work() {
+  %lock = call i8* @PyThread_allocate_lock()
+  call i32 @PyThread_acquire_lock(i8* %lock, i32 1)
+  %worker = atomicrmw add i64* @workers, i64 1 acq_rel
+  %bed = getelementptr [MOST x i8*], [MOST x i8*]* @beds, i64 0, i64 %worker
+  store i8* %lock, i8** %bed
+  %mark = getelementptr [MOST x i64], [MOST x i64]* @asleep, i64 0, i64 %worker
+  br label %rested
+rested:
+  br label %look
+look:
+  %spins = phi i64 [0, %rested], [%spun, %again]
+  %some = call i1 @open()
+  br i1 %some, label %enter, label %again
+again:
+  PAUSE
+  %spun = add i64 %spins, 1
+  %tired = icmp sgt i64 %spun, SPINS
+  br i1 %tired, label %lie.down, label %look
+lie.down:  ; who opens after this sees the mark; what was opened before is seen here
+  %down = atomicrmw xchg i64* %mark, i64 1 seq_cst
+  %late = call i1 @open()
+  br i1 %late, label %get.up, label %sleep
+get.up:
+  %was = atomicrmw xchg i64* %mark, i64 0 seq_cst
+  %own = icmp eq i64 %was, 1
+  br i1 %own, label %enter, label %sleep
+sleep:
+  call i32 @PyThread_acquire_lock(i8* %lock, i32 1)
+  br label %rested
+enter:
+  %seen = load atomic i64, i64* @state seq_cst, align 8
+  %open = icmp sge i64 %seen, 4294967296
+  br i1 %open, label %join, label %rested
+join:
+  %more = add i64 %seen, 1
+  %joined = cmpxchg i64* @state, i64 %seen, i64 %more acq_rel acquire
+  %is.in = extractvalue {i64, i1} %joined, 1
+  br i1 %is.in, label %help, label %enter
+help:
+  call void @share()
+  %out = atomicrmw sub i64* @state, i64 1 acq_rel
+  br label %rested
+}
+
+; Whether there is something to do.
+define internal i1 @open() {
+  %state = load atomic i64, i64* @state seq_cst, align 8
+  %next = load atomic i64, i64* @next seq_cst, align 8
+  %count = load atomic i64, i64* @count seq_cst, align 8
+  %open = icmp sge i64 %state, 4294967296
+  %left = icmp slt i64 %next, %count
+  %both = and i1 %open, %left
+  ret i1 %both
+}
+"""
+# What tells a processor that it runs a loop that waits.
+_PAUSES = {
+    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
+    "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
+}
+_SPINS = 2000
+
+
+@functools.cache
+def _started() -> Any:
+    """The library; its threads run its code until the process ends."""
+    import ctypes
+
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(name := platform.machine().lower(), name)
+    declare, pause = _PAUSES.get(machine, ("", ""))
+    text = _TEXT.replace("DECLARE_PAUSE", declare).replace("PAUSE", pause)
+    text = text.replace("MOST", str(MOST)).replace("SPINS", str(_SPINS))
+    locks = [f"PyThread_{verb}_lock" for verb in ("allocate", "acquire", "release")]
+    python = {
+        name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+        for name in (*locks, "PyThread_acquire_lock_timed")
+    }
+    library = linking.runtime(text, (NAME, "reset", "work"), python)
+    reset, work = (ctypes.CFUNCTYPE(None)(library[name]) for name in ("reset", "work"))
+    reset()
+    for _ in range(min(count(), MOST) - 1):
+        threading.Thread(target=work, name="s2s", daemon=True).start()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=reset)
+    return library
+
+
+def count() -> int:
+    """How many threads there are to be, the calling one included: as Numba has it."""
+    asked = os.environ.get("NUMBA_NUM_THREADS", "")
+    if asked.isdigit() and int(asked):
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_starting = threading.Lock()
+
+
+def address() -> int:
+    """Of `s2s_parallel_for`; the threads are started when it is first asked for."""
+    with _starting:
+        return _started()[NAME]

@@ -1,0 +1,82 @@
+"""Which variables are still read later, on loop-level IR.
+
+Variables are scalars and the bindings of buffers, not what buffers hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from . import loop_ir as L
+
+Names = frozenset[str]
+NONE: Names = frozenset()
+
+
+def reads(stmt: L.Stmt) -> set[str]:
+    """What a statement itself reads, nested blocks not counted."""
+    names = names_in(L.exprs_of(stmt))
+    if isinstance(stmt, (L.Put, L.Alias)):
+        names.add(stmt.buffer)
+    elif isinstance(stmt, L.Bind):
+        names.add(stmt.other)
+    return names
+
+
+def names_in(exprs: Iterable[L.Expr | L.Whole]) -> set[str]:
+    names: set[str] = set()
+    for e in exprs:
+        if isinstance(e, L.Whole):
+            names |= {e.buffer} | names_in(e.index)
+            continue
+        for part in L.walk_expr(e):
+            if isinstance(part, L.Name):
+                names.add(part.name)
+            elif isinstance(part, (L.Load, L.Size)):
+                names.add(part.buffer)
+    return names
+
+
+def binds(stmt: L.Stmt) -> tuple[str, ...]:
+    """The variables that a statement itself sets; a loop sets its own."""
+    if isinstance(stmt, (L.Let, L.Alloc, L.Alias, L.Bind)):
+        return (stmt.name,)
+    if isinstance(stmt, (L.BindCall, L.Invoke)):
+        return stmt.names
+    return (stmt.var,) if isinstance(stmt, L.Loop) else ()
+
+
+def exposed(body: list[L.Stmt]) -> Names:
+    """The variables whose values from before a block it may read."""
+    return Liveness().before(body, NONE, NONE)
+
+
+class Liveness:
+    """`after[id(loop)]` are the variables that may be read after a loop which they outlive."""
+
+    def __init__(self) -> None:
+        self.after: dict[int, Names] = {}
+
+    def before(self, block: list[L.Stmt], live: Names, at_break: Names) -> Names:
+        """What is live before a block, if `live` is after it and `at_break` where a `Break`
+        leads."""
+        for stmt in reversed(block):
+            live = self._before(stmt, live, at_break)
+        return live
+
+    def _before(self, stmt: L.Stmt, live: Names, at_break: Names) -> Names:
+        if isinstance(stmt, L.Break):
+            return at_break
+        if isinstance(stmt, (L.Fail, L.Return)):
+            return frozenset(reads(stmt))
+        if isinstance(stmt, L.Branch):
+            ways = (self.before(b, live, at_break) for b in L.blocks_of(stmt))
+            return frozenset().union(*ways) | reads(stmt)
+        if isinstance(stmt, L.Loop):
+            self.after[id(stmt)] = self.after.get(id(stmt), NONE) | live
+            again = live | (self.before(stmt.body, live, live) - {stmt.var})
+            return live | (self.before(stmt.body, again, live) - {stmt.var}) | reads(stmt)
+        if isinstance(stmt, L.Forever):
+            again = self.before(stmt.body, NONE, live)
+            return self.before(stmt.body, again, live)
+        return (live - set(binds(stmt))) | reads(stmt)

@@ -1,0 +1,212 @@
+"""Splits loops with independent iterations into chunks that may run at once, on loop-level IR.
+
+    for i in range(n):                      chunks = rt.chunks(n, work, least)
+        s = s + f(x[i])                     s_parts = np.empty((chunks,), np.float64)
+                                            for chunk in rt.prange(chunks):
+                                                s_part = np.float64(0.0)
+                                                for i in range(chunk * n // chunks, …):
+                                                    s_part = s_part + f(x[i])
+                                                s_parts[chunk] = s_part
+                                            for chunk in range(chunks):
+                                                s_part = s_parts[chunk]
+                                                s = s + s_part
+
+The chunks depend on sizes alone and their results are put together in order: whatever runs
+them, one thread or many, the result is the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from . import loop_ir as L
+from .elementwise import larger
+from .independent import Common, Shares, independent
+from .live import NONE, Liveness
+from .work import trips, work
+
+# A chunk does at least so many additions: some microseconds, more than it takes to wake a thread,
+GRAIN = 1 << 14
+# and so many for each element of the buffers that it adds up for itself.
+PER_ELEMENT = 32
+
+
+class Splitter:
+    """`fresh` makes names; the rest is as for `independent`."""
+
+    def __init__(
+        self,
+        body: list[L.Stmt],
+        shares: Shares,
+        visible: set[str],
+        fresh: Callable[[str], str],
+    ) -> None:
+        self.shares = _with_bindings(body, shares)
+        self.visible = visible
+        self.fresh = fresh
+        self.live = Liveness()
+        self.live.before(body, NONE, NONE)
+
+    def block(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
+        out: list[L.Stmt] = []
+        for stmt in stmts:
+            if isinstance(stmt, L.Loop):
+                after = self.live.after[id(stmt)]
+                common = independent(stmt, after, self.shares, self.visible)
+                if common is not None and _is_long(stmt):
+                    out += self._split(stmt, common)
+                    continue
+            if isinstance(stmt, (L.Loop, L.Forever)):
+                stmt.body = self.block(stmt.body)
+            elif isinstance(stmt, L.Branch):
+                stmt.then, stmt.orelse = self.block(stmt.then), self.block(stmt.orelse)
+            out.append(stmt)
+        return out
+
+    # ---- splitting
+
+    def _split(self, loop: L.Loop, common: Common) -> list[L.Stmt]:
+        serial = copy.deepcopy(loop)
+        chosen: list[L.Stmt] = []
+        loop.start = self._named(chosen, loop.start, "start")
+        count = self._named(chosen, trips(loop), "trips")
+        held = [L.product(_sizes(b, rank)) for b, (_, rank) in common.sums.items()]
+        least: L.Expr = L.lit(GRAIN)
+        for size in held:
+            least = L.add(least, L.mul(size, L.lit(PER_ELEMENT)))
+        chunks = self._named(
+            chosen, L.Call("rt.chunks", (count, work(loop, count), least), "int64"), "chunks"
+        )
+        chunk = L.Name(self.fresh("chunk"))
+        before: list[L.Stmt] = []
+        start: list[L.Stmt] = []
+        end: list[L.Stmt] = []
+        after: list[L.Stmt] = []
+        for name, (op, dtype) in common.folds.items():
+            part, parts = self.fresh(f"{name}_part"), self.fresh(f"{name}_parts")
+            _rename(loop.body, name, part)
+            before.append(L.Alloc(parts, dtype, (chunks,)))
+            whole, result = L.Name(name, dtype), L.Name(part, dtype)
+            start.append(L.Let(part, L.Lit(0, dtype) if op == "+" else whole))
+            end.append(L.Put(parts, (chunk,), result))
+            after.append(L.Let(part, L.Load(parts, (chunk,), dtype)))
+            both = L.Bin("+", whole, result, dtype) if op == "+" else larger(op, result, whole)
+            after.append(L.Let(name, both))
+        for buffer, (dtype, rank) in common.sums.items():
+            parts, sizes = self.fresh(f"{buffer}_parts"), _sizes(buffer, rank)
+            _redirect(loop.body, buffer, parts, chunk)
+            before.append(L.Alloc(parts, dtype, (chunks, *sizes)))
+            index, nest = self._nest(sizes)
+            start.append(nest(L.Put(parts, (chunk, *index), L.Lit(0, dtype))))
+            part = L.Load(parts, (chunk, *index), dtype)
+            after.append(nest(L.Put(buffer, index, part, add=True)))
+        for name, alloc in common.scratch.items():
+            parts = self.fresh(f"{name}_parts")
+            _redirect(loop.body, name, parts, chunk)
+            before.append(L.Alloc(parts, alloc.dtype, (chunks, *alloc.sizes)))
+        inner = L.Loop(
+            loop.var,
+            _bound(loop, chunk, count, chunks),
+            _bound(loop, L.add(chunk, L.ONE), count, chunks),
+            loop.step,
+            loop.body,
+        )
+        out = before
+        out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, [*start, inner, *end], parallel=True))
+        if after:
+            out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, after))
+        if common.sums:
+            # Adding up apart what could be added in place pays for several chunks only.
+            out = [L.Branch(L.compare("==", chunks, L.ONE), [serial], out)]
+        return [*chosen, *out]
+
+    def _named(self, out: list[L.Stmt], e: L.Expr, hint: str) -> L.Expr:
+        if L.is_simple(e):
+            return e
+        name = self.fresh(hint)
+        out.append(L.Let(name, e))
+        return L.Name(name)
+
+    def _nest(
+        self, sizes: tuple[L.Expr, ...]
+    ) -> tuple[tuple[L.Expr, ...], Callable[[L.Stmt], L.Stmt]]:
+        """The indices of all elements, and what puts a statement into loops over them."""
+        names = [self.fresh("k") for _ in sizes]
+
+        def nest(stmt: L.Stmt) -> L.Stmt:
+            for name, size in zip(reversed(names), reversed(sizes)):
+                stmt = L.Loop(name, L.ZERO, size, L.ONE, [stmt])
+            return stmt
+
+        return tuple(L.Name(n) for n in names), nest
+
+
+def _sizes(buffer: str, rank: int) -> tuple[L.Expr, ...]:
+    return tuple(L.Size(buffer, axis) for axis in range(rank))
+
+
+def _bound(loop: L.Loop, chunk: L.Expr, count: L.Expr, chunks: L.Expr) -> L.Expr:
+    """Where a chunk begins."""
+    passed = L.Bin("//", L.mul(chunk, count), chunks, "int64")
+    return L.add(loop.start, L.mul(passed, loop.step))
+
+
+def _is_long(loop: L.Loop) -> bool:
+    """Whether a loop may be worth splitting, for all that is known before it runs."""
+    count = trips(loop)
+    whole = work(loop, count)
+    if isinstance(count, L.Lit) and count.value < 2:
+        return False
+    return not isinstance(whole, L.Lit) or whole.value >= 2 * GRAIN
+
+
+def _with_bindings(body: list[L.Stmt], shares: Shares) -> Shares:
+    """Also knows the variables that are bound to each other's buffers."""
+    groups: dict[str, set[str]] = {}
+    for s in L.walk(body):
+        names: list[str] = []
+        if isinstance(s, L.Bind):
+            names = [s.name, s.other]
+        elif isinstance(s, L.Alias):
+            names = [s.name, s.buffer]
+        elif isinstance(s, (L.BindCall, L.Invoke)):
+            names = [*s.names, *(a.buffer for a in s.args if isinstance(a, L.Whole))]
+        group = set(names).union(*(groups.get(n, ()) for n in names))
+        groups.update(dict.fromkeys(group, group))
+    return lambda a, b: shares(a, b) or b in groups.get(a, ())
+
+
+def _rename(body: list[L.Stmt], old: str, new: str) -> None:
+    def renamed(e: L.Expr) -> L.Expr | None:
+        return L.Name(new, e.dtype) if isinstance(e, L.Name) and e.name == old else None
+
+    L.map_stmts(body, renamed)
+    for s in L.walk(body):
+        if isinstance(s, L.Let) and s.name == old:
+            s.name = new
+
+
+def _redirect(body: list[L.Stmt], buffer: str, parts: str, chunk: L.Expr) -> None:
+    """Puts a chunk's own part in place of a buffer."""
+
+    def redirected(e: L.Expr) -> L.Expr | None:
+        if isinstance(e, L.Size) and e.buffer == buffer:
+            return L.Size(parts, e.axis + 1)
+        if isinstance(e, L.Load) and e.buffer == buffer:
+            index = (L.map_expr(i, redirected) for i in e.index)
+            return L.Load(parts, (chunk, *index), e.dtype)
+        return None
+
+    L.map_stmts(body, redirected)
+    for s in L.walk(body):
+        if isinstance(s, L.Put) and s.buffer == buffer:
+            s.buffer, s.index = parts, (chunk, *s.index)
+    _drop(body, buffer)
+
+
+def _drop(body: list[L.Stmt], buffer: str) -> None:
+    body[:] = [s for s in body if not (isinstance(s, L.Alloc) and s.name == buffer)]
+    for s in body:
+        for block in L.blocks_of(s):
+            _drop(block, buffer)
