@@ -268,3 +268,10 @@ def nearest_of_two(points, centres):
             nearest = min(nearest, np.sum((points[i] - centres[c]) ** 2))
         total += nearest * np.max(points[i])
     return total
+
+
+@case(arr(N + 1), tags="branches")
+def zeros_of_both_signs(x):
+    z = np.where(x > 0.1, 0.0, -0.0)
+    s = 0.0 if x[0] > 0.2 else -0.0
+    return np.sum(np.copysign(x * x, z)) + np.copysign(x[0] * 3.0, s)

@@ -74,6 +74,10 @@ def gather(body: list[L.Stmt], shares: Shares) -> None:
             if private(group.members[0][1]):
                 groups.setdefault(group.members[0][1].addend, []).append(group)
     for addend, its in groups.items():
+        # What is itself widened keeps its additions as they are: their places would move.
+        its = [g for g in its if g.members[0][1].into not in groups]
+        if not its:
+            continue
         border = tuple(max(widths) for widths in zip(*(g.spans for g in its)))
         sizes = _widen(body, uses[addend].allocs[0][1], border)
         for group in its:

@@ -42,11 +42,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..ir import zero_sign
+
 
 @dataclass(frozen=True)
 class Lit:
     value: Any
     dtype: str
+    sign: str = field(init=False, repr=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sign", zero_sign(self.value))
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,8 @@ class Merger:
                 wanted = _union(wanted, here)
             elif not self._apart(here, wanted):
                 return False
+            elif any(prints[n].fails for n in needed) and not self._private(here):
+                return False  # a check would overtake what the caller sees
         return False
 
     def _join(self, out: list[L.Stmt], position: int, needed: list[int], loop: L.Loop) -> None:
@@ -229,7 +231,10 @@ class Merger:
 
     def _private(self, f: Footprint) -> bool:
         """Whether nobody would notice that the statement did not run before an error."""
-        return not any(name in self.visible for name, _ in f.stores)
+        return not any(
+            name in self.visible or any(self.shares(name, v) for v in self.visible)
+            for name, _ in f.stores
+        )
 
 
 def _in_step(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) -> bool:

@@ -159,3 +159,33 @@ def test_factors_that_may_be_infinite_stay():
 
 def test_shared_memory_stays():
     unchanged([*fill(), scatter(0), scatter(1)], shares=lambda a, b: a == b or {a, b} == {"t", "y"})
+
+
+def test_what_is_widened_is_not_gathered_into():
+    """The places of its own additions would have to move with it."""
+    less = L.sub(N, L.ONE)
+
+    def adds(into, addend, shift, stop):
+        e = L.Load(addend, (I,), "float64")
+        return nest(L.Put(into, (L.add(I, L.lit(shift)),), e, add=True), over=((I, stop),))
+
+    def sets(buffer, e, stop):
+        return nest(L.Put(buffer, (I,), e), over=((I, stop),))
+
+    round_ = [
+        adds("y", "t", 0, N),
+        adds("y", "t", 1, N),
+        sets("t", L.Lit(0.0, "float64"), N),
+        L.Alloc("u", "float64", (less,)),
+        sets("u", L.Load("x", (I,), "float64"), less),
+        adds("t", "u", 0, less),
+        adds("t", "u", 1, less),
+    ]
+    body = [
+        L.Alloc("t", "float64", (N,)),
+        sets("t", L.Lit(1.0, "float64"), N),
+        L.Loop("k", L.ZERO, L.lit(3), L.ONE, round_),
+    ]
+    x, y = np.arange(1.0, 6.0), np.zeros(6)
+    was, now = run(body, 5, x=x, y=y), run(gathered(body), 5, x=x, y=y)
+    np.testing.assert_allclose(now["y"], was["y"])
