@@ -175,6 +175,9 @@ def _read(compiled: Any, export: Export, phrases: Phrases) -> tuple[ast.Function
             return function, known
         return expanded, Types(expanded, space, export.numba_types)
     except Unsupported as error:
+        why = str(error)
+        if "RandomGenerator" in why:
+            why = "it makes a generator of random numbers; make it outside, once"
         raise UnsupportedError(
-            f"{compiled.name} cannot be compiled ahead of time: {error}",
+            f"{compiled.name} cannot be compiled ahead of time: {why}"
         ) from error

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -166,6 +167,28 @@ def test_containers_numbers_and_fixed_arguments(tmp_path) -> None:
     np.testing.assert_allclose(found[1][0]["b"][0], expected[1][0]["b"][0], rtol=1e-15)
     with pytest.raises(ValueError, match="compiled for 2"):
         built.load().model(p, np.ones(3), 2.0, 3)
+
+
+class Pair(NamedTuple):
+    low: Any
+    high: Any
+
+
+@dataclass
+class Range:
+    low: Any
+    high: Any
+
+
+def test_containers_in_results(tmp_path) -> None:
+    def ends(x):
+        return {"pair": Pair(x.min(), x.max()), "range": Range(x[0], [x[-1], x])}
+
+    found = (
+        build(s2s.function(ends), "float64[n]", out=tmp_path / "ends").load().ends(np.arange(3.0))
+    )
+    assert found["pair"] == (0.0, 2.0) and found["pair"].high == 2.0
+    assert found["range"].low == 0.0 and found["range"].high[0] == 2.0
 
 
 def test_complex_numbers(tmp_path) -> None:
