@@ -295,8 +295,11 @@ def test_opt_in_by_every_transform() -> None:
 
 
 def test_short_loops_run_as_they_are() -> None:
-    assert kernels.chunks(1000, 16383, 1 << 14) == 1
-    assert kernels.chunks(1000, 1 << 16, 1 << 14) == 4
-    assert kernels.chunks(3, 1 << 30, 1 << 14) == 3
-    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14) == kernels.CHUNKS
-    assert kernels.chunks(-5, -5, 1 << 14) == 1
+    assert kernels.chunks(1000, 16383, 1 << 14, 0) == 1
+    assert kernels.chunks(1000, 1 << 16, 1 << 14, 0) == 4
+    assert kernels.chunks(3, 1 << 30, 1 << 14, 0) == 3
+    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, 5) == kernels.CHUNKS
+    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, kernels.ROOM // 3) == 3
+    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, 10 * kernels.ROOM) == 2
+    assert kernels.chunks(-5, -5, 1 << 14, 0) == 1
+    assert kernels.chunks(0, 0, 1, 0) == 1

@@ -1,6 +1,6 @@
 """Splits loops with independent iterations into chunks that may run at once, on loop-level IR.
 
-    for i in range(n):                      chunks = rt.chunks(n, work, least)
+    for i in range(n):                      chunks = rt.chunks(n, work, least, 0)
         s = s + f(x[i])                     s_parts = np.empty((chunks,), np.float64)
                                             for chunk in rt.prange(chunks):
                                                 s_part = np.float64(0.0)
@@ -18,7 +18,7 @@ them, one thread or many, the result is the same to the last bit.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from . import loop_ir as L
 from .elementwise import larger
@@ -71,13 +71,11 @@ class Splitter:
         chosen: list[L.Stmt] = []
         loop.start = self._named(chosen, loop.start, "start")
         count = self._named(chosen, trips(loop), "trips")
-        held = [L.product(_sizes(b, rank)) for b, (_, rank) in common.sums.items()]
-        least: L.Expr = L.lit(GRAIN)
-        for size in held:
-            least = L.add(least, L.mul(size, L.lit(PER_ELEMENT)))
-        chunks = self._named(
-            chosen, L.Call("rt.chunks", (count, work(loop, count), least), "int64"), "chunks"
-        )
+        sums = _total(_sizes(b, rank) for b, (_, rank) in common.sums.items())
+        scratch = _total(alloc.sizes for alloc in common.scratch.values())
+        least = L.add(L.lit(GRAIN), L.mul(sums, L.lit(PER_ELEMENT)))
+        amounts = (count, work(loop, count), least, L.add(sums, scratch))
+        chunks = self._named(chosen, L.Call("rt.chunks", amounts, "int64"), "chunks")
         chunk = L.Name(self.fresh("chunk"))
         before: list[L.Stmt] = []
         start: list[L.Stmt] = []
@@ -144,6 +142,14 @@ class Splitter:
 
 def _sizes(buffer: str, rank: int) -> tuple[L.Expr, ...]:
     return tuple(L.Size(buffer, axis) for axis in range(rank))
+
+
+def _total(shapes: Iterable[tuple[L.Expr, ...]]) -> L.Expr:
+    """How many elements they have."""
+    total: L.Expr = L.ZERO
+    for sizes in shapes:
+        total = L.add(total, L.product(sizes))
+    return total
 
 
 def _bound(loop: L.Loop, chunk: L.Expr, count: L.Expr, chunks: L.Expr) -> L.Expr:
