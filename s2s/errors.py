@@ -93,7 +93,7 @@ def translate(error: Exception, compiled: Compiled) -> Exception:
     if type(error).__name__ == "Failure":
         site, *values = error.args
         name, parts = compiled.failures[int(site)]
-        error = _exception(name)(phrase(parts, values))
+        error = exception(name)(phrase(parts, values))
     match = _PLACE.search(str(error))
     if match and not isinstance(error, S2SError):
         if match["text"] is None:
@@ -132,7 +132,7 @@ def phrase(parts: tuple[Any, ...], values: list[Any]) -> str:
     )
 
 
-def _exception(name: str) -> type[Exception]:
+def exception(name: str) -> type[Exception]:
     if name == "LinAlgError":
         import numpy as np
 

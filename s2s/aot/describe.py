@@ -398,6 +398,8 @@ def tree_text(tree: OutTree, leaf: Callable[[int], str]) -> str:
         return f"({''.join(t + ', ' for t in inner)})"
     if tree.kind == "list":
         return f"[{', '.join(inner)}]"
+    if tree.kind == "namedtuple":
+        return f"namedtuple({tree.cls.__name__!r}, {tree.cls._fields!r})({', '.join(inner)})"
     pairs = zip(tree.keys, inner)
     if tree.kind == "dict":
         return f"{{{', '.join(f'{k!r}: {t}' for k, t in pairs)}}}"

@@ -28,8 +28,11 @@ def text(name: str, origin: str, groups: dict[str, list[Export]], state: State,
         own = {k: es for k, es in groups.items() if k not in stateless}
         parts.append("\n\n" + _class(name, own, state))
     text = "".join(parts)
-    if "SimpleNamespace(" in text:
-        text = text.replace("import os\n", "import os\nfrom types import SimpleNamespace\n", 1)
+    needed = {"namedtuple(": "collections", "SimpleNamespace(": "types"}
+    for call, module in needed.items():
+        if call in text:
+            line = f"from {module} import {call[:-1]}\n"
+            text = text.replace("import os\n", f"import os\n{line}", 1)
     return text
 
 

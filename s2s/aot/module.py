@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 from typing import Any
 
-import numpy as np
+import numba
 from llvmlite import ir
 from numba.core import callconv, compiler_lock
 from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 from numba.core.registry import cpu_target
 
-from .. import kernels
-from ..compile import FASTMATH, tell_numba
-from ..errors import UnsupportedError, ValueError_
+from ..compile import FASTMATH, OPTIONS, tell_numba
+from ..errors import UnsupportedError, ValueError_, exception
 from ..machine import gemm
 from ..machine.buffers import POINTER
 from ..machine.emit import Failures
 from ..machine.infer import Types, Unsupported
-from . import entry, kernel, statuses, target, unavailable
+from . import entry, kernel, linalg, statuses, target, unavailable
+from .callees import Callees
 from .describe import Export
 from .state import State
 
@@ -46,6 +45,19 @@ class Phrases:
         """The type and the text of an error with numbers in it, which become dots."""
         name, parts = self.compiled.failures[site]
         return name, ("".join(p if isinstance(p, str) else "…" for p in parts),)
+
+    def spell_out(self, function: ast.FunctionDef, space: dict[str, Any]) -> None:
+        """Gives errors without numbers in them the type and the message they stand for."""
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+                continue
+            if ast.unparse(node.exc.func) == "rt.Failure" and len(node.exc.args) == 1:
+                (site,) = node.exc.args
+                assert isinstance(site, ast.Constant)
+                name, (text,) = self.failure(int(site.value))  # type: ignore[arg-type]
+                space[name] = exception(name)
+                node.exc.func = ast.copy_location(ast.Name(name, ast.Load()), site)
+                node.exc.args = [ast.copy_location(ast.Constant(text), site)]
 
     def place_of(self, stmt: Any) -> str:
         """The user's line for a statement of the lowered text, as the remark above it says."""
@@ -91,8 +103,8 @@ class Library:
         with context.push_code_library(library):
             for export in self.exports:
                 self._write(context, module, export, failures, products)
-        for (exception, args), code in failures.known.items():
-            name = exception if isinstance(exception, str) else exception.__name__
+        for (kind, args), code in failures.known.items():
+            name = kind if isinstance(kind, str) else kind.__name__
             self.messages[code] = ": ".join([name, *map(str, args)])
         if self.state.slots:
             entry.write_init(module, self._export(f"{self.name}_init"), self.state)
@@ -112,11 +124,12 @@ class Library:
         self, context: Any, module: Any, export: Export, failures: Failures, products: Any
     ) -> None:
         compiled = export.entry.compiled
-        function, known = _read(compiled, export)
         phrases = Phrases(compiled)
+        function, known, callees = _read(compiled, export, phrases)
         made = kernel.write(
             context, module, export.name, function, known, [bool(k) for k in export.kept],
             export.conditions, failures, phrases, products, self.trips,
+            callees,
         )  # fmt: skip
         self.called += phrases.called
         self.kernels[export.name] = made
@@ -143,20 +156,31 @@ def _count_nothing(module: Any) -> None:
         ir.IRBuilder(function.append_basic_block()).ret_void()
 
 
-def _read(compiled: Any, export: Export) -> tuple[ast.FunctionDef, Types]:
-    """The kernel's function and the types in it; refuses what only Numba's front end takes."""
-    space: dict[str, Any] = {"__builtins__": vars(builtins), "np": np, "rt": kernels}
-    functions = [s for s in ast.parse(compiled.lowered).body if isinstance(s, ast.FunctionDef)]
-    function = next(f for f in functions if f.name == compiled.entry)
-    if len(functions) > 1:
-        raise UnsupportedError(
-            f"{compiled.name} calls a function that stays a function, such as a recursive one; "
-            "that is not available ahead of time",
-            advice="write the recursion as a loop",
-        )
+def _read(
+    compiled: Any, export: Export, phrases: Phrases
+) -> tuple[ast.FunctionDef, Types, Callees]:
+    """The kernel's function, the types in it and the functions that it calls; refuses what only
+    Numba's front end takes."""
+    tree = ast.parse(compiled.lowered)
+    space: dict[str, Any] = {}
+    exec(compile(tree, f"<s2s {compiled.name}, lowered>", "exec"), space)
+    functions = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
+    for name, function in functions.items():
+        phrases.spell_out(function, space)
+        if name != compiled.entry:  # Numba says what it returns
+            space[name] = numba.njit(space[name], **OPTIONS)
+    function = functions.pop(compiled.entry)
+    callees = Callees(functions, space)
     try:
-        return function, Types(function, space, export.numba_types)
+        known = Types(function, space, export.numba_types)
+        expanded = linalg.expand(function, known)
+        if expanded is None:
+            return function, known, callees
+        return expanded, Types(expanded, space, export.numba_types), callees
     except Unsupported as error:
+        why = str(error)
+        if "RandomGenerator" in why:
+            why = "it makes a generator of random numbers; make it outside, once"
         raise UnsupportedError(
-            f"{compiled.name} cannot be compiled ahead of time: {error}",
+            f"{compiled.name} cannot be compiled ahead of time: {why}"
         ) from error

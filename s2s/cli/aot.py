@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ..transforms.derived import DIRECTED
 from .arguments import Signer
 from .exits import OK, CommandError
+from .filled import arguments, sizes
 from .scripts import as_json
-from .subject import Subject, add_mode, arguments, sizes, subject
+from .subject import Subject, add_mode, subject
 from .target import split
 
 if TYPE_CHECKING:

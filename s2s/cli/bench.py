@@ -89,7 +89,7 @@ def primal_of(compiled: api.Function) -> api.Function:
     options = compiled._shared.options
     return api.function(
         compiled.python, static_argnames=options.static, boundscheck=options.boundscheck,
-        backend=options.backend,
+        backend=options.backend, parallel=options.parallel,
     )  # fmt: skip
 
 

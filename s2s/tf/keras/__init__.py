@@ -1,12 +1,12 @@
 """`tf.keras`: the same layers, models, losses and optimizers."""
 
 from ... import layers, losses, metrics, models, optimizers
-from ...layers import Input
+from ...layers import Input, activations
 from ...models import Model, Sequential
 from . import mixed_precision, utils
 
 __all__ = [
-    "Input", "Model", "Sequential",
+    "Input", "Model", "Sequential", "activations",
     "layers", "losses", "metrics", "mixed_precision", "models", "optimizers",
     "utils",
 ]  # fmt: skip

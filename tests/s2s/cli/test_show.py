@@ -132,6 +132,8 @@ def test_modes(run, model, mode):
     shown = run("show", f"{model}:plain", "--args", "float64[3]", "--mode", mode)
     assert shown.code == 0, shown.err
     assert shown.out.count("def plain") >= 1
+    decorated = run("show", f"{model}:loss", "--args", LOSS, "--mode", mode)
+    assert decorated.code == 0, decorated.err
 
 
 def test_methods_and_factories(run, model):
