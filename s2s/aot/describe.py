@@ -269,6 +269,10 @@ class _Describer:
             return Item(self._fresh(name), type_.dtype, None, written=True)
         if not isinstance(type_, Array):
             raise UnsupportedError(f"{name} of {self.name} is neither a number nor an array")
+        if index in self.compiled.out_like:  # has the shape of a parameter
+            like = self.compiled.params[self.compiled.out_like[index]].name
+            own = tuple(self.axes[f"{like}.{k}"] for k in range(type_.ndim))
+            return Item(self._fresh(name), type_.dtype, own, written=True)
         symbols: dict[str, str] = {k: str(v) for k, v in self.axes.items()}
         symbols |= self.numbers
         try:
