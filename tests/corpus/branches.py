@@ -275,3 +275,15 @@ def zeros_of_both_signs(x):
     z = np.where(x > 0.1, 0.0, -0.0)
     s = 0.0 if x[0] > 0.2 else -0.0
     return np.sum(np.copysign(x * x, z)) + np.copysign(x[0] * 3.0, s)
+
+
+@case(arr(N + 2, 4), arr(N + 3), tags="branches")
+def first_bound_in_a_branch(x, w):
+    """Sizes are known of an array that some iterations have not bound."""
+    total = 0.0
+    for k in range(x.shape[1]):
+        if k > 0:
+            below = np.sin(x[:, k] * (w[1:] + w[:-1]))
+        if k > 1:
+            total += np.sum(below * x[:, k])
+    return total

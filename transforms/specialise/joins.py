@@ -10,6 +10,7 @@ from typing import Any
 from ..build import OPEN, Builder, Sym, const, resolve_dims
 from ..dims import Dim
 from ..ir import Array, Block, If, ListOf, Operand, Phi, Scalar, Type, Var
+from ..pipeline_types import Param
 from ..rules.promote import join_types
 from .values import (
     UNDEFINED,
@@ -49,6 +50,7 @@ class Joins(Mixin):
     b: Builder
     state: State
     voids: set[Cell]  # stand-ins for what names that are not bound yet will hold
+    params: list[Param]
     branch_names: list[frozenset[str]]  # the names that existed before each open branch
     runtime_depth: int
 
@@ -264,9 +266,7 @@ class Joins(Mixin):
                 type_ = replace(type_, value=None)
             return Num(self.b.emit("undef", type=type_).operand)
         if isinstance(like, Ref):
-            type_ = self.ref_type_in(seen, like)
-            shape = (OPEN,) * type_.ndim
-            value = self.b.emit("undef", type=Array(type_.dtype, shape))
+            value = self._nothing_like(self.ref_type_in(seen, like))
             assert isinstance(value.operand, Var)
             ref = self.new_array(value.operand)
             self.voids.add(ref.cell)
@@ -287,6 +287,30 @@ class Joins(Mixin):
             self.voids.add(cell)
             return replace(like, cell=cell)
         return like
+
+    def _nothing_like(self, type_: Array) -> Sym:
+        """An array that nobody reads.  Where its sizes can be read off arguments it has them, so
+        that they are known of what it is joined with."""
+        sizes = [self._argument_size(d) for d in type_.shape]
+        if not sizes or any(s is None for s in sizes):
+            return self.b.emit("undef", type=Array(type_.dtype, (OPEN,) * type_.ndim))
+        return self.b.emit("zeros", *sizes, dtype=type_.dtype)
+
+    def _argument_size(self, dim: Dim) -> Sym | None:
+        if dim.is_const:
+            return self.b.sym(dim.const)
+        facts, there = self.b.facts, self.b.facts.size_of(dim)
+        sizes = [
+            (size, Var(p.name, p.type, p.name), axis)
+            for p in self.params
+            for axis, size in enumerate(p.type.shape if isinstance(p.type, Array) else ())
+        ]
+        found = [s for s in sizes if facts.known_equal(s[0], dim)]
+        if not found and there is not None:
+            # As long as a part of another argument: the operations that say so come later.
+            found = [s for s in sizes if facts.size_of(s[0]) == there]
+            found = [s for s in found[:1] if facts.relate(s[0], dim) == "equal"]
+        return self.b.emit("shape", found[0][1], axis=found[0][2]) if found else None
 
     def ref_type(self, ref: Ref) -> Array:
         """The type of a reference's value; reads it where it has not been read yet."""
