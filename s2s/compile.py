@@ -88,7 +88,7 @@ def _native(
 ) -> linking.Code | None:
     from . import machine
 
-    space = _space(lowered, entry, signature)
+    space = space_of(lowered, entry, signature)
     try:
         return machine.native(lowered, entry, space, signature, [*written], OPTIONS, door)
     except machine.Unsupported:
@@ -100,11 +100,11 @@ def listing(lowered: str, entry: str, signature: tuple[Any, ...], level: str) ->
     machine ("asm").  It may turn out to be `machine.Unsupported`."""
     from . import machine
 
-    space = _space(lowered, entry, signature)
+    space = space_of(lowered, entry, signature)
     return machine.listing(lowered, entry, space, signature, OPTIONS, level)
 
 
-def _space(lowered: str, entry: str, signature: tuple[Any, ...]) -> dict[str, Any]:
+def space_of(lowered: str, entry: str, signature: tuple[Any, ...]) -> dict[str, Any]:
     """The names of a kernel's module, its functions compiled."""
     tell_numba(lowered)
     module = load(write_source(lowered, str(signature)))

@@ -73,12 +73,26 @@ prange = range
 
 # So many chunks are enough for any machine; few enough to add their results up quickly.
 CHUNKS = 64
+# With so many rows there is no need to cut across them.
+ROWS = 16
+# So many elements may the chunks of a loop hold apart, in more than two of them.
+ROOM = 1 << 20
 
 
-def chunks(trips: int, work: int, least: int) -> int:
-    """How many chunks to split a loop into, so that each does at least so much of the work.
-    It must not depend on the machine: the chunks decide in which order numbers are added."""
-    return max(1, min(trips, CHUNKS, work // least))
+def chunks(trips: int, work: int, least: int, held: int) -> int:
+    """How many chunks to split a loop into, so that each does at least so much of the work; it
+    holds so many elements apart.  What counts must not depend on the machine: the chunks decide
+    in which order numbers are added."""
+    most = max(2, ROOM // max(1, held))
+    return max(1, min(trips, CHUNKS, most, work // least))
+
+
+def across(rows: int, width: int, trips: int, work: int, least: int, held: int) -> int:
+    """How many parts to cut each of the chunks of a loop over few rows into."""
+    if rows < trips or rows >= ROWS:
+        return 1
+    most = min(CHUNKS, max(2, ROOM // max(1, held))) // rows
+    return max(1, min(width, most, work // (least * rows)))
 
 
 # ---------------------------------------------------------------- integers

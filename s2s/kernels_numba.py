@@ -146,6 +146,7 @@ def _lent(a):  # type: ignore[no-untyped-def]
 # These are compiled as they stand.
 for _function in (
     kernels.chunks,
+    kernels.across,
     kernels.reserve,
     kernels.trip_count,
     kernels.arange_count,

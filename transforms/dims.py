@@ -143,6 +143,12 @@ def max0(dim: Dim) -> Dim:
     """max(dim, 0)"""
     if dim.is_const:
         return Dim.of(max(dim.const, 0))
+    if dim.const < 0 and len(dim.terms) == 1:
+        (monomial, k), *_ = dim.terms
+        inner = monomial[0] if len(monomial) == 1 and k == 1 else None
+        if isinstance(inner, Atom) and inner.op == "max0" and inner.parts[0] is not None:
+            # max(max(d, 0) - c, 0) is max(d - c, 0): slices of slices have one length.
+            return max0(inner.parts[0] + dim.const)
     return dim if dim.is_size else Atom.make(f"max({dim}, 0)", "max0", dim)
 
 

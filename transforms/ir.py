@@ -205,6 +205,15 @@ class Const:
 
     value: Any
     type: Scalar
+    sign: str = field(init=False, repr=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sign", zero_sign(self.value))
+
+
+def zero_sign(value: Any) -> str:
+    """What tells 0.0 from -0.0, which are equal and still different numbers."""
+    return "" if isinstance(value, int) or value != 0 else str(value)
 
 
 Operand = Var | Const

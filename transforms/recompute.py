@@ -96,7 +96,8 @@ class Recomputer:
     """Rebuilds values from their definitions.
 
     `lookup` gives the operand that stands for a value at the new place, or None; what it
-    does not know is computed from `definitions`, at most `limit` dear.  `twin` gives an
+    does not know is computed from `definitions`, at most `limit` dear, and only if it is
+    among the `allowed`.  `twin` gives an
     array that has the size of another's axis.  `safe` allows only operations that cannot
     fail."""
 
@@ -106,6 +107,7 @@ class Recomputer:
     lasting: Callable[[Var], bool]
     twin: Callable[[Var, int], tuple[Var, int] | None] = lambda x, axis: None
     limit: float = LIMIT
+    allowed: frozenset[str] | None = None
     safe: bool = False
     block: Block = field(default_factory=list)
     done: dict[str, Operand] = field(default_factory=dict)
@@ -122,6 +124,8 @@ class Recomputer:
                 return known
         op = self.definitions.get(x.name)
         if op is None or (self.safe and op.name not in _SAFE):
+            return None
+        if self.allowed is not None and x.name not in self.allowed:
             return None
         if op.name == "shape" and isinstance(op.args[0], Var):
             found = self.twin(op.args[0], op.attrs["axis"])

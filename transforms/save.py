@@ -6,7 +6,8 @@ name to a `SlotPlan`; their `Save` and `restore` stay in the program until `stor
 
 - recompute: the value is cheap and made of what is at hand at the restore: constants,
   values in scope that keep their memory, loop indices (the mirrored loop has the same), and
-  values that are restored anyway.
+  values that are restored anyway.  Where others than those the sweep asked for are cheaper to
+  store, `cut.py` finds them, and they get slots of their own.
 - settle: an array holds the value, and still does after the loops (`settled.py`).
 - scope: no loop stands between the `Save` and the block that holds both; the value is
   handed out through the phis of the branches in between.
@@ -20,6 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from .build import Builder, NameSupply
+from .choice import Chooser, Pair
+from .cut import Choice
 from .dims import Atom, Dim, Facts
 from .ir import (
     Array,
@@ -38,7 +41,6 @@ from .ir import (
     Record,
     Save,
     Scalar,
-    Slot,
     Stmt,
     Var,
     While,
@@ -48,7 +50,7 @@ from .ir import (
     walk,
 )
 from .loops import int_const, trip_count
-from .recompute import Recomputer, lasting, overwritten
+from .recompute import NEVER, Recomputer, lasting, overwritten
 from .respell import respell
 from .scopes import Scope, Scopes, dims_of, names_of
 from .settled import Settled
@@ -84,38 +86,20 @@ class SlotPlan:
 
 def save(module: Module, facts: Facts | None = None) -> Module:
     def plan(function: Function, known: Facts | None) -> Function:
-        return _Saver(_sorted_heads(function), known or Facts()).run()
+        known = known or Facts()
+        saver = Saver(_sorted_heads(function), known)
+        chooser = Chooser(saver)
+        choices = chooser.choices()
+        added = [chooser.add_slots(choice, its) for choice, its in choices]
+        if any(added):
+            saver = Saver(_sorted_heads(saver.function), known)
+        saver.chosen = {pair.slot.name: choice for choice, its in choices for pair in its}
+        return saver.run()
 
     return module.map(plan, facts)
 
 
-@dataclass
-class _Pair:
-    """A slot's Save and restore, their scopes, and the innermost scope around both."""
-
-    save: Save
-    restore: Assign
-    save_scope: Scope
-    restore_scope: Scope
-    common: Scope
-
-    @property
-    def slot(self) -> Slot:
-        return self.save.slot
-
-    @property
-    def value(self) -> Var:
-        assert isinstance(self.save.value, Var)
-        return self.save.value
-
-    def loops(self) -> list[tuple[For | While, For | While]]:
-        """The loops around the Save and their mirrors around the restore, outermost first."""
-        ours = self.save_scope.loops(self.common)
-        theirs = self.restore_scope.loops(self.common)
-        return list(zip(ours, theirs, strict=True))
-
-
-class _Saver:
+class Saver:
     def __init__(self, function: Function, facts: Facts) -> None:
         self.function = function
         self.facts = facts
@@ -134,8 +118,11 @@ class _Saver:
         self.plans: dict[str, SlotPlan] = {}
         self.recomputed: dict[str, Var] = {}
         self.settled = Settled(function, facts, self.order)
+        self.chosen: dict[str, Choice] = {}
+        # What the sweep has computed again, by the scope in which it has.
+        self.again: dict[Scope, dict[str, tuple[int, Operand]]] = {}
         self.pairs = self.find_pairs()
-        self.pair_of: dict[str, list[_Pair]] = {}
+        self.pair_of: dict[str, list[Pair]] = {}
         self.original: dict[str, Operand] = {}
         for pair in self.pairs:
             self.original[pair.restore.target.name] = pair.save.value
@@ -184,7 +171,7 @@ class _Saver:
             x = self.renamed[x.name]
         return x
 
-    def find_pairs(self) -> list[_Pair]:
+    def find_pairs(self) -> list[Pair]:
         saves: dict[str, Save] = {}
         restores: dict[str, Assign] = {}
         for s in walk(self.function.body):
@@ -199,12 +186,12 @@ class _Saver:
                 here = self.scopes.holder(stmt)
                 there = self.scopes.holder(restores[name])
                 common = next(s for s in here.chain() if there.inside(s))
-                pairs.append(_Pair(stmt, restores[name], here, there, common))
+                pairs.append(Pair(stmt, restores[name], here, there, common))
         return pairs
 
     # ---- recompute
 
-    def settle(self, pair: _Pair) -> bool:
+    def settle(self, pair: Pair) -> bool:
         """Reads it again from an array that still holds it after the loops."""
         loops = [ours for ours, _ in pair.loops()]
         if not loops or not isinstance(pair.save.value, Var):
@@ -217,7 +204,7 @@ class _Saver:
             return self.function.body
         return getattr(scope.stmt, scope.branch)
 
-    def recompute(self, pair: _Pair, instead: Op | None = None) -> bool:
+    def recompute(self, pair: Pair, instead: Op | None = None) -> bool:
         """From what it was computed from, or by another operation that yields it."""
         if isinstance(pair.save.value, Const):
             self.renamed[pair.restore.target.name] = pair.save.value
@@ -234,7 +221,8 @@ class _Saver:
                 return x
             if x.name in indices:
                 return indices[x.name]
-            return self.restored(x, pair) or self.counter(x, pair, lookup, maker.block)
+            known = self.restored(x, pair) or self.computed_again(x, pair)
+            return known or self.counter(x, pair, lookup, maker.block)
 
         def twin(x: Var, axis: int) -> tuple[Var, int] | None:
             return self.twin(dims_of(x)[axis], x.user, pair.restore)
@@ -243,6 +231,11 @@ class _Saver:
         if instead is not None:
             definitions = {**definitions, pair.value.name: instead}
         maker = Recomputer(definitions, self.names, lookup, self.lasting, twin)
+        choice = self.chosen.get(pair.slot.name)
+        if choice is not None and instead is None:
+            if pair.value.name in choice.stored:
+                return False
+            maker.allowed, maker.limit = choice.computed, NEVER
         target = pair.restore.target
         counted = indices.get(pair.value.name)
         counted = counted or self.counter(pair.value, pair, lookup, maker.block)
@@ -258,12 +251,15 @@ class _Saver:
             self.definitions[stmt.target.name] = stmt.op
             self.scopes.add(stmt.target, pair.restore_scope, stmt)
             self.order[id(stmt)] = self.order[id(pair.restore)]
+        at = self.order[id(pair.restore)]
+        here = self.again.setdefault(pair.restore_scope, {})
+        here.update({name: (at, x) for name, x in maker.done.items()})
         self.instead[id(pair.restore)] = maker.block
         self.instead[id(pair.save)] = []
         return True
 
     def counter(
-        self, x: Var, pair: _Pair, lookup: Callable[[Var], Operand | None], block: Block
+        self, x: Var, pair: Pair, lookup: Callable[[Var], Operand | None], block: Block
     ) -> Operand | None:
         """A number that a loop counts up or down by a constant, from the iteration's number."""
         for ours, theirs in pair.loops():
@@ -295,7 +291,7 @@ class _Saver:
             return None
         return right.value if op.name == "add" else -right.value
 
-    def restored(self, x: Var, pair: _Pair) -> Var | None:
+    def restored(self, x: Var, pair: Pair) -> Var | None:
         """A value that another slot has restored by the time `pair` is."""
         for other in self.pair_of.get(x.name, ()):
             before = self.order[id(other.restore)] < self.order[id(pair.restore)]
@@ -303,12 +299,16 @@ class _Saver:
                 return other.restore.target
         return None
 
+    def computed_again(self, x: Var, pair: Pair) -> Operand | None:
+        at, known = self.again.get(pair.restore_scope, {}).get(x.name, (0, None))
+        return known if at < self.order[id(pair.restore)] else None
+
     def lasting(self, x: Var) -> bool:
         return lasting(x, self.definitions, self.overwritten)
 
     # ---- scope
 
-    def scope(self, pair: _Pair) -> bool:
+    def scope(self, pair: Pair) -> bool:
         """Hands the value out of the branches around it."""
         if pair.loops():
             return False
@@ -332,7 +332,7 @@ class _Saver:
 
     # ---- dense
 
-    def dense(self, pair: _Pair) -> bool:
+    def dense(self, pair: Pair) -> bool:
         loops = pair.loops()
         t = pair.slot.type
         if isinstance(t, (ListOf, Record)):

@@ -19,8 +19,9 @@ from numba.core import cgutils, types
 from numba.core.callconv import excinfo_ptr_t
 
 from ..errors import ValueError_
+from ..machine import emit as machine
 from ..machine.buffers import INT, NULL, POINTER, Buffer
-from ..machine.emit import CODE, Body, Failures
+from ..machine.emit import CODE, Failures
 from ..machine.infer import Types
 from ..machine.kernel import _last_mentions, _returned
 from ..machine.outline import Plan, call_nest
@@ -52,29 +53,32 @@ def write(
     phrases: Any,
     products: Any,
     trips: int | None,
+    callees: Any,
 ) -> Kernel:
     """`kept` tells which results are given a place; `conditions` on sizes, in lowered text, are
     those under which the code is right."""
     outline = Plan(function, known)
     private = outline.private - _returned(function)
-    memory = plan(function, known, private, trips)
+    memory = plan(function, known, private, trips, callees.any)
     sizes = _write_sizes(context, module, f"{name}.sizes", memory, known, conditions)
-    arguments = [k for n in _parameters(function) for k in _kinds(context, known.names[n])]
+    arguments = [k for n in parameters_of(function) for k in kinds_of(context, known.names[n])]
     places = [_place_kind(context, t) for t, k in zip(known.results, kept) if k]
     kinds = [CODE.as_pointer(), excinfo_ptr_t.as_pointer(), *arguments, *places, POINTER, INT]
     made = ir.Function(module, ir.FunctionType(CODE, kinds), f"{name}.kernel")
     made.linkage = "internal"
     made.attributes.add("noinline")
-    body = _Body(context, made, known, failures, memory, outline, private, phrases, products)
+    body = Body(
+        context, made, known, failures, memory, outline, private, phrases, products, callees
+    )
     body.run(function, sizes, kept)
     return Kernel(made, sizes, memory)
 
 
-def _parameters(function: ast.FunctionDef) -> list[str]:
+def parameters_of(function: ast.FunctionDef) -> list[str]:
     return [a.arg for a in function.args.args]
 
 
-def _kinds(context: Any, type_: Any) -> list[Any]:
+def kinds_of(context: Any, type_: Any) -> list[Any]:
     if isinstance(type_, types.Array):
         return [context.get_data_type(type_.dtype).as_pointer(), *[INT] * type_.ndim]
     return [context.get_value_type(type_)]
@@ -88,12 +92,12 @@ def _place_kind(context: Any, type_: Any) -> Any:
 # ---------------------------------------------------------------- sizes
 
 
-class _Sizes(Body):
+class _Sizes(machine.Body):
     def _return(self, s: ast.Return) -> None:
         assert isinstance(s.value, ast.Tuple)
         self.found = [self.integer(e) for e in s.value.elts]
 
-    _STATEMENTS = {**Body._STATEMENTS, ast.Return: _return}
+    _STATEMENTS = {**machine.Body._STATEMENTS, ast.Return: _return}
 
 
 def _write_sizes(
@@ -111,10 +115,10 @@ def _write_sizes(
     assert isinstance(done, ast.Return) and isinstance(done.value, ast.Tuple)
     function.body.insert(-1, ast.Assign([ast.Name("fits", ast.Store())], fits))
     done.value.elts.append(ast.Name("fits", ast.Load()))
-    parameters = _parameters(function)
+    parameters = parameters_of(function)
     given = tuple(known.names[p] for p in parameters)
     own = Types(function, known.space, given)
-    kinds = [k for p in parameters for k in _kinds(context, own.names[p])]
+    kinds = [k for p in parameters for k in kinds_of(context, own.names[p])]
     kinds = [heap.WORDS, excinfo_ptr_t.as_pointer(), heap.WORDS, *kinds]
     made = ir.Function(module, ir.FunctionType(CODE, kinds), name)
     made.linkage = "internal"
@@ -122,7 +126,7 @@ def _write_sizes(
     builder = ir.IRBuilder(made.append_basic_block())
     body = _Sizes(context, builder, own, Failures())
     places = made.args[2]
-    _give(body, parameters, list(made.args[3:]))
+    give(body, parameters, list(made.args[3:]))
     for s in function.body:
         body.stmt(s)
     *found, fits_here = body.found
@@ -159,7 +163,7 @@ def ask(builder: Any, sizes: Any, places: Any, arguments: list[Any]) -> Any:
     return builder.select(fine, builder.load(total), INT(-1))
 
 
-def _give(body: Body, names: list[str], values: list[Any]) -> None:
+def give(body: machine.Body, names: list[str], values: list[Any]) -> None:
     """Binds parameters to what stands for them in a call."""
     for name in names:
         type_ = body.types.names[name]
@@ -188,7 +192,7 @@ def _bytes(builder: Any, item: int, sizes: list[Any]) -> Any:
 # ---------------------------------------------------------------- the kernel itself
 
 
-class _Body(Body):
+class Body(machine.Body):
     def __init__(
         self,
         context: Any,
@@ -200,11 +204,12 @@ class _Body(Body):
         private: set[str],
         phrases: Any,
         products: Any,
+        callees: Any,
     ) -> None:
         builder = ir.IRBuilder(made.append_basic_block("entry"))
         super().__init__(context, builder, known, failures)
         self.made, self.memory, self.plan, self.private = made, memory, outline, private
-        self.phrases, self.products = phrases, products
+        self.phrases, self.products, self.callees = phrases, products, callees
         self.frugal = outline.huge
         self.workspace, self.bytes = made.args[-2:]
         arrays = sum(isinstance(t, types.Array) for t in known.names.values())
@@ -219,17 +224,12 @@ class _Body(Body):
 
     def run(self, function: ast.FunctionDef, sizes: Any, kept: Sequence[bool]) -> None:
         self.kept = kept
-        names = _parameters(function)
-        count = sum(len(_kinds(self.context, self.types.names[n])) for n in names)
+        names = parameters_of(function)
+        count = sum(len(kinds_of(self.context, self.types.names[n])) for n in names)
         given = list(self.made.args[2 : 2 + count])
         self._divide(sizes, given)
-        _give(self, names, given)
-        last = _last_mentions(function.body)
-        for position, stmt in enumerate(function.body):
-            self.stmt(stmt)
-            for name in last.get(position, ()):
-                if name in self.owned and not self.builder.block.is_terminated:
-                    heap.release(self.builder, self.memory_of(name))
+        give(self, names, given)
+        self.statements(function)
         if not self.returned:
             exception, args = list(self.failures.known)[-1]
             name = getattr(exception, "__name__", exception)
@@ -237,6 +237,15 @@ class _Body(Body):
                 f"with such arguments it always fails: {name}: {', '.join(map(str, args))}",
                 advice="axes that must be equal have the same name in a signature",
             )
+
+    def statements(self, function: ast.FunctionDef) -> None:
+        """All of a function's, with arrays let go of after their last mention."""
+        last = _last_mentions(function.body)
+        for position, stmt in enumerate(function.body):
+            self.stmt(stmt)
+            for name in last.get(position, ()):
+                if name in self.owned and not self.builder.block.is_terminated:
+                    heap.release(self.builder, self.memory_of(name))
 
     # ---- the workspace
 
@@ -281,6 +290,18 @@ class _Body(Body):
     def _assign(self, s: ast.Assign) -> None:
         self.site = s
         super()._assign(s)
+
+    def _several(self, target: ast.Tuple, value: ast.expr) -> None:
+        if not self.callees.knows(value):
+            super()._several(target, value)
+            return
+        assert isinstance(value, ast.Call)
+        for element, (kind, found) in zip(target.elts, self.callees.call(self, value)):
+            assert isinstance(element, ast.Name)
+            if isinstance(found, Buffer):
+                self.assign_array(element.id, found, fresh=True)
+            else:
+                self.assign(element.id, self.cast(found, kind, self.types.names[element.id]))
 
     def new_array(self, name: str, type_: Any, sizes: list[Any]) -> Buffer:
         assert self.site is not None
@@ -387,7 +408,7 @@ class _Body(Body):
         self.fail(CODE(self.failures.code(*self.phrases.failure(site.value))))
 
     _STATEMENTS = {
-        **Body._STATEMENTS,
+        **machine.Body._STATEMENTS,
         ast.Assign: lambda self, s: self._assign(s),
         ast.Return: lambda self, s: self._return(s),
     }

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 from typing import Any
 
-import numpy as np
+import numba
 from llvmlite import ir
 from numba.core import callconv, compiler_lock
 from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 from numba.core.registry import cpu_target
 
-from .. import kernels
-from ..compile import FASTMATH, tell_numba
+from ..compile import FASTMATH, OPTIONS, tell_numba
 from ..errors import UnsupportedError, ValueError_, exception
 from ..machine import gemm
 from ..machine.buffers import POINTER
 from ..machine.emit import Failures
 from ..machine.infer import Types, Unsupported
 from . import entry, kernel, linalg, statuses, target, unavailable
+from .callees import Callees
 from .describe import Export
 from .state import State
 
@@ -126,10 +125,11 @@ class Library:
     ) -> None:
         compiled = export.entry.compiled
         phrases = Phrases(compiled)
-        function, known = _read(compiled, export, phrases)
+        function, known, callees = _read(compiled, export, phrases)
         made = kernel.write(
             context, module, export.name, function, known, [bool(k) for k in export.kept],
             export.conditions, failures, phrases, products, self.trips,
+            callees,
         )  # fmt: skip
         self.called += phrases.called
         self.kernels[export.name] = made
@@ -156,24 +156,27 @@ def _count_nothing(module: Any) -> None:
         ir.IRBuilder(function.append_basic_block()).ret_void()
 
 
-def _read(compiled: Any, export: Export, phrases: Phrases) -> tuple[ast.FunctionDef, Types]:
-    """The kernel's function and the types in it; refuses what only Numba's front end takes."""
-    space: dict[str, Any] = {"__builtins__": vars(builtins), "np": np, "rt": kernels}
-    functions = [s for s in ast.parse(compiled.lowered).body if isinstance(s, ast.FunctionDef)]
-    function = next(f for f in functions if f.name == compiled.entry)
-    if len(functions) > 1:
-        raise UnsupportedError(
-            f"{compiled.name} calls a function that stays a function, such as a recursive one; "
-            "that is not available ahead of time",
-            advice="write the recursion as a loop",
-        )
-    try:
+def _read(
+    compiled: Any, export: Export, phrases: Phrases
+) -> tuple[ast.FunctionDef, Types, Callees]:
+    """The kernel's function, the types in it and the functions that it calls; refuses what only
+    Numba's front end takes."""
+    tree = ast.parse(compiled.lowered)
+    space: dict[str, Any] = {}
+    exec(compile(tree, f"<s2s {compiled.name}, lowered>", "exec"), space)
+    functions = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
+    for name, function in functions.items():
         phrases.spell_out(function, space)
+        if name != compiled.entry:  # Numba says what it returns
+            space[name] = numba.njit(space[name], **OPTIONS)
+    function = functions.pop(compiled.entry)
+    callees = Callees(functions, space)
+    try:
         known = Types(function, space, export.numba_types)
         expanded = linalg.expand(function, known)
         if expanded is None:
-            return function, known
-        return expanded, Types(expanded, space, export.numba_types)
+            return function, known, callees
+        return expanded, Types(expanded, space, export.numba_types), callees
     except Unsupported as error:
         why = str(error)
         if "RandomGenerator" in why:

@@ -83,10 +83,15 @@ class Memory:
 
 
 def plan(
-    function: ast.FunctionDef, known: Types, private: set[str], trips: int | None = None
+    function: ast.FunctionDef,
+    known: Types,
+    private: set[str],
+    trips: int | None = None,
+    calls: bool = False,
 ) -> Memory:
     """`private` are the arrays that have one name only and are bound in one place; `trips` is how
-    often loops run at most whose end is known only along the way."""
+    often loops run at most whose end is known only along the way; with `calls` of functions, there
+    is a heap for those."""
     families = _families(function, known)
     sites = list(_sites(function, known))
     entry = _Entry(function, known)
@@ -114,8 +119,9 @@ def plan(
     memory.pool_of = {s.stmt: i for i, p in enumerate(memory.pools) for s in p.sites}
     placed = memory.slot_of.keys()
     loose = {families[s.name] for s in sites if s.stmt not in placed}
-    loose |= {families[n] for n in _grown(function, known)}
-    memory.heap = memory.heap or bool(_grown(function, known))
+    grown_or_returned = _grown(function, known) | _returned_by_calls(function, families)
+    loose |= {families[n] for n in grown_or_returned}
+    memory.heap = memory.heap or bool(grown_or_returned) or calls
     memory.counted = {n for n, f in families.items() if f in loose}
     if trips is not None:
         memory.growth = list(_growth(function, known, entry))
@@ -168,6 +174,17 @@ def _grown(function: ast.FunctionDef, known: Types) -> set[str]:
                 assert isinstance(target, ast.Name)
                 names.add(target.id)
     return names
+
+
+def _returned_by_calls(function: ast.FunctionDef, families: dict[str, str]) -> set[str]:
+    """Arrays that functions return, several things at a time."""
+    tuples = [
+        s.targets[0]
+        for s in ast.walk(function)
+        if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Tuple)
+    ]
+    names = {n.id for t in tuples for n in ast.walk(t) if isinstance(n, ast.Name)}
+    return names & families.keys()
 
 
 def _growth(function: ast.FunctionDef, known: Types, entry: _Entry) -> Iterator[Growth]:

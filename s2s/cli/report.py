@@ -16,6 +16,7 @@ from . import bench, memory_trace
 from .exits import OK, PROGRAM, USAGE, CommandError
 from .scripts import as_json
 from .subject import Subject, add_arguments, add_mode, subject
+from .workspace import workspace
 
 if TYPE_CHECKING:
     from ..explain import Report
@@ -48,6 +49,7 @@ class Told:
     passes: list[tuple[str, str]]
     times: bench.Times | None = None
     memory: memory_trace.MemoryTrace | None = None
+    workspace: int | None = None  # of the compiled kernel, in bytes, where its text tells it
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,6 +82,7 @@ def tell(about: Subject, options: argparse.Namespace) -> Told:
         about, entry.compiled, sides(about.written, entry.compiled), explained,
         list(entry.compiled.passes()),
     )  # fmt: skip
+    told.workspace = workspace(entry, params)
     if not options.no_run:
         try:
             told.memory = memory_trace.trace(entry, params)
@@ -105,5 +108,6 @@ def as_data(told: Told, path: Path) -> dict[str, Any]:
             for s in (*explained.saved, *explained.kept)
         ],
         "peak_bytes": None if memory is None else memory.peak,
+        "workspace_bytes": told.workspace,
         "times": None if told.times is None else bench.as_data(told.about, told.times),
     }

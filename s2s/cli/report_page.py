@@ -100,6 +100,8 @@ def _figures(told: Told) -> str:
     figures.append(("saved", text, "for the adjoint sweep"))
     if memory is not None:
         figures.append(("peak", amount(memory.peak), "of the readable program"))
+    if told.workspace is not None:
+        figures.append(("workspace", amount(told.workspace), "of the compiled code"))
     tiles = "".join(
         f'<div class="figure"><h3>{escape(name)}</h3><b>{escape(value)}</b>'
         f"<small>{escape(note)}</small></div>"
@@ -125,7 +127,10 @@ def _memory(told: Told) -> str:
     plot = memory_plot(memory.after, memory.most, memory.lines, backwards, memory.steps)
     note = "What the readable program allocates, line by line, arguments apart: the area is what is"
     note += " held after a line, the stroke the most while it ran."
-    note += " Compiled code fuses most temporaries."
+    note += " Compiled code fuses most temporaries"
+    if told.workspace is not None:
+        note += f": its arrays take {amount(told.workspace)} at most, arguments and results apart"
+    note += "."
     if not memory.complete:
         note += f" The run was ended after {PATIENCE:.0f} seconds."
     return f'<div class="wide">{plot}</div><p class="note">{note}</p>'

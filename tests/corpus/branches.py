@@ -257,3 +257,21 @@ def string_mode(x, mode):
     elif mode in ("cube", "third"):
         return x**3
     return x
+
+
+@case(arr(N + 2, 3), arr(2, 3), tags="branches")
+def nearest_of_two(points, centres):
+    total = 0.0
+    for i in range(len(points)):
+        nearest = np.inf
+        for c in range(len(centres)):
+            nearest = min(nearest, np.sum((points[i] - centres[c]) ** 2))
+        total += nearest * np.max(points[i])
+    return total
+
+
+@case(arr(N + 1), tags="branches")
+def zeros_of_both_signs(x):
+    z = np.where(x > 0.1, 0.0, -0.0)
+    s = 0.0 if x[0] > 0.2 else -0.0
+    return np.sum(np.copysign(x * x, z)) + np.copysign(x[0] * 3.0, s)

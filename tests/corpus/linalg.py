@@ -172,3 +172,13 @@ def empty_inner_dimension(a, b):
 @case(arr(2, 3), arr(3), wrt=(0, 1), tags="linalg inner jax")
 def inner_and_vdot(a, x):
     return np.sum(np.inner(a, x) ** 2) + np.vdot(x, x) + np.sum(np.tensordot(a, x, axes=1))
+
+
+@case(arr(N + 1, 3), arr(3, 3, low=-0.5, high=0.5), tags="linalg")
+def products_with_what_a_loop_keeps(x, w):
+    """The sweep multiplies by matrices that each iteration has left behind."""
+    for k in range(3):
+        h = np.tanh(x @ w)
+        w = w + 0.1 * h.T @ h
+        x = h + x @ w.T
+    return np.sum(x * x)

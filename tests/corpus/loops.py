@@ -417,3 +417,44 @@ def four_deep(x, n):
                     t = t * x[m % 3] + 0.5
                 s += t
     return s
+
+
+@case(arr(N + 1), num(), tags="loops")
+def differences_of_a_moving_state(x, h):
+    """All differences follow from the state, which is smaller than they are."""
+    for _ in range(3):
+        d = x[None, :] - x[:, None]
+        near = 1.0 / (1.0 + d * d)
+        x = x + h * np.sum(d * near * near, axis=1)
+    return np.sum(x**2)
+
+
+@case(num(), num(), tags="loops")
+def many_of_few(x, y):
+    """Eight products of two numbers that change."""
+    total = 0.0
+    for k in range(4):
+        a, b = x * y, x - y
+        c, d = a * b, a + b
+        total += a * b * c * d + (a - c) * (b - d)
+        x, y = x + 0.1 * c, y - 0.1 * d
+    return total
+
+
+@case(arr(N + 2), tags="loops")
+def many_of_few_in_branches(x):
+    total, s = 0.0, 1.0
+    for i in range(len(x)):
+        if x[i] > 0.0:
+            a = s * x[i]
+            b = a * a + s
+            total += a * b * (a + b)
+            s = s * 0.5 + b * 0.1
+        else:
+            s = s + x[i] * x[i]
+            for _ in range(2):
+                u = s * x[i] + 1.0
+                v = u * u - s
+                total += u * v * (u - v)
+                s = s * 0.9 + 0.01 * v
+    return total + s

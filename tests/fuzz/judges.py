@@ -8,6 +8,7 @@ second, nested        the Hessian is symmetric; reverse over reverse is forward 
 tapes                 a tape, compiled and in plain Python, against reverse mode
 hessian, vmap         many directions, or many arguments, at once and one by one
 without …             the gradient with one optimisation switched off
+chunks                loops that may run on threads, cut as small as can be, the last part first
 jax                   the gradient by JAX, for programs that write nothing in place
 """
 
@@ -286,10 +287,22 @@ def without(switch: str) -> Judge:
     return judge
 
 
+def chunks(trial: Any, run: Run) -> None:
+    """What one iteration takes from another is wrong in any other order."""
+    splitting = "s2s.transforms.lower.parallel"
+    with (
+        mock.patch(f"{splitting}.GRAIN", 1),
+        mock.patch(f"{splitting}.PER_ELEMENT", 0),
+        mock.patch("s2s.kernels.prange", lambda n: reversed(range(n))),
+    ):
+        compared(trial, run, trial.gradient("loops", "chunks", parallel=True))
+
+
 JUDGES: dict[str, Judge] = {
     **{backend: on(backend) for backend in ("loops", "python", "numba")},
     "float32": float32, "layouts": layouts, "forward": forward_mode, "second": second_order,
     "nested": nested, "hessian": hessian, "tapes": tapes, "vmap": vmap, "jax": jax_gradient,
+    "chunks": chunks,
     **{f"without {switch}": without(switch) for switch in SWITCHES},
 }  # fmt: skip
 ALWAYS = ("loops", "python")

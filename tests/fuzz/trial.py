@@ -84,7 +84,7 @@ class Trial:
     def function(self) -> Callable[..., Any]:
         return load(self.source, self.folder)
 
-    def gradient(self, backend: str, variant: str = "") -> Any:
+    def gradient(self, backend: str, variant: str = "", parallel: bool = False) -> Any:
         """Compiled anew for every variant of the compiler, shared by backends."""
         key = backend, variant
         if key not in self.compiled:
@@ -97,7 +97,7 @@ class Trial:
                 if variant
                 else self.function
             )
-            self.compiled[key] = s2s.value_and_grad(f, wrt=WRT, backend=backend)
+            self.compiled[key] = s2s.value_and_grad(f, wrt=WRT, backend=backend, parallel=parallel)
         return self.compiled[key]
 
     def known(self, run: Run) -> Any:

@@ -334,3 +334,18 @@ def test_an_array_set_in_a_branch_is_the_array_itself(backend: str) -> None:
 class Best:
     def __init__(self) -> None:
         self.size, self.x, self.worse = 9.0, np.zeros(2), np.zeros(2)
+
+
+@pytest.mark.parametrize("backend", ["python", "loops"])
+def test_no_check_overtakes_a_write_that_the_caller_sees(backend):
+    def f(a, b, x, j):
+        t = np.exp(x)
+        a[0] = 5.0
+        q = b[j]
+        u = x * q + t
+        return np.sum(u * t) + np.sum(t)
+
+    a = np.zeros(3)
+    with pytest.raises(IndexError):
+        s2s.function(f, backend=backend)(a, np.zeros(3), np.ones((2, 3)), 7)
+    assert a[0] == 5.0

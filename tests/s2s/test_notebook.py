@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -72,3 +74,22 @@ def test_derivatives_show_the_function_at_the_bottom():
 )  # fmt: skip
 def test_marks(line, text):
     assert marked(line) == text
+
+
+CELLS = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+cells = [
+    "import numpy as np, s2s",
+    "def bad(x):\\n    try:\\n        return x\\n    finally:\\n        pass\\ns2s.grad(bad)(1.0)",
+    "def good(x):\\n    return np.sum(x * x)\\nprint(s2s.grad(good, backend='loops')(np.ones(2)))",
+]
+print(*[shell.run_cell(cell).success for cell in cells])
+"""
+
+
+def test_cells_after_an_error():
+    """To show an error, IPython writes on syntax trees, even on what is shared by all of them."""
+    pytest.importorskip("IPython")
+    done = subprocess.run([sys.executable, "-c", CELLS], capture_output=True, text=True)
+    assert done.stdout.endswith("[2. 2.]\nTrue False True\n"), done.stdout + done.stderr

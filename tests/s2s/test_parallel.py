@@ -295,8 +295,31 @@ def test_opt_in_by_every_transform() -> None:
 
 
 def test_short_loops_run_as_they_are() -> None:
-    assert kernels.chunks(1000, 16383, 1 << 14) == 1
-    assert kernels.chunks(1000, 1 << 16, 1 << 14) == 4
-    assert kernels.chunks(3, 1 << 30, 1 << 14) == 3
-    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14) == kernels.CHUNKS
-    assert kernels.chunks(-5, -5, 1 << 14) == 1
+    assert kernels.chunks(1000, 16383, 1 << 14, 0) == 1
+    assert kernels.chunks(1000, 1 << 16, 1 << 14, 0) == 4
+    assert kernels.chunks(3, 1 << 30, 1 << 14, 0) == 3
+    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, 5) == kernels.CHUNKS
+    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, kernels.ROOM // 3) == 3
+    assert kernels.chunks(1 << 20, 1 << 40, 1 << 14, 10 * kernels.ROOM) == 2
+    assert kernels.chunks(-5, -5, 1 << 14, 0) == 1
+    assert kernels.chunks(0, 0, 1, 0) == 1
+
+
+def test_few_long_rows() -> None:
+    """Rows are cut only where each is a chunk already, and there is work for more."""
+    assert kernels.across(1, 1000, 1, 1 << 20, 1 << 14, 0) == kernels.CHUNKS
+    assert kernels.across(3, 1000, 3, 1 << 20, 1 << 14, 0) == kernels.CHUNKS // 3
+    assert kernels.across(3, 5, 3, 1 << 20, 1 << 14, 0) == 5
+    assert kernels.across(3, 1000, 3, 1 << 16, 1 << 14, 0) == 1
+    assert kernels.across(3, 1000, 4, 1 << 20, 1 << 14, 0) == 1
+    assert kernels.across(16, 1000, 16, 1 << 30, 1 << 14, 0) == 1
+    assert kernels.across(1, 0, 0, 0, 1 << 14, 0) == 1
+    x = np.random.default_rng(0).normal(size=(2, 30_000))
+    serial, shared = (s2s.value_and_grad(waves, parallel=p)(x) for p in (False, True))
+    oracle.assert_close(shared, serial, 1e-11, "")
+    again = s2s.value_and_grad(waves, parallel=True, backend="loops")(x[:, :9000])
+    oracle.assert_close(again, s2s.value_and_grad(waves)(x[:, :9000]), 1e-11, "")
+
+
+def waves(x):  # type: ignore[no-untyped-def]
+    return np.sum(np.sin(x) * x)

@@ -87,3 +87,14 @@ def test_nothing_is_asked_without_arguments():
     assert facts.relate(X, Y) == "unknown"
     assert facts.relate(max0(X - 1), max0(Y - 1)) == "unknown"
     assert not facts.guards
+
+
+@pytest.mark.parametrize("first", range(4))
+@pytest.mark.parametrize("second", range(4))
+def test_slices_of_slices_have_one_length(first, second):
+    n = Dim.of("x.0")
+    twice = max0(max0(n - first) - second)
+    assert twice == max0(n - (first + second))
+    for size in range(9):
+        there = twice.substitute({"x.0": size})
+        assert there == Dim.of(max(max(size - first, 0) - second, 0))

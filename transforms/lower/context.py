@@ -161,6 +161,13 @@ class Context:
             for dim, size in zip(v.dims, v.sizes, strict=True)
         )
 
+    def dims_of_buffer(self, python: str) -> tuple[Dim, ...] | None:
+        """The sizes of a variable's contiguous memory; None if it may be strided."""
+        for (name, _), spelled in self.names.items():
+            if spelled == python and name not in self.strided:
+                return self.shapes.get(name)
+        return None
+
     def _known_sizes(self) -> dict[Dim, L.Expr]:
         """Sizes that can be read off parameters at any time."""
         bound = {n for s in self.function.body for n, memory in writes(s) if not memory}

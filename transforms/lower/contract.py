@@ -220,33 +220,70 @@ def _batch(cx: Context, x: Value, y: Value) -> tuple[tuple[L.Expr, ...], tuple[D
 def _product(cx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
     em, dtype = cx.em, dest.dtype
     batch, dims = dest.sizes[:-2], dest.dims[:-2]
-    x, x_swapped = _matrix(cx, x, dtype)
-    y, y_swapped = _matrix(cx, y, dtype)
+    matrices = [_matrix(cx, v, dtype) for v in (x, y)]
     one, zero = L.Lit(1, dtype), L.Lit(0, dtype)
     assert dest.memory is not None
     with em.nest(batch) as index:
         parts = []
-        for v in (x, y):
-            assert v.memory is not None
-            head = replace(v, sizes=v.sizes[:-2], dims=v.dims[:-2])
-            parts.append(L.Whole(v.memory.name, project(cx.facts, head, batch, dims, index)))
-        flags = (L.lit(x_swapped, "bool"), L.lit(y_swapped, "bool"))
+        for m in matrices:
+            head = replace(m.value, sizes=m.value.sizes[:-2], dims=m.value.dims[:-2])
+            at = project(cx.facts, head, batch, dims, index)
+            parts.append(L.Whole(m.buffer, (*m.lead, *at)))
+        flags = [L.lit(m.swapped, "bool") for m in matrices]
         c = L.Whole(dest.memory.name, index)
         em.add(L.Do("rt.gemm", (*flags, one, *parts, one if add else zero, c)))
 
 
-def _matrix(cx: Context, v: Value, dtype: str) -> tuple[Value, bool]:
-    """`v` in memory as gemm can read it, and whether its last two axes are swapped."""
+@dataclass(frozen=True)
+class _Matrix:
+    """Where gemm finds an operand: in a buffer, or what `lead` selects of it, with its last two
+    axes as they are or swapped."""
+
+    value: Value
+    buffer: str
+    lead: L.Index = ()
+    swapped: bool = False
+
+
+def _matrix(cx: Context, v: Value, dtype: str) -> _Matrix:
     n = v.ndim
     swapped = (*range(n - 2), n - 1, n - 2)
     if v.dtype == dtype:
-        if v.is_buffer:
-            return v, False
+        if v.memory is not None and v.is_buffer:
+            return _Matrix(v, v.memory.name)
         if v.memory is not None and v.memory.contiguous and v.memory.axes == swapped:
-            return v, True
+            return _Matrix(v, v.memory.name, swapped=True)
+        part = _part(cx, v)
+        if part is not None:
+            return part
     at = v.at
     v = replace(v, dtype=dtype, memory=None, at=lambda em, i: cast(at(em, i), dtype))
-    return cx.copied(v), False
+    v = cx.copied(v)
+    assert v.memory is not None
+    return _Matrix(v, v.memory.name)
+
+
+def _part(cx: Context, v: Value) -> _Matrix | None:
+    """`v` as one of the matrices that a variable holds: what a loop has kept."""
+    em, i, j = cx.em, L.Name("?i"), L.Name("?j")
+    if v.ndim != 2:
+        return None
+    with em.into([]) as scratch:
+        element = v.at(em, (i, j))
+    if scratch or not isinstance(element, L.Load) or len(element.index) < 3:
+        return None
+    *lead, a, b = element.index
+    swapped = (a, b) == (j, i)
+    if not swapped and (a, b) != (i, j):
+        return None
+    dims = cx.dims_of_buffer(element.buffer)
+    if dims is None or not all(
+        map(cx.facts.known_equal, dims[-2:], v.dims[::-1] if swapped else v.dims)
+    ):
+        return None
+    if any(p in (i, j) for e in lead for p in L.walk_expr(e)):
+        return None
+    return _Matrix(v, element.buffer, tuple(em.let(e, "at") for e in lead), swapped)
 
 
 # ---------------------------------------------------------------- nests
@@ -261,7 +298,10 @@ def loops(
 ) -> Value:
     """The sum of products over all letters that `out` lacks, as one nest."""
     em, dtype = cx.em, target.type.dtype
-    values = [cx.cheap(v) for v in values]
+    every = set("".join(letters))
+    tails = {_nearest(em, v, names) for v, names in zip(values, letters, strict=True) if v.ndim > 1}
+    # An operand with every letter is read once only.
+    values = [v if set(n) == every else cx.cheap(v) for v, n in zip(values, letters, strict=True)]
     sizes: dict[str, L.Expr] = {}
     dims: dict[str, Dim] = {}
     for v, names in zip(values, letters, strict=True):
@@ -292,7 +332,6 @@ def loops(
     if isinstance(target.type, ir.Scalar):
         return scalar_value(total({}))
     dest = cx.dest(target, reads, tuple(sizes[c] for c in out))
-    tails = {_nearest(v, names) for v, names in zip(values, letters, strict=True) if v.ndim > 1}
     if summed and out and out[-1] in tails and not tails & set(summed) and dtype != "bool":
         # Neighbours in memory belong to different results: accumulate into them in order.
         fill(em, dest, lambda index: L.Lit(0, dtype))
@@ -307,11 +346,22 @@ def loops(
     return dest
 
 
-def _nearest(v: Value, names: str) -> str:
+def _nearest(em: Emitter, v: Value, names: str) -> str:
     """The letter of the axis along which neighbours lie side by side in memory."""
-    if v.memory is None:
-        return names[-1]
-    return names[v.memory.axes.index(max(v.memory.axes))]
+    if v.memory is not None:
+        return names[v.memory.axes.index(max(v.memory.axes))]
+    index = tuple(L.Name(f"?{c}") for c in names)
+    with em.into([]) as scratch:
+        element = v.at(em, index)
+    read = [e for s in L.walk(scratch) for e in L.exprs_of(s) if not isinstance(e, L.Whole)]
+    ends = [
+        p.index[-1]
+        for e in (*read, element)
+        for p in L.walk_expr(e)
+        if isinstance(p, L.Load) and len(p.index) > 1
+    ]
+    votes = [sum(end == i for end in ends) for i in index]
+    return names[votes.index(max(votes))] if any(votes) else names[-1]
 
 
 def _one_covers(letters: list[str]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import ir
-from ..dims import Dim
+from ..dims import Dim, slice_length
 from . import loop_ir as L
 from .broadcast import meet, project
 from .context import Context, handles
@@ -232,15 +232,26 @@ def slice_of(
         low = L.sub(n, L.ONE) if start is None else _start_backward(cx, start, n, dim)
         high = L.lit(-1) if stop is None else _bound(cx, stop, n, dim, floor=-1)
         span = L.sub(low, high)
-    if abs(stride) != 1:
-        span = L.Bin("//", L.add(span, L.lit(abs(stride) - 1)), L.lit(abs(stride)), "int64")
-    span = cx.em.let(span, "n")
-    count = cx.em.let(L.select(L.compare(">", span, L.ZERO), span, L.ZERO), "n")
-    whole = start is None and stop is None and abs(stride) == 1
-    if whole:
-        count = n
-    low = cx.em.let(low, "at")
-    return low, L.lit(stride), count, dim if whole else cx.fresh_dim()
+    length = _length(cx, given, dim)
+    count = cx.known_sizes.get(length)
+    if start is None and stop is None and abs(stride) == 1:
+        count, length = n, dim
+    elif count is None:
+        if abs(stride) != 1:
+            span = L.Bin("//", L.add(span, L.lit(abs(stride) - 1)), L.lit(abs(stride)), "int64")
+        span = cx.em.let(span, "n")
+        count = cx.em.let(L.select(L.compare(">", span, L.ZERO), span, L.ZERO), "n")
+    return cx.em.let(low, "at"), L.lit(stride), count, length
+
+
+def _length(cx: Context, given: list[ir.Operand | None], dim: Dim) -> Dim:
+    """The symbolic length of a slice."""
+    bounds = [None if g is None else cx.known(g) for g in given]
+    if any(g is not None and b is None for g, b in zip(given, bounds)):
+        return cx.fresh_dim()
+    canonical = cx.facts.canonical
+    known = [b if b is None else canonical(b) for b in bounds]
+    return canonical(slice_length(canonical(dim), *known))
 
 
 def _exact(

@@ -42,11 +42,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..ir import zero_sign
+
 
 @dataclass(frozen=True)
 class Lit:
     value: Any
     dtype: str
+    sign: str = field(init=False, repr=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sign", zero_sign(self.value))
 
 
 @dataclass(frozen=True)
@@ -394,6 +400,16 @@ def sub(a: Expr, b: Expr) -> Expr:
     if a == b:
         return ZERO
     return Bin("-", a, b, "int64")
+
+
+def offset(e: Expr, var: str) -> int | None:
+    """c, if `e` is var + c."""
+    if e == Name(var):
+        return 0
+    if isinstance(e, Bin) and e.op in "+-" and e.left == Name(var):
+        if isinstance(e.right, Lit):
+            return e.right.value if e.op == "+" else -e.right.value
+    return None
 
 
 def mul(a: Expr, b: Expr) -> Expr:

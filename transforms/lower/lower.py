@@ -21,10 +21,13 @@ from . import (  # noqa: F401  (handlers)
     views,
 )
 from . import loop_ir as L
+from .checks import drop_settled
 from .context import HANDLERS, Context, Failures
 from .draw import draw
 from .elementwise import cast
 from .fuse import as_values
+from .gather import gather
+from .gemm_update import accumulate
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .parallel import Splitter
@@ -120,9 +123,22 @@ def merged(cx: Context, params: list[str], parallel: bool) -> list[L.Stmt]:
         return a == b or b in groups.get(a, ())
 
     visible = {cx.python_name(p) for p, _ in cx.function.effects}
-    body = Merger(shares, visible).block(cx.em.out)
+    body = drop_settled(cx.em.out)
+    gather(body, shares)
+    accumulate(body, _whole_matrices(cx), shares)
+    body = Merger(shares, visible).run(body)
     scalarise(body, params)
     return Splitter(body, shares, visible, cx.em.fresh).block(body) if parallel else body
+
+
+def _whole_matrices(cx: Context) -> dict[str, tuple[L.Expr, ...]]:
+    """The sizes of the matrices among the parameters that lie in memory as gemm writes them."""
+    values = {
+        cx.python_name(p): cx.value(p)
+        for p in cx.function.params
+        if isinstance(p.type, ir.Array) and p.type.dtype in ("float32", "float64")
+    }
+    return {name: v.sizes for name, v in values.items() if v.ndim == 2 and v.is_buffer}
 
 
 def _out_buffers(cx: Context) -> dict[int, str]:
@@ -140,8 +156,7 @@ def _out_buffers(cx: Context) -> dict[int, str]:
             and len(bound) == 1
             and any(bound[0] is s for s in function.body)
             and isinstance(bound[0], ir.Assign)
-            and bound[0].op.name != "alias"
-            and cx.usage.sharing.get(result.name, {result.name}) == {result.name}
+            and not _is_view(cx, bound[0])
             and result.name not in cx.param_names
         )
         if once:
@@ -149,6 +164,12 @@ def _out_buffers(cx: Context) -> dict[int, str]:
         else:
             outs[position] = cx.em.fresh(f"{result.name}_out")
     return outs
+
+
+def _is_view(cx: Context, stmt: ir.Assign) -> bool:
+    """Whether it may bind its target to memory that has another name already."""
+    group = cx.usage.sharing.get(stmt.target.name, ())
+    return any(isinstance(a, ir.Var) and a.name in group for a in stmt.op.args)
 
 
 def _result(cx: Context, result: ir.Operand) -> L.Expr | L.Whole:

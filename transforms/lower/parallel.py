@@ -1,6 +1,6 @@
 """Splits loops with independent iterations into chunks that may run at once, on loop-level IR.
 
-    for i in range(n):                      chunks = rt.chunks(n, work, least)
+    for i in range(n):                      chunks = rt.chunks(n, work, least, 0)
         s = s + f(x[i])                     s_parts = np.empty((chunks,), np.float64)
                                             for chunk in rt.prange(chunks):
                                                 s_part = np.float64(0.0)
@@ -18,12 +18,12 @@ them, one thread or many, the result is the same to the last bit.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from . import loop_ir as L
 from .elementwise import larger
 from .independent import Common, Shares, independent
-from .live import NONE, Liveness
+from .live import NONE, Liveness, names_in
 from .work import trips, work
 
 # A chunk does at least so many additions: some microseconds, more than it takes to wake a thread,
@@ -55,7 +55,7 @@ class Splitter:
                 after = self.live.after[id(stmt)]
                 common = independent(stmt, after, self.shares, self.visible)
                 if common is not None and _is_long(stmt):
-                    out += self._split(stmt, common)
+                    out += self._split(stmt, common, self._columns(stmt, common))
                     continue
             if isinstance(stmt, (L.Loop, L.Forever)):
                 stmt.body = self.block(stmt.body)
@@ -64,21 +64,41 @@ class Splitter:
             out.append(stmt)
         return out
 
+    def _columns(self, loop: L.Loop, common: Common) -> L.Loop | None:
+        """The loop that is all of another's body, if it may be split as well: where there are few
+        rows, they are cut, too."""
+        inner, *more = [s for s in loop.body if not isinstance(s, L.Remark)] or [None]
+        if more or not isinstance(inner, L.Loop) or loop.var in names_in(L.exprs_of(inner)):
+            return None
+        if any(isinstance(p, L.Load) for e in L.exprs_of(inner) for p in L.walk_expr(e)):
+            return None
+        found = independent(inner, self.live.after[id(inner)], self.shares, self.visible)
+        if found is None or found.folds != common.folds or found.sums != common.sums:
+            return None
+        return None if found.scratch or common.scratch else inner
+
     # ---- splitting
 
-    def _split(self, loop: L.Loop, common: Common) -> list[L.Stmt]:
+    def _split(self, loop: L.Loop, common: Common, columns: L.Loop | None) -> list[L.Stmt]:
         serial = copy.deepcopy(loop)
         chosen: list[L.Stmt] = []
         loop.start = self._named(chosen, loop.start, "start")
         count = self._named(chosen, trips(loop), "trips")
-        held = [L.product(_sizes(b, rank)) for b, (_, rank) in common.sums.items()]
-        least: L.Expr = L.lit(GRAIN)
-        for size in held:
-            least = L.add(least, L.mul(size, L.lit(PER_ELEMENT)))
-        chunks = self._named(
-            chosen, L.Call("rt.chunks", (count, work(loop, count), least), "int64"), "chunks"
-        )
+        sums = _total(_sizes(b, rank) for b, (_, rank) in common.sums.items())
+        scratch = _total(alloc.sizes for alloc in common.scratch.values())
+        least = L.add(L.lit(GRAIN), L.mul(sums, L.lit(PER_ELEMENT)))
+        amounts = (count, work(loop, count), least, L.add(sums, scratch))
+        rows = chunks = self._named(chosen, L.Call("rt.chunks", amounts, "int64"), "chunks")
         chunk = L.Name(self.fresh("chunk"))
+        row: L.Expr = chunk
+        if columns is not None:
+            width = self._named(chosen, trips(columns), "width")
+            across = L.Call("rt.across", (rows, width, *amounts), "int64")
+            across = self._named(chosen, across, "across")
+            chunks = self._named(chosen, L.mul(rows, across), "chunks")
+            row = L.Bin("//", chunk, across, "int64")
+            column = L.Bin("%", chunk, across, "int64")
+            _cut(columns, column, width, across)
         before: list[L.Stmt] = []
         start: list[L.Stmt] = []
         end: list[L.Stmt] = []
@@ -105,15 +125,9 @@ class Splitter:
             parts = self.fresh(f"{name}_parts")
             _redirect(loop.body, name, parts, chunk)
             before.append(L.Alloc(parts, alloc.dtype, (chunks, *alloc.sizes)))
-        inner = L.Loop(
-            loop.var,
-            _bound(loop, chunk, count, chunks),
-            _bound(loop, L.add(chunk, L.ONE), count, chunks),
-            loop.step,
-            loop.body,
-        )
+        _cut(loop, row, count, rows)
         out = before
-        out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, [*start, inner, *end], parallel=True))
+        out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, [*start, loop, *end], parallel=True))
         if after:
             out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, after))
         if common.sums:
@@ -146,10 +160,22 @@ def _sizes(buffer: str, rank: int) -> tuple[L.Expr, ...]:
     return tuple(L.Size(buffer, axis) for axis in range(rank))
 
 
-def _bound(loop: L.Loop, chunk: L.Expr, count: L.Expr, chunks: L.Expr) -> L.Expr:
-    """Where a chunk begins."""
-    passed = L.Bin("//", L.mul(chunk, count), chunks, "int64")
-    return L.add(loop.start, L.mul(passed, loop.step))
+def _total(shapes: Iterable[tuple[L.Expr, ...]]) -> L.Expr:
+    """How many elements they have."""
+    total: L.Expr = L.ZERO
+    for sizes in shapes:
+        total = L.add(total, L.product(sizes))
+    return total
+
+
+def _cut(loop: L.Loop, part: L.Expr, count: L.Expr, parts: L.Expr) -> None:
+    """Leaves one part of a loop's rounds."""
+
+    def bound(part: L.Expr) -> L.Expr:
+        passed = L.Bin("//", L.mul(part, count), parts, "int64")
+        return L.add(loop.start, L.mul(passed, loop.step))
+
+    loop.start, loop.stop = bound(part), bound(L.add(part, L.ONE))
 
 
 def _is_long(loop: L.Loop) -> bool:

@@ -12,7 +12,7 @@ from . import loop_ir as L
 
 
 @dataclass
-class _Uses:
+class Uses:
     """All that happens to one buffer variable.  `odd`: something besides allocating it once
     and accessing elements."""
 
@@ -25,9 +25,7 @@ class _Uses:
 
 def scalarise(body: list[L.Stmt], params: list[str]) -> None:
     """Rewrites `body` in place."""
-    uses: dict[str, _Uses] = {}
-    _survey(body, (), uses)
-    for name, use in uses.items():
+    for name, use in survey(body).items():
         if use.odd or len(use.allocs) != 1 or name in params or not use.accesses:
             continue
         home = _home(use)
@@ -38,13 +36,20 @@ def scalarise(body: list[L.Stmt], params: list[str]) -> None:
             block[:] = [L.Remark("") if s is alloc else s for s in block]
 
 
+def survey(body: list[L.Stmt]) -> dict[str, Uses]:
+    """What happens to each buffer variable."""
+    uses: dict[str, Uses] = {}
+    _survey(body, (), uses)
+    return uses
+
+
 def _survey(
     block: list[L.Stmt],
     path: tuple[tuple[list[L.Stmt], int], ...],
-    uses: dict[str, _Uses],
+    uses: dict[str, Uses],
 ) -> None:
-    def of(name: str) -> _Uses:
-        return uses.setdefault(name, _Uses())
+    def of(name: str) -> Uses:
+        return uses.setdefault(name, Uses())
 
     for position, stmt in enumerate(block):
         here = (*path, (block, position))
@@ -75,7 +80,7 @@ def _survey(
             _survey(inner, here, uses)
 
 
-def _home(use: _Uses) -> list[L.Stmt] | None:
+def _home(use: Uses) -> list[L.Stmt] | None:
     """The block in which the buffer is written first, and then read, at one index."""
     puts = [(path, index) for path, index, plain in use.accesses if plain]
     if not puts:

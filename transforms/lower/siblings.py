@@ -1,15 +1,16 @@
 """Merges neighbouring loops over the same range, on loop-level IR.
 
 Two loops become one if what either writes the other touches only in the same iteration: every
-access to such a buffer has the loop's own variable at one and the same axis.  What stands
-between them must not care; allocations, numbers and checks that the second loop needs are
-moved before the first.
+access to such a buffer has the loop's own variable, at one distance from it, at one and the same
+axis.  What stands between them must not care; allocations, numbers and checks that the second
+loop needs are moved before the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from . import loop_ir as L
 
@@ -99,6 +100,15 @@ class Merger:
         self.shares = shares
         self.visible = visible
         self.known: dict[int, tuple[L.Stmt, Footprint]] = {}
+        self.nests_first = False
+
+    def run(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
+        """Nests join first, and what stands between them makes way.  A single loop, or zeros
+        from which a sum starts, would otherwise join one nest and so part it from the next."""
+        self.nests_first = True
+        stmts = self.block(stmts)
+        self.nests_first = False
+        return self.block(stmts)
 
     def footprint(self, stmt: L.Stmt) -> Footprint:
         held = self.known.get(id(stmt))
@@ -128,7 +138,7 @@ class Merger:
     def _merge(self, out: list[L.Stmt], loop: L.Loop) -> bool:
         """Merges `loop`, which is to follow `out`, into the nearest loop it can join."""
         foot = self.footprint(loop)
-        if foot.fixed or foot.fails:
+        if foot.fixed or foot.fails or not self._may_join(loop):
             return False
         prints: dict[int, Footprint] = {}
         needed: list[int] = []  # what must move before the earlier loop, latest first
@@ -138,7 +148,7 @@ class Merger:
             if isinstance(stmt, L.Remark):
                 continue
             here = prints[position] = self.footprint(stmt)
-            if isinstance(stmt, L.Loop) and self._joins(stmt, here, loop, foot):
+            if self._may_join(stmt, loop) and self._joins(stmt, here, loop, foot):
                 if all(self._apart(prints[n], here) for n in needed) and all(
                     not prints[n].fails or self._private(here) for n in needed
                 ):
@@ -146,11 +156,15 @@ class Merger:
                     return True
             if here.fixed or (here.fails and not _is_preparation(stmt)):
                 return False
-            if _is_preparation(stmt) and (here.fails or not self._apart(here, wanted)):
+            if (self.nests_first or _is_preparation(stmt)) and (
+                here.fails or not self._apart(here, wanted)
+            ):
                 needed.append(position)
                 wanted = _union(wanted, here)
             elif not self._apart(here, wanted):
                 return False
+            elif any(prints[n].fails for n in needed) and not self._private(here):
+                return False  # a check would overtake what the caller sees
         return False
 
     def _join(self, out: list[L.Stmt], position: int, needed: list[int], loop: L.Loop) -> None:
@@ -207,23 +221,35 @@ class Merger:
                 return False
         return True
 
+    def _may_join(self, stmt: L.Stmt, loop: L.Loop | None = None) -> TypeGuard[L.Loop]:
+        if not isinstance(stmt, L.Loop):
+            return False
+        if not self.nests_first:
+            return True
+        ranges = _ranges(stmt)
+        return len(ranges) > 1 and not _is_fill(stmt) and (not loop or ranges == _ranges(loop))
+
     def _private(self, f: Footprint) -> bool:
         """Whether nobody would notice that the statement did not run before an error."""
-        return not any(name in self.visible for name, _ in f.stores)
+        return not any(
+            name in self.visible or any(self.shares(name, v) for v in self.visible)
+            for name, _ in f.stores
+        )
 
 
 def _in_step(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) -> bool:
-    """Whether iteration i touches only elements whose index is i at some fixed axis."""
-    axes: set[int] | None = None
+    """Whether iteration i touches only elements whose index is i + c at some fixed axis."""
+    places: set[tuple[int, int]] | None = None
     for var, f in ((var_a, a), (var_b, b)):
         for name, index in (*f.loads, *f.stores):
             if name != buffer:
                 continue
             if index is None:
                 return False
-            at = {k for k, i in enumerate(index) if i == L.Name(var)}
-            axes = at if axes is None else axes & at
-    return bool(axes)
+            found = {(k, L.offset(i, var)) for k, i in enumerate(index)}
+            at = {(k, c) for k, c in found if c is not None}
+            places = at if places is None else places & at
+    return bool(places)
 
 
 def _is_preparation(stmt: L.Stmt) -> bool:
@@ -235,6 +261,19 @@ def _is_preparation(stmt: L.Stmt) -> bool:
         and not stmt.orelse
         and all(isinstance(s, L.Fail) for s in stmt.then)
     )
+
+
+def _ranges(loop: L.Loop) -> list[tuple[L.Expr, ...]]:
+    """Of a loop, its first inner loop, and so on."""
+    inner = next((s for s in loop.body if isinstance(s, L.Loop)), None)
+    return [(loop.start, loop.stop, loop.step), *(_ranges(inner) if inner else ())]
+
+
+def _is_fill(stmt: L.Stmt) -> bool:
+    """A nest that writes constants and does nothing else."""
+    if isinstance(stmt, L.Loop):
+        return all(_is_fill(s) or isinstance(s, L.Remark) for s in stmt.body)
+    return isinstance(stmt, L.Put) and not stmt.add and isinstance(stmt.expr, L.Lit)
 
 
 def _union(a: Footprint, b: Footprint) -> Footprint:

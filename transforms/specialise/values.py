@@ -130,7 +130,8 @@ class Obj:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Obj) and (
             self.value is other.value
-            or (isinstance(self.value, (str, int, float)) and self.value == other.value)
+            or (isinstance(self.value, (str, int)) and self.value == other.value)
+            or (isinstance(self.value, float) and repr(self.value) == repr(other.value))
         )
 
     def __hash__(self) -> int:

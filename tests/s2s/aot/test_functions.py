@@ -135,6 +135,37 @@ def test_memory_that_only_the_run_tells(tmp_path) -> None:
         np.testing.assert_array_equal(gradient, expected_gradient)
 
 
+def halves(v):
+    if v.shape[0] == 1:
+        return v * v
+    h = v.shape[0] // 2
+    return np.sin(halves(v[:h])) + 0.5 * halves(v[h:])
+
+
+def endless(x):
+    return x if x > 1e6 else endless(x * 1.0) + 1.0
+
+
+def test_recursion(tmp_path) -> None:
+    def total(v):
+        return np.sum(halves(v))
+
+    function = s2s.value_and_grad(total, backend="loops")
+    wanted = {
+        "total": (s2s.value_and_grad(total), "float64[n]"),
+        "endless": (s2s.function(endless), "float64"),
+    }
+    library = build(wanted, out=tmp_path / "recursive").load()
+    for n in (1, 2, 64):
+        v = np.linspace(0.1, 1.0, n)
+        value, gradient = library.total(v)
+        expected, expected_gradient = function(v)
+        assert value == pytest.approx(expected, rel=1e-13)
+        np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-12)
+    with pytest.raises(RecursionError, match="maximum recursion depth"):
+        library.endless(1.0)
+
+
 def test_a_limit_for_trips(tmp_path) -> None:
     """The workspace that is asked for is enough, and a smaller one gets a status."""
     function = s2s.value_and_grad(growing)

@@ -68,23 +68,24 @@ def test_bash_takes_a_colon_for_the_end_of_a_word(here, run):
 
 ASK = {
     "bash": """
-        eval "$(s2s completion bash)"; compopt() { :; }
+        source ./script; compopt() { :; }
         COMP_LINE="s2s check model.py:lo"; COMP_POINT=${#COMP_LINE}; _s2s; echo "${COMPREPLY[@]}"
     """,
     "zsh": """
         compdef() { :; }; compadd() { echo "${(P)${@[-1]}}"; }
-        eval "$(s2s completion zsh)"; words=(s2s check model.py:lo); CURRENT=3; _s2s
+        source ./script; words=(s2s check model.py:lo); CURRENT=3; _s2s
     """,
     "fish": """
-        s2s completion fish | source; complete -C "s2s check model.py:lo"
+        source ./script; complete -C "s2s check model.py:lo"
     """,
 }
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)
-def test_shells(here, shell, tmp_path):
+def test_shells(here, run, shell, tmp_path):
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
+    (here / "script").write_text(run("completion", shell).out)
     command = tmp_path / "s2s"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m s2s "$@"\n')
     command.chmod(command.stat().st_mode | stat.S_IXUSR)

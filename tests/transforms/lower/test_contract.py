@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
+import s2s
 from s2s.transforms.rules.registry import RULES
 
 from .harness import check, lowered, run
@@ -121,3 +124,16 @@ def test_a_chain_is_products_of_matrices():
 
     text = lowered(f, normal(2, 3), normal(3, 4), normal(4, 5)).text
     assert text.count("rt.gemm") == 2 and "for " not in text
+
+
+def test_what_a_loop_has_kept_is_multiplied_where_it_lies():
+    def f(x, w):
+        for _ in range(3):
+            w = np.tanh(w @ w)
+            x = x @ w
+        return np.sum(x)
+
+    gradient = s2s.grad(f, backend="loops", wrt=("x", "w"))
+    gradient(np.ones((2, 3)), np.full((3, 3), 0.2))
+    operands = re.findall(r"rt\.gemm\((.*)\)", gradient.lowered)
+    assert any(re.search(r"\w+\[\w+\]", text) for text in operands), operands

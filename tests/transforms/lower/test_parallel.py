@@ -204,6 +204,9 @@ statements = st.one_of(
     ),
     st.lists(simple, max_size=2).map(lambda body: L.Loop("j", L.ZERO, L.lit(3), L.ONE, body)),
 )
+nests = st.lists(statements, min_size=1, max_size=3).map(
+    lambda body: [L.Loop("j", L.lit(1), L.lit(4), L.ONE, body)]
+)
 ranges = st.sampled_from([(2, 9, 1), (9, 2, -1), (2, 10, 2), (5, 5, 1), (4, 5, 1)])
 
 
@@ -219,7 +222,7 @@ def outcome(routine: L.Routine, order: Any, monkeypatch: pytest.MonkeyPatch) -> 
 
 @settings(max_examples=150, deadline=None)
 @given(
-    body=st.lists(statements, min_size=1, max_size=4),
+    body=st.one_of(st.lists(statements, min_size=1, max_size=4), nests),
     scratch=st.sampled_from([[], [], made(44), made(100)]),
     bounds=ranges,
     kept_is_read=st.booleans(),

@@ -1,0 +1,144 @@
+"""Functions that stay functions, such as recursive ones.
+
+    int32 f(int32 *code, void **unused, arguments…, parts of results…,
+            workspace, bytes, heap, words)
+
+All their arrays come from the heap, since nobody knows how deep calls will nest.  An array that is
+returned belongs to the caller, who lets go of it.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.callconv import excinfo_ptr_t
+
+from ..machine.buffers import INT, POINTER, Buffer
+from ..machine.emit import CODE
+from ..machine.infer import Types
+from ..machine.outline import Plan
+from . import heap, linalg
+from .kernel import Body, give, kinds_of, parameters_of
+from .plan import Memory
+
+
+class Callees:
+    """The functions of a kernel besides its entry, each written when it is first called."""
+
+    def __init__(self, functions: dict[str, ast.FunctionDef], space: dict[str, Any]) -> None:
+        self.functions, self.space = functions, space
+        self.made: dict[Any, Any] = {}
+
+    @property
+    def any(self) -> bool:
+        return bool(self.functions)
+
+    def knows(self, call: ast.expr) -> bool:
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            return False
+        return call.func.id in self.functions
+
+    def call(self, caller: Body, call: ast.Call) -> list[tuple[Any, Any]]:
+        """The types and values of what a call yields; its errors are the caller's."""
+        builder = caller.builder
+        assert isinstance(call.func, ast.Name)
+        _, signature = caller.types.calls[call]
+        given = tuple(types.unliteral(t) for t in signature.args)
+        results = tuple(signature.return_type)
+        function = self._function(caller, call.func.id, given, results)
+        parts: list[Any] = []
+        for node, wanted in zip(call.args, given, strict=True):
+            value = caller.expr(node)
+            if isinstance(value, Buffer):
+                parts += [value.data, *value.sizes]
+            else:
+                parts.append(caller.cast(value, caller.types.of[node], wanted))
+        places = [[cgutils.alloca_once(builder, k) for k in _parts(caller, t)] for t in results]
+        code = cgutils.alloca_once(builder, CODE)
+        unused = cgutils.alloca_once(builder, excinfo_ptr_t)
+        rest = [caller.workspace, caller.bytes, *caller.heap]
+        flat = [p for group in places for p in group]
+        failed = builder.call(function, [code, unused, *parts, *flat, *rest])
+        with builder.if_then(builder.icmp_signed("!=", failed, CODE(0)), likely=False):
+            builder.ret(failed)
+        status = builder.load(code)
+        with builder.if_then(builder.icmp_signed("!=", status, CODE(0)), likely=False):
+            caller.fail(status)
+        found = []
+        for type_, group in zip(results, places):
+            values = [builder.load(p) for p in group]
+            if isinstance(type_, types.Array):
+                found.append((type_, Buffer(type_, values[0], values[1:-1], None, values[-1])))
+            else:
+                found.append((type_, values[0]))
+        return found
+
+    def _function(self, caller: Body, name: str, given: Any, results: Any) -> Any:
+        key = name, given
+        if key in self.made:
+            return self.made[key]
+        module, context = caller.builder.module, caller.context
+        arguments = [k for t in given for k in kinds_of(context, t)]
+        places = [k.as_pointer() for t in results for k in _parts(caller, t)]
+        kinds = [CODE.as_pointer(), excinfo_ptr_t.as_pointer(), *arguments, *places]
+        kinds += [POINTER, INT, POINTER, INT]
+        unique = module.get_unique_name(f"s2s.{name}")
+        made = self.made[key] = ir.Function(module, ir.FunctionType(CODE, kinds), unique)
+        made.linkage = "internal"
+        made.attributes.add("noinline")
+        function = self.functions[name]
+        known = Types(function, self.space, given)
+        expanded = linalg.expand(function, known)
+        if expanded is not None:
+            function, known = expanded, Types(expanded, self.space, given)
+        _Callee(caller, made, known, Plan(function, known), results).run_callee(function)
+        return made
+
+
+def _parts(caller: Body, type_: Any) -> list[Any]:
+    """What a result is handed over as: an array with its sizes and its block of memory."""
+    if isinstance(type_, types.Array):
+        return [*kinds_of(caller.context, type_), POINTER]
+    return [caller.context.get_value_type(type_)]
+
+
+class _Callee(Body):
+    def __init__(self, caller: Body, made: Any, known: Types, outline: Plan, results: Any) -> None:
+        arrays = {n for n, t in known.names.items() if isinstance(t, types.Array)}
+        memory = Memory(heap=True, counted=arrays)
+        super().__init__(
+            caller.context, made, known, caller.failures, memory, outline, set(), caller.phrases,
+            caller.products, caller.callees,
+        )  # fmt: skip
+        self.workspace, self.bytes, *self.heap = made.args[-4:]
+        self.results = results
+
+    def run_callee(self, function: ast.FunctionDef) -> None:
+        names = parameters_of(function)
+        count = sum(len(kinds_of(self.context, self.types.names[n])) for n in names)
+        give(self, names, list(self.made.args[2 : 2 + count]))
+        self.places = list(self.made.args[2 + count : -4])
+        self.statements(function)
+        if not self.builder.block.is_terminated:
+            self.builder.unreachable()
+
+    def _return(self, s: ast.Return) -> None:
+        """Hands over the results, and lets go of everything else."""
+        assert isinstance(s.value, ast.Tuple)
+        builder = self.builder
+        places = iter(self.places)
+        for element, wanted in zip(s.value.elts, self.results, strict=True):
+            value = self.expr(element)
+            if isinstance(value, Buffer):
+                heap.retain(builder, value.memory)
+                parts = [value.data, *value.sizes, value.memory]
+            else:
+                parts = [self.cast(value, self.types.of[element], wanted)]
+            for part in parts:
+                builder.store(part, next(places))
+        for name in list(self.owned):
+            heap.release(builder, self.memory_of(name))
+        self.fail(CODE(0))

@@ -1,0 +1,57 @@
+"""What the arrays of a compiled kernel take, besides its arguments and results: told by its text,
+in which every array is made by a statement that says how large it is."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from .. import kernels
+from ..backends import signature
+from ..compile import space_of
+
+# Functions that make arrays of their own.
+_MAKERS = ("rt.linalg.", "rt.fft.", "rt.draws.")
+
+
+def workspace(entry: Any, params: tuple[Any, ...]) -> int | None:
+    """The most bytes in use at a time; None if only the run tells."""
+    from numba.core.errors import NumbaError
+    from numba.core.registry import cpu_target
+
+    from ..aot.plan import plan
+    from ..machine import Unsupported
+    from ..machine.infer import Types
+    from ..machine.outline import Plan
+
+    compiled = entry.compiled
+    kinds = signature(compiled, entry.seed, params)
+    tree = ast.parse(compiled.lowered)
+    defined = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
+    if len(defined) > 1 or any(maker in compiled.lowered for maker in _MAKERS):
+        return None
+    function = defined[compiled.entry]
+    names = space_of(compiled.lowered, compiled.entry, kinds)
+    context: Any = cpu_target.typing_context
+    context.refresh()
+    try:
+        known = Types(function, names, kinds)
+        memory = plan(function, known, Plan(function, known).private)
+    except (Unsupported, NumbaError):  # which is for Numba's own front end to compile
+        return None
+    if memory.heap or memory.sizes is None:
+        return None
+    space: dict[str, Any] = {"np": np, "rt": kernels}
+    module = ast.fix_missing_locations(ast.Module([memory.sizes], []))
+    exec(compile(module, "<s2s sizes>", "exec"), space)
+    seed = () if entry.seed is None else (entry.seed,)
+    buffers = [np.broadcast_to(np.zeros((), d), params[p].shape) for _, p, d in entry.buffers]
+    sizes = iter(space["sizes"](*params, *seed, *buffers))
+    used = np.zeros(len(function.body), np.int64)
+    for sites, count in memory.groups():
+        for site in sites:
+            axes = [max(0, int(next(sizes))) for _ in site.known or ()]
+            used[site.first : site.last + 1] += count * site.itemsize * int(np.prod(axes))
+    return int(used.max(initial=0))
