@@ -145,8 +145,9 @@ class Expressions:
         if isinstance(node.op, ast.Not) and kind == types.boolean:
             return self.builder.not_(operand)
         if isinstance(node.op, ast.USub) and kind in plain.NUMBERS:
-            negated = self.builder.fneg if kind in plain.FLOATS else self.builder.neg
-            return negated(operand)
+            if kind in plain.FLOATS:  # not fneg, which would not be reassociated
+                return self.builder.fsub(ir.Constant(operand.type, -0.0), operand)
+            return self.builder.neg(operand)
         return self.call(node, [operand], [kind])
 
     # ---- choices
