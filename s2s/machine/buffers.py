@@ -88,7 +88,7 @@ def pack(context: Any, builder: Any, buffer: Buffer) -> Any:
     for size in buffer.sizes:
         count = builder.mul(count, size)
     model = context.data_model_manager[type_]
-    value = ir.Constant(model.get_value_type(), ir.Undefined)
+    value: Any = ir.Constant(model.get_value_type(), ir.Undefined)
     fields = {
         "meminfo": buffer.memory, "parent": NULL, "nitems": count, "itemsize": item,
         "data": buffer.data, "shape": buffer.sizes, "strides": strides,

@@ -44,7 +44,7 @@ class _Writer:
         self.function = ir.Function(module, type_, DOOR)
         _, self.given, self.count = self.function.args
         room = ir.ArrayType(POINTER, 16 + len(door.arguments) + len(door.results))
-        self.table = ir.GlobalVariable(module, room, LINKS)
+        self.table: Any = ir.GlobalVariable(module, room, LINKS)
         self.table.initializer = ir.Constant(room, None)
         self.links: list[str] = []
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))

@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba.core import cgutils, compiler, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.core.typing.templates import signature
 
 from ..doors import Door
@@ -82,7 +82,7 @@ def _library(
     with context.push_code_library(library):
         conv = context.call_conv
         target = ir.Function(module, conv.get_function_type(result, kinds), KERNEL)
-        builder = ir.IRBuilder(target.append_basic_block("entry"))
+        builder: Any = ir.IRBuilder(target.append_basic_block("entry"))
         args = conv.decode_arguments(builder, kinds, target)
         if written:
             apart.emit(context, builder, *_in_order(kinds, args, written))

@@ -27,8 +27,9 @@ _COMPARE = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, ope
 
 def awake() -> None:
     """From here on Numba knows all it knows."""
-    cpu_target.typing_context.refresh()
-    cpu_target.target_context.refresh()
+    target: Any = cpu_target
+    target.typing_context.refresh()
+    target.target_context.refresh()
 
 
 def resolve(function: Any, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
