@@ -113,6 +113,8 @@ class Library:
         rewrite_module(module, flags)
         whole = target.link(module, library._linking_libraries, self.machine)
         if target.needs_python(whole):
+            if self.called:
+                raise unavailable.error(*self.called[0])
             raise UnsupportedError(
                 f"{self.name} needs Python at run time, which a library does not have",
                 advice=unavailable.ADVICE,
