@@ -10,7 +10,7 @@ import numpy as np
 from .errors import TypeError_
 
 _SPEC = re.compile(r"^(?P<dtype>[a-z]+\d*)\s*(?:\[(?P<axes>[:,\s1]*)\])?$")
-_ALIASES = {"float": "float64", "int": "int64"}
+ALIASES = {"float": "float64", "int": "int64"}
 
 
 def example(function: str, spec: Any) -> tuple[Any, bool]:
@@ -28,7 +28,7 @@ def example(function: str, spec: Any) -> tuple[Any, bool]:
 def _of_text(function: str, text: str) -> Any:
     match = _SPEC.match(text.strip())
     try:
-        dtype = np.dtype(_ALIASES.get(match["dtype"], match["dtype"])) if match else None
+        dtype = np.dtype(ALIASES.get(match["dtype"], match["dtype"])) if match else None
     except TypeError:
         dtype = None
     if match is None or dtype is None:
@@ -37,11 +37,11 @@ def _of_text(function: str, text: str) -> Any:
             advice='write types as "float64", "int64" or "float32[:, :]", or give an example',
         )
     if match["axes"] is None:
-        return _scalar(match["dtype"], dtype)
+        return scalar(match["dtype"], dtype)
     return _array(dtype, match["axes"].count(",") + 1, "C")
 
 
-def _scalar(name: str, dtype: np.dtype[Any]) -> Any:
+def scalar(name: str, dtype: np.dtype[Any]) -> Any:
     """float64 and int64 are what Python's own numbers are; others are NumPy's."""
     if name in ("float64", "float"):
         return 1.0
@@ -70,7 +70,7 @@ def of_numba(function: str, type_: Any) -> Any:
     if isinstance(type_, types.Boolean):
         return True
     if isinstance(type_, (types.Integer, types.Float, types.Complex)):
-        return _scalar(str(type_), as_dtype(type_))
+        return scalar(str(type_), as_dtype(type_))
     if isinstance(type_, types.NumPyRandomGeneratorType):
         return np.random.default_rng(0)
     if isinstance(type_, types.BaseTuple):

@@ -105,8 +105,9 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
         from . import threads
 
         ours[PARALLEL_FOR] = threads.address()
-    if all(s in ours or llvm.address_of_symbol(s) for s in symbols):
-        return {s: ours[s] for s in symbols if s in ours}
+    found = {s: ours.get(s) or llvm.address_of_symbol(s) for s in symbols}
+    if all(found.values()):
+        return found
     _wake_numba()
     found = {s: llvm.address_of_symbol(s) for s in symbols}
     for name in ("numba_xxgemm", PARALLEL_FOR):
@@ -114,7 +115,7 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
             found[name] = ours[name]  # the same one in every process
     if not all(found.values()):
         raise Unlinkable(str([s for s, address in found.items() if not address]))
-    return {s: address for s, address in found.items() if address}
+    return found
 
 
 def _wake_numba() -> None:

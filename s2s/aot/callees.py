@@ -21,8 +21,9 @@ from ..machine.emit import CODE
 from ..machine.infer import Types
 from ..machine.outline import Plan
 from . import heap, linalg
-from .kernel import Body, give, kinds_of, parameters_of
+from .kernel import Body
 from .plan import Memory
+from .sizes import give, kinds_of, parameters_of
 
 
 class Callees:

@@ -7,8 +7,9 @@ reaches through objects, globals and closures), a seed, and places for results.
 from __future__ import annotations
 
 import inspect
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,23 +18,17 @@ from ..backends import signature as numba_signature
 from ..dispatch import specialiser_for
 from ..errors import UnsupportedError
 from ..guards import dim_text
-from ..transforms.dims import Atom, Dim
 from ..transforms.ir import Array, Scalar
 from ..transforms.structure import (
-    Argument as Given,
-)
-from ..transforms.structure import (
     ArraySpec,
-    Either,
-    Fixed,
     Out,
     OutTree,
     ScalarSpec,
-    Tree,
     path_name,
     path_text,
 )
 from .signature import Signature, Size
+from .spelling import leaves_of, size_text, symbol_of
 from .state import Slot, State
 
 # Words that name something else in C, C++ or the header.
@@ -83,6 +78,16 @@ class Export:
     guards: list[tuple[str, Any]]  # arguments in Python that are fixed to a value
     parameters_text: str  # of the loader's function
     uses_state: bool = False
+
+    def room(self) -> list[int | None]:
+        """For each result that the kernel returns, how many elements there is a place for: -1 if
+        that is the caller's affair, None if it is not kept."""
+        found: list[int | None] = []
+        for places in self.kept:
+            slots = [s for s in places if isinstance(s, Slot) and s.shape is not None]
+            counts = [math.prod(s.shape or ()) for s in slots]
+            found.append(min(counts, default=-1) if places else None)
+        return found
 
 
 def describe(name: str, function: Any, given: Signature, state: State) -> Export:
@@ -198,7 +203,7 @@ class _Describer:
             return symbol
 
         for guard in self.compiled.guards:
-            left, right = _symbol(guard.left), _symbol(guard.right)
+            left, right = symbol_of(guard.left), symbol_of(guard.right)
             if guard.kind == "differ" or left not in leader:
                 continue
             assert left is not None
@@ -229,7 +234,7 @@ class _Describer:
             symbols[param.name] = param.name
             for k in range(param.type.ndim):
                 symbols[f"{param.name}.{k}"] = f"{param.name}.shape[{k}]"
-        left, right = (_text(d, symbols) for d in (guard.left, guard.right))
+        left, right = (size_text(d, symbols) for d in (guard.left, guard.right))
         return f"{left} {'!=' if guard.kind == 'differ' else '=='} {right}"
 
     # ---- arguments and outputs
@@ -264,7 +269,7 @@ class _Describer:
             base = "out" if key == "value" else f"{wrt[int(key[1:])]}_bar"
             if key == "value" and "g0" in trees and not self.function._shared.options.has_aux:
                 base = "value"
-            for index, suffix in _leaves(tree):
+            for index, suffix in leaves_of(tree):
                 if index not in found:
                     found[index] = self._output(index, base + suffix)
         return found
@@ -275,6 +280,10 @@ class _Describer:
             return Item(self._fresh(name), type_.dtype, None, written=True)
         if not isinstance(type_, Array):
             raise UnsupportedError(f"{name} of {self.name} is neither a number nor an array")
+        if index in self.compiled.out_like:  # has the shape of a parameter
+            like = self.compiled.params[self.compiled.out_like[index]].name
+            own = tuple(self.axes[f"{like}.{k}"] for k in range(type_.ndim))
+            return Item(self._fresh(name), type_.dtype, own, written=True)
         symbols: dict[str, str] = {k: str(v) for k, v in self.axes.items()}
         symbols |= self.numbers
         try:
@@ -329,78 +338,3 @@ class _Describer:
             if own and guard.kind in ("equals", "is") and plain:
                 found.append((path_text(guard.path), guard.expected))
         return found
-
-
-def _symbol(dim: Dim) -> str | None:
-    """A dim that is one symbol."""
-    if dim.const == 0 and len(dim.terms) == 1:
-        (monomial, factor), *_ = dim.terms
-        if factor == 1 and len(monomial) == 1 and not isinstance(monomial[0], Atom):
-            return monomial[0]
-    return None
-
-
-def _text(dim: Dim, symbols: Mapping[str, str]) -> str:
-    """A size in lowered text."""
-    terms = []
-    for monomial, factor in dim.terms:
-        parts = [str(factor)] if factor != 1 else []
-        parts += [_atom(s, symbols) if isinstance(s, Atom) else symbols[s] for s in monomial]
-        terms.append(" * ".join(parts))
-    if dim.const or not terms:
-        terms.append(str(dim.const))
-    return f"({' + '.join(terms)})"
-
-
-def _atom(atom: Atom, symbols: Mapping[str, str]) -> str:
-    parts = [_text(p, symbols) for p in atom.parts if p is not None]
-    if atom.op == "max0":
-        return f"({parts[0]} if {parts[0]} > 0 else 0)"
-    if atom.op in ("floordiv", "remainder") and len(parts) == 2:
-        return f"({parts[0]} {'//' if atom.op == 'floordiv' else '%'} {parts[1]})"
-    if atom.op == "len":
-        n, *given = (None if p is None else _text(p, symbols) for p in atom.parts)
-        start, stop, step = [*given, None, None, None][:3]
-        step = step or "1"
-        first = f"rt.slice_start({start is not None}, {start or 0}, {n}, {step})"
-        last = f"rt.slice_stop({stop is not None}, {stop or 0}, {n}, {step})"
-        return f"rt.trip_count({first}, {last}, {step})"
-    raise UnsupportedError(f"a condition on the size {atom} cannot be checked ahead of time")
-
-
-def _leaves(tree: OutTree, suffix: str = "") -> Iterator[tuple[int, str]]:
-    if isinstance(tree, Out):
-        yield tree.index, suffix
-    elif isinstance(tree, Tree):
-        for key, child in zip(tree.keys, tree.children):
-            yield from _leaves(child, f"{suffix}_{key}")
-    elif isinstance(tree, Either):
-        yield from _leaves(tree.condition, f"{suffix}_condition")
-        yield from _leaves(tree.first, f"{suffix}_first")
-        yield from _leaves(tree.second, f"{suffix}_second")
-
-
-def tree_text(tree: OutTree, leaf: Callable[[int], str]) -> str:
-    """Python text for what a tree stands for."""
-    if isinstance(tree, Out):
-        return leaf(tree.index)
-    if isinstance(tree, Given):
-        return path_text(tree.path)
-    if isinstance(tree, Fixed):
-        if tree.value is None or isinstance(tree.value, (bool, int, float, str)):
-            return repr(tree.value)
-        raise UnsupportedError(f"a result that is {tree.value!r} has no place in a library")
-    if isinstance(tree, Either):
-        first, second = tree_text(tree.first, leaf), tree_text(tree.second, leaf)
-        return f"({first} if {leaf(tree.condition.index)} else {second})"
-    inner = [tree_text(c, leaf) for c in tree.children]
-    if tree.kind == "tuple":
-        return f"({''.join(t + ', ' for t in inner)})"
-    if tree.kind == "list":
-        return f"[{', '.join(inner)}]"
-    if tree.kind == "namedtuple":
-        return f"namedtuple({tree.cls.__name__!r}, {tree.cls._fields!r})({', '.join(inner)})"
-    pairs = zip(tree.keys, inner)
-    if tree.kind == "dict":
-        return f"{{{', '.join(f'{k!r}: {t}' for k, t in pairs)}}}"
-    return f"SimpleNamespace({', '.join(f'{k}={t}' for k, t in pairs)})"

@@ -14,7 +14,8 @@ from ..machine.buffers import INT, POINTER
 from ..machine.emit import CODE
 from . import pcg, statuses
 from .describe import Export, Item
-from .kernel import Kernel, ask
+from .kernel import Kernel
+from .sizes import ask
 from .state import Slot, State
 
 BOOL = ir.IntType(1)

@@ -9,7 +9,6 @@ from it; `code` is 0 or what went wrong.  An array argument is a pointer followe
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,13 +22,12 @@ from ..machine import emit as machine
 from ..machine.buffers import INT, NULL, POINTER, Buffer
 from ..machine.emit import CODE, Failures
 from ..machine.infer import Types
-from ..machine.kernel import _last_mentions, _returned
+from ..machine.kernel import last_mentions, returned
 from ..machine.outline import Plan, call_nest
 from . import heap, unavailable
-from .plan import GROWING, HEADER, LARGEST, Memory, grown, itemsize, plan
+from .plan import HEADER, Memory, itemsize, plan
+from .sizes import ask, bytes_of, give, kinds_of, parameters_of, write_sizes
 from .statuses import SIZES, WORKSPACE
-
-BYTE = ir.IntType(8)
 
 
 @dataclass
@@ -47,7 +45,7 @@ def write(
     name: str,
     function: ast.FunctionDef,
     known: Types,
-    kept: Sequence[bool],
+    kept: Sequence[int | None],
     conditions: Sequence[str],
     failures: Failures,
     phrases: Any,
@@ -55,14 +53,14 @@ def write(
     trips: int | None,
     callees: Any,
 ) -> Kernel:
-    """`kept` tells which results are given a place; `conditions` on sizes, in lowered text, are
-    those under which the code is right."""
+    """`kept` are those of `Export.room`; `conditions` on sizes, in lowered text, are those under
+    which the code is right."""
     outline = Plan(function, known)
-    private = outline.private - _returned(function)
+    private = outline.private - returned(function)
     memory = plan(function, known, private, trips, callees.any)
-    sizes = _write_sizes(context, module, f"{name}.sizes", memory, known, conditions)
+    sizes = write_sizes(context, module, f"{name}.sizes", memory, known, conditions)
     arguments = [k for n in parameters_of(function) for k in kinds_of(context, known.names[n])]
-    places = [_place_kind(context, t) for t, k in zip(known.results, kept) if k]
+    places = [_place_kind(context, t) for t, k in zip(known.results, kept) if k is not None]
     kinds = [CODE.as_pointer(), excinfo_ptr_t.as_pointer(), *arguments, *places, POINTER, INT]
     made = ir.Function(module, ir.FunctionType(CODE, kinds), f"{name}.kernel")
     made.linkage = "internal"
@@ -74,119 +72,9 @@ def write(
     return Kernel(made, sizes, memory)
 
 
-def parameters_of(function: ast.FunctionDef) -> list[str]:
-    return [a.arg for a in function.args.args]
-
-
-def kinds_of(context: Any, type_: Any) -> list[Any]:
-    if isinstance(type_, types.Array):
-        return [context.get_data_type(type_.dtype).as_pointer(), *[INT] * type_.ndim]
-    return [context.get_value_type(type_)]
-
-
 def _place_kind(context: Any, type_: Any) -> Any:
     dtype = type_.dtype if isinstance(type_, types.Array) else type_
     return context.get_data_type(dtype).as_pointer()
-
-
-# ---------------------------------------------------------------- sizes
-
-
-class _Sizes(machine.Body):
-    def _return(self, s: ast.Return) -> None:
-        assert isinstance(s.value, ast.Tuple)
-        self.found = [self.integer(e) for e in s.value.elts]
-
-    _STATEMENTS = {**machine.Body._STATEMENTS, ast.Return: _return}
-
-
-def _write_sizes(
-    context: Any, module: Any, name: str, memory: Memory, known: Types, conditions: Sequence[str]
-) -> Any:
-    """sizes(bytes, unused, places, arguments…): the bytes of workspace, or -1 for sizes that do
-    not fit; unless it is null, `places` gets the size of each group of arrays."""
-    assert memory.sizes is not None
-    function = copy.deepcopy(memory.sizes)
-    fits: ast.expr = ast.Constant(True)
-    if conditions:
-        tests = [ast.parse(c, mode="eval").body for c in conditions]
-        fits = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
-    done = function.body[-1]
-    assert isinstance(done, ast.Return) and isinstance(done.value, ast.Tuple)
-    function.body.insert(-1, ast.Assign([ast.Name("fits", ast.Store())], fits))
-    done.value.elts.append(ast.Name("fits", ast.Load()))
-    parameters = parameters_of(function)
-    given = tuple(known.names[p] for p in parameters)
-    own = Types(function, known.space, given)
-    kinds = [k for p in parameters for k in kinds_of(context, own.names[p])]
-    kinds = [heap.WORDS, excinfo_ptr_t.as_pointer(), heap.WORDS, *kinds]
-    made = ir.Function(module, ir.FunctionType(CODE, kinds), name)
-    made.linkage = "internal"
-    made.attributes.add("noinline")
-    builder = ir.IRBuilder(made.append_basic_block())
-    body = _Sizes(context, builder, own, Failures())
-    places = made.args[2]
-    give(body, parameters, list(made.args[3:]))
-    for s in function.body:
-        body.stmt(s)
-    *found, fits_here = body.found
-    with builder.if_then(builder.icmp_signed("==", fits_here, INT(0)), likely=False):
-        context.call_conv.return_value(builder, INT(-1))
-    wanted = builder.icmp_unsigned("!=", places, ir.Constant(heap.WORDS, None))
-    total: Any = INT(HEADER)
-    for i, (sites, count) in enumerate(memory.groups()):
-        largest: Any = INT(0)
-        for site in sites:
-            extents = [found.pop(0) for _ in site.known or ()]
-            size = _bytes(builder, site.itemsize, extents)
-            larger = builder.icmp_signed(">", size, largest)
-            largest = builder.select(larger, size, largest)
-        largest = builder.and_(builder.add(largest, INT(63)), INT(-64))
-        with builder.if_then(wanted):
-            builder.store(largest, builder.gep(places, [INT(i)]))
-        if count > 1:
-            largest = builder.mul(builder.add(largest, INT(HEADER)), INT(count))
-        total = builder.add(total, largest)
-    for growth in memory.growth:
-        each = _bytes(builder, grown(growth.itemsize, memory.trips), [found.pop(0)])
-        total = builder.add(total, builder.add(each, INT(GROWING)))
-    context.call_conv.return_value(builder, total)
-    return made
-
-
-def ask(builder: Any, sizes: Any, places: Any, arguments: list[Any]) -> Any:
-    """The answer of such a function."""
-    total = cgutils.alloca_once(builder, INT)
-    unused = cgutils.alloca_once(builder, excinfo_ptr_t)
-    failed = builder.call(sizes, [total, unused, places, *arguments])
-    fine = builder.icmp_signed("==", failed, CODE(0))
-    return builder.select(fine, builder.load(total), INT(-1))
-
-
-def give(body: machine.Body, names: list[str], values: list[Any]) -> None:
-    """Binds parameters to what stands for them in a call."""
-    for name in names:
-        type_ = body.types.names[name]
-        if isinstance(type_, types.Array):
-            data, sizes = values[0], values[1 : type_.ndim + 1]
-            values = values[type_.ndim + 1 :]
-            body.parameter(name, Buffer(type_, data, sizes))
-        else:
-            body.parameter(name, values[0])
-            values = values[1:]
-
-
-def _bytes(builder: Any, item: int, sizes: list[Any]) -> Any:
-    """The size of an array; a large number where there is no such size."""
-    total: Any = INT(item)
-    bad: Any = ir.IntType(1)(0)
-    for size in sizes:
-        size = builder.select(builder.icmp_signed("<", size, INT(0)), INT(0), size)
-        both = builder.smul_with_overflow(total, size)
-        total = builder.extract_value(both, 0)
-        bad = builder.or_(bad, builder.extract_value(both, 1))
-    bad = builder.or_(bad, builder.icmp_signed(">", total, INT(LARGEST)))
-    return builder.select(bad, INT(LARGEST), total)
 
 
 # ---------------------------------------------------------------- the kernel itself
@@ -218,11 +106,11 @@ class Body(machine.Body):
         self.starts: list[Any] = []
         self.strides: list[Any] = []
         self.heap: Any = None
-        self.kept: Sequence[bool] = ()
+        self.kept: Sequence[int | None] = ()
         self.line: ast.stmt | None = None
         self.returned = False
 
-    def run(self, function: ast.FunctionDef, sizes: Any, kept: Sequence[bool]) -> None:
+    def run(self, function: ast.FunctionDef, sizes: Any, kept: Sequence[int | None]) -> None:
         self.kept = kept
         names = parameters_of(function)
         count = sum(len(kinds_of(self.context, self.types.names[n])) for n in names)
@@ -240,7 +128,7 @@ class Body(machine.Body):
 
     def statements(self, function: ast.FunctionDef) -> None:
         """All of a function's, with arrays let go of after their last mention."""
-        last = _last_mentions(function.body)
+        last = last_mentions(function.body)
         for position, stmt in enumerate(function.body):
             self.stmt(stmt)
             for name in last.get(position, ()):
@@ -321,7 +209,7 @@ class Body(machine.Body):
     def _from_heap(self, type_: Any, sizes: list[Any]) -> Buffer:
         builder = self.builder
         start, total = self.heap
-        size = _bytes(builder, itemsize(type_.dtype), sizes)
+        size = bytes_of(builder, itemsize(type_.dtype), sizes)
         size = builder.and_(builder.add(size, INT(HEADER + 63)), INT(-64))
         need = builder.lshr(size, INT(3))
         word = heap.call(self.context, builder, heap.TAKE, start, total, need)
@@ -381,22 +269,31 @@ class Body(machine.Body):
     def _return(self, s: ast.Return) -> None:
         assert isinstance(s.value, ast.Tuple)
         builder = self.builder
-        places = list(self.made.args[-2 - sum(self.kept) : -2])
+        places = list(self.made.args[-2 - sum(k is not None for k in self.kept) : -2])
         results = [self.expr(e) for e in s.value.elts]
+        for value, kept in zip(results, self.kept, strict=True):
+            if isinstance(value, Buffer) and kept is not None and kept >= 0:
+                other = builder.icmp_signed("!=", self._count(value), INT(kept))
+                with builder.if_then(other, likely=False):
+                    self.fail(CODE(SIZES))
         for element, value, kept in zip(s.value.elts, results, self.kept, strict=True):
-            if not kept:
+            if kept is None:
                 continue
             place = places.pop(0)
             if isinstance(value, Buffer):
-                count: Any = INT(1)
-                for size in value.sizes:
-                    count = builder.mul(count, size)
                 item = INT(itemsize(value.type.dtype))
-                cgutils.raw_memcpy(builder, place, value.data, count, item)
+                cgutils.raw_memcpy(builder, place, value.data, self._count(value), item)
             else:
                 self.context.pack_value(builder, self.types.of[element], value, place)
         self.returned = True
         self.fail(CODE(0))
+
+    def _count(self, buffer: Buffer) -> Any:
+        """How many elements an array has."""
+        count: Any = INT(1)
+        for size in buffer.sizes:
+            count = self.builder.mul(count, size)
+        return count
 
     def fail(self, code: Any) -> None:
         self.context.call_conv.return_value(self.builder, code)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .describe import Export, Item, tree_text
+from .describe import Export, Item
+from .spelling import tree_text
 from .state import State
 
 RUNTIME = Path(__file__).with_name("loader_runtime.py")

@@ -113,6 +113,8 @@ class Library:
         rewrite_module(module, flags)
         whole = target.link(module, library._linking_libraries, self.machine)
         if target.needs_python(whole):
+            if self.called:
+                raise unavailable.error(*self.called[0])
             raise UnsupportedError(
                 f"{self.name} needs Python at run time, which a library does not have",
                 advice=unavailable.ADVICE,
@@ -127,7 +129,7 @@ class Library:
         phrases = Phrases(compiled)
         function, known, callees = _read(compiled, export, phrases)
         made = kernel.write(
-            context, module, export.name, function, known, [bool(k) for k in export.kept],
+            context, module, export.name, function, known, export.room(),
             export.conditions, failures, phrases, products, self.trips,
             callees,
         )  # fmt: skip

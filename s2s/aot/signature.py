@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TypeError_
-from ..examples import _ALIASES, _scalar
+from ..examples import ALIASES, scalar
 
 _LEAF = re.compile(r"^(?P<dtype>[a-z]+\d*)\s*(?:\[(?P<axes>[^\]]*)\])?$")
 _NAME = re.compile(r"^[A-Za-z_]\w*$")
@@ -74,13 +74,13 @@ class _Reader:
     def _leaf(self, text: str) -> Any:
         match = _LEAF.match(text.strip())
         try:
-            dtype = np.dtype(_ALIASES.get(match["dtype"], match["dtype"])) if match else None
+            dtype = np.dtype(ALIASES.get(match["dtype"], match["dtype"])) if match else None
         except TypeError:
             dtype = None
         if match is None or dtype is None:
             raise _wrong(text)
         if match["axes"] is None:
-            return _scalar(match["dtype"], dtype)
+            return scalar(match["dtype"], dtype)
         axes = tuple(self._axis(a.strip(), text) for a in match["axes"].split(",") if a.strip())
         shape = [self._example(a) if isinstance(a, str) else a for a in axes]
         array = np.zeros(shape, dtype)
@@ -107,7 +107,7 @@ def _is_type(text: str) -> bool:
     if match is None or match["axes"] is not None:
         return "[" in text
     try:
-        np.dtype(_ALIASES.get(match["dtype"], match["dtype"]))
+        np.dtype(ALIASES.get(match["dtype"], match["dtype"]))
     except TypeError:
         return False
     return True

@@ -59,9 +59,9 @@ class Kernel(Body):
             self.parameter(parameter.arg, value)
         self.plan = Plan(function, self.types)
         self.frugal = self.plan.huge
-        self.private = self.plan.private - _returned(function)
+        self.private = self.plan.private - returned(function)
         self.constant = self.plan.constant
-        last = _last_mentions(function.body)
+        last = last_mentions(function.body)
         for position, stmt in enumerate(function.body):
             self.stmt(stmt)
             for name in last.get(position, ()):
@@ -124,12 +124,12 @@ class Kernel(Body):
                 self.context.call_conv.return_user_exc(builder, exception, args)
 
 
-def _returned(function: ast.FunctionDef) -> set[str]:
+def returned(function: ast.FunctionDef) -> set[str]:
     given = [s.value for s in ast.walk(function) if isinstance(s, ast.Return)]
     return {n.id for e in given if e for n in ast.walk(e) if isinstance(n, ast.Name)}
 
 
-def _last_mentions(stmts: list[ast.stmt]) -> dict[int, list[str]]:
+def last_mentions(stmts: list[ast.stmt]) -> dict[int, list[str]]:
     """The names that are mentioned for the last time in each statement."""
     last: dict[str, int] = {}
     for position, stmt in enumerate(stmts):

@@ -338,3 +338,14 @@ def test_products_of_all_small_shapes(swap_a: bool, swap_b: bool) -> None:
             made = made or door(text, *numbers, results=("float64",))
             assert made(*numbers) == alpha
             np.testing.assert_allclose(c, want, rtol=1e-12, atol=1e-12)
+
+
+def test_a_factorisation_is_linked_without_a_word(capfd, monkeypatch, tmp_path):
+    """LAPACK's functions are Numba's, of which LLVM knows only by name."""
+    monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
+
+    def volume(x):
+        return np.linalg.det(x) * 1.25
+
+    np.testing.assert_allclose(s2s.grad(volume)(np.eye(2)), 1.25 * np.eye(2))
+    assert capfd.readouterr().err == ""

@@ -222,6 +222,21 @@ def test_containers_in_results(tmp_path) -> None:
     assert found["range"].low == 0.0 and found["range"].high[0] == 2.0
 
 
+def test_sizes_that_follow_from_others(tmp_path) -> None:
+    """Examples leave sizes open; what the program needs of them is checked."""
+
+    def misfit(x, t):
+        return np.sum((x[::2] - t) ** 2)
+
+    function = s2s.grad(misfit, wrt=("x", "t"))
+    library = build(function, (np.ones(7), np.ones(4)), out=tmp_path / "misfit").load()
+    x, t = np.arange(9.0), np.ones(5)
+    for found, expected in zip(library.misfit(x, t), function(x, t)):
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="the sizes do not fit together: x_0 = 9, t_0 = 4"):
+        library.misfit(x, t[1:])
+
+
 def test_complex_numbers(tmp_path) -> None:
     def power(z, w):
         return np.sum(np.abs(z * w) ** 2)
