@@ -71,7 +71,8 @@ def reserve(buffer: Any, used: int, more: int) -> Any:
 # A loop whose rounds compiled code may run at once.
 prange = range
 
-# So many chunks are enough for any machine; few enough to add their results up quickly.
+# So many chunks are enough for any machine; few enough to add their results up quickly.  Lowered
+# code relies on it.
 CHUNKS = 64
 # With so many rows there is no need to cut across them.
 ROWS = 16
@@ -80,9 +81,11 @@ ROOM = 1 << 20
 
 
 def chunks(trips: int, work: int, least: int, held: int) -> int:
-    """How many chunks to split a loop into, so that each does at least so much of the work; it
-    holds so many elements apart.  What counts must not depend on the machine: the chunks decide
-    in which order numbers are added."""
+    """How many chunks to split a loop into, so that each does at least so much of the work that
+    counts; it holds so many elements apart.  They must not depend on the machine: they decide in
+    which order numbers are added."""
+    if work < 2 * least:
+        return 1
     most = max(2, ROOM // max(1, held))
     return max(1, min(trips, CHUNKS, most, work // least))
 

@@ -121,7 +121,7 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
 def _wake_numba() -> None:
     """Numba tells LLVM of its functions when it is asked for a target."""
     from numba.core.registry import cpu_target
-    from numba.core.runtime import rtsys
+    from numba.core.runtime.nrt import rtsys
 
     rtsys.initialize(cpu_target.target_context)
 

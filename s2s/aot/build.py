@@ -21,6 +21,7 @@ from ..machine import gemm
 from . import blas as external
 from . import header, link, loader, plan, target, unavailable
 from .describe import Export, Item, describe
+from .link import BuildError
 from .module import LIBRARY, Library
 from .signature import Signature, read
 from .state import Slot, State
@@ -39,6 +40,8 @@ class Built:
 
     def load(self) -> Any:
         """The library's own Python module."""
+        if "so" not in self.files:
+            raise BuildError(f"{self.name} was built without a shared library, by link=False")
         # A library that was loaded from a path before would be found there again.
         with tempfile.TemporaryDirectory() as folder:
             for kind in ("py", "so"):

@@ -7,6 +7,7 @@ reaches through objects, globals and closures), a seed, and places for results.
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -77,6 +78,16 @@ class Export:
     guards: list[tuple[str, Any]]  # arguments in Python that are fixed to a value
     parameters_text: str  # of the loader's function
     uses_state: bool = False
+
+    def room(self) -> list[int | None]:
+        """For each result that the kernel returns, how many elements there is a place for: -1 if
+        that is the caller's affair, None if it is not kept."""
+        found: list[int | None] = []
+        for places in self.kept:
+            slots = [s for s in places if isinstance(s, Slot) and s.shape is not None]
+            counts = [math.prod(s.shape or ()) for s in slots]
+            found.append(min(counts, default=-1) if places else None)
+        return found
 
 
 def describe(name: str, function: Any, given: Signature, state: State) -> Export:

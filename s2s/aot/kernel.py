@@ -45,7 +45,7 @@ def write(
     name: str,
     function: ast.FunctionDef,
     known: Types,
-    kept: Sequence[bool],
+    kept: Sequence[int | None],
     conditions: Sequence[str],
     failures: Failures,
     phrases: Any,
@@ -53,14 +53,14 @@ def write(
     trips: int | None,
     callees: Any,
 ) -> Kernel:
-    """`kept` tells which results are given a place; `conditions` on sizes, in lowered text, are
-    those under which the code is right."""
+    """`kept` are those of `Export.room`; `conditions` on sizes, in lowered text, are those under
+    which the code is right."""
     outline = Plan(function, known)
     private = outline.private - returned(function)
     memory = plan(function, known, private, trips, callees.any)
     sizes = write_sizes(context, module, f"{name}.sizes", memory, known, conditions)
     arguments = [k for n in parameters_of(function) for k in kinds_of(context, known.names[n])]
-    places = [_place_kind(context, t) for t, k in zip(known.results, kept) if k]
+    places = [_place_kind(context, t) for t, k in zip(known.results, kept) if k is not None]
     kinds = [CODE.as_pointer(), excinfo_ptr_t.as_pointer(), *arguments, *places, POINTER, INT]
     made = ir.Function(module, ir.FunctionType(CODE, kinds), f"{name}.kernel")
     made.linkage = "internal"
@@ -106,11 +106,11 @@ class Body(machine.Body):
         self.starts: list[Any] = []
         self.strides: list[Any] = []
         self.heap: Any = None
-        self.kept: Sequence[bool] = ()
+        self.kept: Sequence[int | None] = ()
         self.line: ast.stmt | None = None
         self.returned = False
 
-    def run(self, function: ast.FunctionDef, sizes: Any, kept: Sequence[bool]) -> None:
+    def run(self, function: ast.FunctionDef, sizes: Any, kept: Sequence[int | None]) -> None:
         self.kept = kept
         names = parameters_of(function)
         count = sum(len(kinds_of(self.context, self.types.names[n])) for n in names)
@@ -269,22 +269,31 @@ class Body(machine.Body):
     def _return(self, s: ast.Return) -> None:
         assert isinstance(s.value, ast.Tuple)
         builder = self.builder
-        places = list(self.made.args[-2 - sum(self.kept) : -2])
+        places = list(self.made.args[-2 - sum(k is not None for k in self.kept) : -2])
         results = [self.expr(e) for e in s.value.elts]
+        for value, kept in zip(results, self.kept, strict=True):
+            if isinstance(value, Buffer) and kept is not None and kept >= 0:
+                other = builder.icmp_signed("!=", self._count(value), INT(kept))
+                with builder.if_then(other, likely=False):
+                    self.fail(CODE(SIZES))
         for element, value, kept in zip(s.value.elts, results, self.kept, strict=True):
-            if not kept:
+            if kept is None:
                 continue
             place = places.pop(0)
             if isinstance(value, Buffer):
-                count: Any = INT(1)
-                for size in value.sizes:
-                    count = builder.mul(count, size)
                 item = INT(itemsize(value.type.dtype))
-                cgutils.raw_memcpy(builder, place, value.data, count, item)
+                cgutils.raw_memcpy(builder, place, value.data, self._count(value), item)
             else:
                 self.context.pack_value(builder, self.types.of[element], value, place)
         self.returned = True
         self.fail(CODE(0))
+
+    def _count(self, buffer: Buffer) -> Any:
+        """How many elements an array has."""
+        count: Any = INT(1)
+        for size in buffer.sizes:
+            count = self.builder.mul(count, size)
+        return count
 
     def fail(self, code: Any) -> None:
         self.context.call_conv.return_value(self.builder, code)

@@ -129,7 +129,7 @@ class Library:
         phrases = Phrases(compiled)
         function, known, callees = _read(compiled, export, phrases)
         made = kernel.write(
-            context, module, export.name, function, known, [bool(k) for k in export.kept],
+            context, module, export.name, function, known, export.room(),
             export.conditions, failures, phrases, products, self.trips,
             callees,
         )  # fmt: skip

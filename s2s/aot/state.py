@@ -72,9 +72,20 @@ class State:
         value = getattr(holder, key, None) if kind == "." else holder[key]
         if isinstance(type_, Scalar):
             start = np.dtype(type_.dtype).type(value if value is not None else 0)
-            return self._place(("number", id(holder), path[-1]), holder, path, holder, None, start)
+            key = "number", id(holder), path[-1]
+            found = self._place(key, holder, path, holder, None, start)
+            if found.dtype != type_.dtype:
+                raise UnsupportedError(
+                    f"{path_text(path)} is {found.dtype} at first and {type_.dtype} later, which "
+                    "a library cannot hold",
+                    advice=f"begin with a number of {type_.dtype}",
+                )
+            return found
         found = self.known.get(("array", id(value)))
-        if found is None or len(found.shape or ()) != type_.ndim:
+        alike = found is not None and (len(found.shape or ()), found.dtype) == (
+            type_.ndim, type_.dtype,
+        )  # fmt: skip
+        if found is None or not alike:
             raise UnsupportedError(
                 f"{path_text(path)} is set to another array, which a library cannot do",
                 advice="write into the array there is: a[...] = new",

@@ -81,9 +81,6 @@ def link(module: Any, libraries: list[Any], target: Target) -> Any:
     whole.triple = target.triple
     whole.data_layout = str(target.machine.target_data)
     whole.verify()
-    for function in whole.functions:
-        passes, builder = _passes(target, level="function")
-        passes.run(function, builder)
     seen: list[Any] = []
     for library in libraries:
         if library not in seen:
@@ -148,8 +145,6 @@ def _passes(target: Target, level: str) -> tuple[Any, Any]:
         loop_vectorize=options.get("loop_vectorize", config.LOOP_VECTORIZE),
         slp_vectorize=options.get("slp_vectorize", config.SLP_VECTORIZE),
     )
-    if level == "function":
-        return builder.getFunctionPassManager(), builder
     passes = builder.getModulePassManager()
     if level == "cheap":
         passes.add_loop_rotate_pass()

@@ -78,18 +78,30 @@ def unpack(context: Any, builder: Any, type_: Any, value: Any) -> Buffer:
 def pack(context: Any, builder: Any, buffer: Buffer) -> Any:
     """To Numba's own representation."""
     type_ = buffer.type
-    array = arrayobj.make_array(type_)(context, builder)
     item = INT(arrayobj.get_itemsize(context, type_))
     strides = buffer.strides
     if strides is None:
         strides = [item][: type_.ndim]
         for size in reversed(buffer.sizes[1:]):
             strides.insert(0, builder.mul(strides[0], size))
-    arrayobj.populate_array(
-        array, data=buffer.data, shape=buffer.sizes, strides=strides, itemsize=item,
-        meminfo=buffer.memory,
-    )  # fmt: skip
-    return array._getvalue()
+    count: Any = INT(1)
+    for size in buffer.sizes:
+        count = builder.mul(count, size)
+    model = context.data_model_manager[type_]
+    value: Any = ir.Constant(model.get_value_type(), ir.Undefined)
+    fields = {
+        "meminfo": buffer.memory, "parent": NULL, "nitems": count, "itemsize": item,
+        "data": buffer.data, "shape": buffer.sizes, "strides": strides,
+    }  # fmt: skip
+    for name, content in fields.items():
+        place = model.get_field_position(name)
+        if isinstance(content, list):
+            whole = ir.Constant(value.type.elements[place], ir.Undefined)
+            for axis, size in enumerate(content):
+                whole = builder.insert_value(whole, size, axis)
+            content = whole
+        value = builder.insert_value(value, content, place)
+    return value
 
 
 # ---------------------------------------------------------------- memory
@@ -137,7 +149,11 @@ def _allocator(context: Any, module: Any, rank: int, align: int) -> Any:
         bad = builder.or_(bad, builder.icmp_signed("<", size, INT(0)))
     with builder.if_then(bad, likely=False):
         builder.ret(NULL)
-    builder.ret(context.nrt.meminfo_alloc_aligned_unchecked(builder, total, align))
+    small = ir.IntType(32)
+    kind = ir.FunctionType(POINTER, [INT, small])
+    give = cgutils.get_or_insert_function(module, kind, "NRT_MemInfo_alloc_aligned")
+    give.return_value.add_attribute("noalias")
+    builder.ret(builder.call(give, [total, small(align)]))
     return function
 
 

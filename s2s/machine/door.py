@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import from_dtype
-from numba.core import cgutils, types
+from numba.core import cgutils
 
 from ..doors import PYTHON, Door, Size
 from ..linking import DATA, DESCR, DIMS, DOOR, FLAGS, LINKS, NDIM, STRIDES, TYPE, VALUE
 from ..transforms.structure import ArraySpec, ScalarSpec, Spec
+from . import plain
 from .buffers import INT, NULL, POINTER, Buffer, pack, unpack
 
 INT32, BIT = ir.IntType(32), ir.IntType(1)
@@ -43,7 +44,7 @@ class _Writer:
         self.function = ir.Function(module, type_, DOOR)
         _, self.given, self.count = self.function.args
         room = ir.ArrayType(POINTER, 16 + len(door.arguments) + len(door.results))
-        self.table = ir.GlobalVariable(module, room, LINKS)
+        self.table: Any = ir.GlobalVariable(module, room, LINKS)
         self.table.initializer = ir.Constant(room, None)
         self.links: list[str] = []
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -140,7 +141,7 @@ class _Writer:
             true, false = self.link("True"), self.link("False")
             is_true = builder.icmp_unsigned("==", thing, true)
             self.need(builder.or_(is_true, builder.icmp_unsigned("==", thing, false)))
-            return self.context.cast(builder, is_true, types.boolean, kind)
+            return is_true
         name = _class_of(spec)
         self.need(self.is_of(thing, f"type:{name}"))
         if name != "int":
@@ -275,7 +276,12 @@ class _Writer:
         if kind == "array":
             return self.boxed_array(unpack(context, builder, type_, value))
         wanted = from_dtype(np.dtype(kind))  # "int", "float" and "bool" are dtypes, too
-        value = value if type_ == wanted else context.cast(builder, value, type_, wanted)
+        if type_ != wanted:
+            found = plain.converted(builder, value, type_, wanted)
+            if found is None:
+                plain.awake()
+                found = context.cast(builder, value, type_, wanted)
+            value = found
         if kind == "bool":
             return self.retained(builder.select(value, self.link("True"), self.link("False")))
         if kind in ("int", "float"):

@@ -17,7 +17,7 @@ from llvmlite.ir.instructions import LoadInstr
 from numba.core import cgutils, types
 
 from .. import kernels
-from . import elementary
+from . import elementary, plain
 from .buffers import Buffer, pack, unpack
 from .infer import Types, gathers, indices
 
@@ -53,7 +53,13 @@ class Expressions:
         return self.cast(self.expr(node), self.types.of[node], type_)
 
     def cast(self, value: Any, old: Any, new: Any) -> Any:
-        return value if old == new else self.context.cast(self.builder, value, old, new)
+        if old == new:
+            return value
+        found = plain.converted(self.builder, value, old, new)
+        if found is None:
+            self.types.wake()
+            found = self.context.cast(self.builder, value, old, new)
+        return found
 
     def integer(self, node: ast.expr) -> Any:
         return self.as_type(node, types.intp)
@@ -63,6 +69,7 @@ class Expressions:
 
     def _constant(self, node: ast.Constant) -> Any:
         if isinstance(node.value, str):
+            self.types.wake()
             return self.context.get_constant_generic(self.builder, types.unicode_type, node.value)
         return self._number(node.value, self.types.of[node])
 
@@ -137,6 +144,10 @@ class Expressions:
                 return self._number(-number, kind)
         if isinstance(node.op, ast.Not) and kind == types.boolean:
             return self.builder.not_(operand)
+        if isinstance(node.op, ast.USub) and kind in plain.NUMBERS:
+            if kind in plain.FLOATS:  # not fneg, which would not be reassociated
+                return self.builder.fsub(ir.Constant(operand.type, -0.0), operand)
+            return self.builder.neg(operand)
         return self.call(node, [operand], [kind])
 
     # ---- choices
@@ -214,6 +225,7 @@ class Expressions:
         elif never_fails(kind, signature):
             result = self._shared_call(kind, signature, values)
         else:
+            self.types.wake()
             result = self.context.get_function(kind, signature)(self.builder, values)
         if isinstance(signature.return_type, types.Array):
             return unpack(self.context, self.builder, signature.return_type, result)
@@ -252,6 +264,7 @@ class Expressions:
             builder = ir.IRBuilder(function.append_basic_block())
             packer = self.context.get_arg_packer(signature.args)
             values = packer.from_arguments(builder, function.args[2:])
+            self.types.wake()
             result = self.context.get_function(kind, signature)(builder, values)
             given = self.context.get_return_value(builder, signature.return_type, result)
             conv.return_value(builder, given)

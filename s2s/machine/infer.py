@@ -16,6 +16,7 @@ from numba.core.errors import NumbaError
 from numba.core.registry import cpu_target
 
 from .. import kernels
+from . import plain
 
 OPERATORS: dict[type, Any] = {
     ast.Add: operator.add,
@@ -62,6 +63,7 @@ class Types:
         self, function: ast.FunctionDef, space: dict[str, Any], arguments: tuple[Any, ...]
     ) -> None:
         self.space = space
+        self.awake = False
         self.context: Any = cpu_target.typing_context
         self.names: dict[str, Any] = {}
         self.of: dict[ast.expr, Any] = {}
@@ -205,12 +207,16 @@ class Types:
         if isinstance(node, ast.IfExp):
             self.expr(node.test)
             a, b = self.expr(node.body), self.expr(node.orelse)
-            both = a if a == b else self.context.unify_types(a, b)
+            both = a if a == b else self._unified(a, b)
             self._check(both)
             return both
         if isinstance(node, ast.Attribute) and isinstance(self.value(node), float):
             return types.float64
         raise Unsupported(ast.dump(node))
+
+    def _unified(self, a: Any, b: Any) -> Any:
+        self.wake()
+        return self.context.unify_types(a, b)
 
     def _constant(self, value: Any) -> Any:
         if isinstance(value, bool):
@@ -278,7 +284,10 @@ class Types:
 
     def resolve(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
         key = function, args
+        if key not in self._known and (found := plain.resolve(function, args)) is not None:
+            self._known[key] = found
         if key not in self._known:
+            self.wake()
             try:
                 kind = self.context.resolve_value_type(function)
                 signature = self.context.resolve_function_type(kind, args, {})
@@ -290,6 +299,12 @@ class Types:
                 self._check(types.unliteral(type_))
             self._known[key] = kind, signature
         return self._known[key]
+
+    def wake(self) -> None:
+        """Before Numba is asked for anything."""
+        if not self.awake:
+            plain.awake()
+            self.awake = True
 
     def value(self, node: ast.expr) -> Any:
         """What a dotted name of the module stands for."""

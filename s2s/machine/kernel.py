@@ -103,6 +103,7 @@ class Kernel(Body):
     def fail_with(self, exception: Any, args: list[ast.expr]) -> None:
         kinds = tuple(self.types.of[a] for a in args)
         values = tuple(self.expr(a) for a in args)
+        self.types.wake()
         self.context.call_conv.set_dynamic_user_exc(self.builder, exception, values, kinds)
         self.fail(CODE(0))
 

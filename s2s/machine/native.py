@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import compiler, types
+from numba.core import cgutils, compiler, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 from numba.core.typing.templates import signature
 
 from ..doors import Door
@@ -80,7 +82,7 @@ def _library(
     with context.push_code_library(library):
         conv = context.call_conv
         target = ir.Function(module, conv.get_function_type(result, kinds), KERNEL)
-        builder = ir.IRBuilder(target.append_basic_block("entry"))
+        builder: Any = ir.IRBuilder(target.append_basic_block("entry"))
         args = conv.decode_arguments(builder, kinds, target)
         if written:
             apart.emit(context, builder, *_in_order(kinds, args, written))
@@ -90,16 +92,23 @@ def _library(
         if way_in is not None:
             links = door.write(context, target, kinds, result, way_in)
         context.post_lowering(module, library)
-        library.add_ir_module(module)
+        _add(library, module)
     return library, links
+
+
+def _add(library: Any, module: Any) -> None:
+    """Numba would optimise each function by itself first, which gains nothing here."""
+    parsed = llvm.parse_assembly(cgutils.normalize_ir_text(str(module)))
+    parsed.data_layout = library._codegen._data_layout
+    parsed.verify()
+    library._final_module.link_in(parsed)
 
 
 def _context(options: dict[str, Any]) -> Any:
     """Numba's own, in which nothing asks for the environment of a function: there is none."""
     flags = compiler.Flags()
     cpu_target.options.parse_as_flags(flags, options)
-    cpu_target.typing_context.refresh()
-    cpu_target.target_context.refresh()
+    rtsys.initialize(cpu_target.target_context)
     context = compiler._make_subtarget(cpu_target.target_context, flags)
     context.get_env_manager = lambda builder, return_pyobject=False: None  # type: ignore[method-assign]
     return context

@@ -291,6 +291,7 @@ def chunks(trial: Any, run: Run) -> None:
     """What one iteration takes from another is wrong in any other order."""
     splitting = "s2s.transforms.lower.parallel"
     with (
+        mock.patch(f"{splitting}.START", 0),
         mock.patch(f"{splitting}.GRAIN", 1),
         mock.patch(f"{splitting}.PER_ELEMENT", 0),
         mock.patch("s2s.kernels.prange", lambda n: reversed(range(n))),

@@ -226,6 +226,6 @@ def test_bound_methods_have_no_call_of_their_own() -> None:
 def test_calls_that_were_written_before_a_method_was_known() -> None:
     free = s2s.function(lambda self, x: x * 2.0)
     assert free(None, 1.0) == free(None, 1.0) == 2.0
-    owner = type("Owner", (), {"of": free})()
+    owner: Any = type("Owner", (), {"of": free})()
     assert owner.of(3.0) == owner.of(3.0) == 6.0
     assert free(None, 4.0) == 8.0

@@ -30,6 +30,7 @@ from tests.corpus.known import KNOWN
 @pytest.fixture
 def forced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Every loop that may be split is, however short; nothing of it is kept."""
+    monkeypatch.setattr(parallel, "START", 0)
     monkeypatch.setattr(parallel, "GRAIN", 1)
     monkeypatch.setattr(parallel, "PER_ELEMENT", 0)
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
@@ -295,6 +296,7 @@ def test_opt_in_by_every_transform() -> None:
 
 
 def test_short_loops_run_as_they_are() -> None:
+    assert parallel.CHUNKS == kernels.CHUNKS
     assert kernels.chunks(1000, 16383, 1 << 14, 0) == 1
     assert kernels.chunks(1000, 1 << 16, 1 << 14, 0) == 4
     assert kernels.chunks(3, 1 << 30, 1 << 14, 0) == 3

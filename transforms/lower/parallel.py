@@ -1,7 +1,7 @@
 """Splits loops with independent iterations into chunks that may run at once, on loop-level IR.
 
     for i in range(n):                      chunks = rt.chunks(n, work, least, 0)
-        s = s + f(x[i])                     s_parts = np.empty((chunks,), np.float64)
+        s = s + f(x[i])                     s_parts = np.empty((64,), np.float64)
                                             for chunk in rt.prange(chunks):
                                                 s_part = np.float64(0.0)
                                                 for i in range(chunk * n // chunks, …):
@@ -26,9 +26,13 @@ from .independent import Common, Shares, independent
 from .live import NONE, Liveness, names_in
 from .work import trips, work
 
-# A chunk does at least so many additions: some microseconds, more than it takes to wake a thread,
-GRAIN = 1 << 14
-# and so many for each element of the buffers that it adds up for itself.
+# There are never more chunks.
+CHUNKS = 64
+# Starting threads takes as long as so many additions: ten microseconds or so.
+START = 1 << 17
+# A chunk does at least so many,
+GRAIN = 1 << 15
+# and so many more for each element of the buffers that it adds up for itself.
 PER_ELEMENT = 32
 
 
@@ -87,7 +91,8 @@ class Splitter:
         sums = _total(_sizes(b, rank) for b, (_, rank) in common.sums.items())
         scratch = _total(alloc.sizes for alloc in common.scratch.values())
         least = L.add(L.lit(GRAIN), L.mul(sums, L.lit(PER_ELEMENT)))
-        amounts = (count, work(loop, count), least, L.add(sums, scratch))
+        gained = L.sub(work(loop, count), L.lit(START))
+        amounts = (count, gained, least, L.add(sums, scratch))
         rows = chunks = self._named(chosen, L.Call("rt.chunks", amounts, "int64"), "chunks")
         chunk = L.Name(self.fresh("chunk"))
         row: L.Expr = chunk
@@ -106,7 +111,7 @@ class Splitter:
         for name, (op, dtype) in common.folds.items():
             part, parts = self.fresh(f"{name}_part"), self.fresh(f"{name}_parts")
             _rename(loop.body, name, part)
-            before.append(L.Alloc(parts, dtype, (chunks,)))
+            before.append(L.Alloc(parts, dtype, (L.lit(CHUNKS),)))
             whole, result = L.Name(name, dtype), L.Name(part, dtype)
             start.append(L.Let(part, L.Lit(0, dtype) if op == "+" else whole))
             end.append(L.Put(parts, (chunk,), result))
@@ -184,7 +189,7 @@ def _is_long(loop: L.Loop) -> bool:
     whole = work(loop, count)
     if isinstance(count, L.Lit) and count.value < 2:
         return False
-    return not isinstance(whole, L.Lit) or whole.value >= 2 * GRAIN
+    return not isinstance(whole, L.Lit) or whole.value >= START + 2 * GRAIN
 
 
 def _with_bindings(body: list[L.Stmt], shares: Shares) -> Shares:

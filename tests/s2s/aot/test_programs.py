@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.codegen import get_host_cpu_features
 
 import s2s
 from tests.s2s.aot.programs import compile_c, growing, needs_compiler, run
@@ -177,6 +178,18 @@ def test_sanitizers_find_nothing(digits, tmp_path) -> None:
     source = (EXAMPLE / "train.c").read_text()
     program = compile_c(source, tmp_path, *options, str(folder / "libdigits.a"), "-lm")
     assert "steps" in run(program, folder / "digits.bin", 1)
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_valgrind_finds_nothing_in_training(digits, tmp_path) -> None:
+    if "+avx512f" in get_host_cpu_features():
+        pytest.skip("valgrind does not know this machine's vectors")
+    _, folder = digits
+    source = (EXAMPLE / "train.c").read_text()
+    options = (f"-I{folder}", str(folder / "libdigits.a"), "-lm", "-g")
+    program = compile_c(source, tmp_path, *options)
+    checks = ("-q", "--error-exitcode=9", "--leak-check=full")
+    assert "steps" in run("valgrind", *checks, program, folder / "digits.bin", 1)
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")

@@ -124,6 +124,43 @@ def test_variables_and_numbers_of_a_module(tmp_path) -> None:
     assert s.state["rate"] == 0.1
 
 
+class Holder:
+    pass
+
+
+def test_state_that_is_replaced(tmp_path) -> None:
+    """By arrays of the same size; others have no place, and are a status."""
+    holder = Holder()
+    holder.total, holder.count = np.zeros(3), 0  # type: ignore[attr-defined]
+
+    @s2s.function
+    def add(x):
+        holder.total = holder.total[: x.shape[0]] + x  # type: ignore[attr-defined]
+        holder.count = holder.count + 1  # type: ignore[attr-defined]
+        return holder.total.sum()  # type: ignore[attr-defined]
+
+    module = build(add, (np.ones(3),), out=tmp_path / "add").load()
+    s = module.Add.load()
+    assert [s(np.ones(3)) for _ in range(2)] == [3.0, 6.0]
+    assert s.state["holder/count"] == 2
+    with pytest.raises((ValueError, module.LibraryError), match="sizes"):
+        s(np.ones(2))
+    np.testing.assert_array_equal(s.state["holder/total"], [2.0, 2.0, 2.0])
+
+
+def test_a_number_that_changes_its_type_is_refused(tmp_path) -> None:
+    holder = Holder()
+    holder.rate = 1  # type: ignore[attr-defined]
+
+    @s2s.function
+    def halve(x):
+        holder.rate = holder.rate * 0.5  # type: ignore[attr-defined]
+        return x * holder.rate  # type: ignore[attr-defined]
+
+    with pytest.raises(s2s.UnsupportedError, match="int64 at first and float64 later"):
+        build(halve, "float64", out=tmp_path / "halve")
+
+
 def test_random_numbers_are_part_of_the_state(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("S2S_GEMM", "builtin")
     initializers.set_seed(0)

@@ -237,6 +237,7 @@ def test_chunks_run_in_any_order(
     params = ["a", "b", "c", "kept", "total", "j"]
     plain = L.Routine("f", params, [copy.deepcopy(around), L.Return(results)])
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel, "START", 0)
         patch.setattr(parallel, "GRAIN", 1)
         patch.setattr(parallel, "PER_ELEMENT", 0)
         numbers = iter(range(1000))
