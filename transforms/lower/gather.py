@@ -150,8 +150,9 @@ def _keeps_zero(e: L.Expr, load: L.Load) -> bool:
         x, k = e.left, e.right
         if e.op == "*" and isinstance(x, L.Lit):
             x, k = k, x
-        real = isinstance(k, L.Lit) and isinstance(k.value, (int, float)) and k.value != 0
-        return real and math.isfinite(k.value) and _keeps_zero(x, load)
+        if not isinstance(k, L.Lit) or not isinstance(k.value, (int, float)):
+            return False
+        return k.value != 0 and math.isfinite(k.value) and _keeps_zero(x, load)
     return False
 
 
