@@ -44,7 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return completion.reply(parser(), words[1:])
     options = parser().parse_args(words)
     try:
-        return options.run(options)
+        code = options.run(options)
+        sys.stdout.flush()  # here, where a reader that has left is no error
+        return code
     except exits.CommandError as error:
         return _fail(str(error), error.code)
     except InternalCompilerError as error:

@@ -377,8 +377,8 @@ def shape_is_broadcast(x: Any) -> Any:
 def bound_too_late(x: Any) -> Any:
     for i in s2s.checkpoint(range(4), snapshots=2):
         if i > 0:
-            x = x * y  # noqa: F821
-        y = np.sin(x)  # noqa: F841
+            x = x * y[: len(x)]  # noqa: F821
+        y = np.sin(np.concatenate((x, x)))  # noqa: F841
     return x.sum()
 
 
@@ -450,3 +450,21 @@ def test_refused(function: Any, says: str, advice: str) -> None:
 def test_no_snapshots_at_all() -> None:
     with pytest.raises(ValueError, match="snapshots must be at least 1"):
         s2s.grad(no_snapshots, backend="loops")(X)
+
+
+def test_what_the_first_iteration_binds_may_be_of_an_arguments_size() -> None:
+    def program(x: Any, rounds: Any) -> Any:
+        for i in rounds:
+            if i > 0:
+                x = x * y  # noqa: F821
+            y = np.sin(x)  # noqa: F841
+        return x.sum()
+
+    def plain(x: Any) -> Any:
+        return program(x, range(4))
+
+    def kept(x: Any) -> Any:
+        return program(x, s2s.checkpoint(range(4), snapshots=2))
+
+    expected = s2s.grad(plain, backend="loops")(X)
+    np.testing.assert_allclose(s2s.grad(kept, backend="loops")(X), expected, rtol=1e-12)
