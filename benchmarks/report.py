@@ -7,6 +7,7 @@ from typing import Any
 
 from . import judge as j
 from . import row as r
+from .reasons import REASONS
 
 DASH = "–"
 HEADINGS = {
@@ -33,7 +34,9 @@ def page(judged: list[j.Judged], machines: list[dict[str, Any]], picture: str) -
     short = [x for x in judged if x.shortfalls]
     if short:
         parts.append("## Rows that fall short")
-        parts.append(shortfall_table(sorted(short, key=lambda x: x.ahead or 0.0)))
+        short.sort(key=lambda x: x.ahead or 0.0)
+        parts.append(shortfall_table(short))
+        parts.append(reasons(short))
     for group in r.GROUPS:
         members = [x for x in judged if x.row.group == group]
         if members:
@@ -87,6 +90,14 @@ def shortfall_table(judged: list[j.Judged]) -> str:
     head = ["row", "best peer / s2s", "JAX / s2s", "s2s / by hand", "gradient / primal", "short of"]
     body = [[x.row.title, *ratios(x), "; ".join(x.shortfalls)] for x in judged]
     return table(head, body)
+
+
+def reasons(short: list[j.Judged]) -> str:
+    """One line for each, as far as it is known."""
+    found = {
+        start: why for x in short for start, why in REASONS.items() if x.row.name.startswith(start)
+    }
+    return "\n".join(f"- `{start}`: {why}" for start, why in found.items())
 
 
 def ratios(x: j.Judged) -> list[str]:
