@@ -23,6 +23,8 @@ from .ir import (
     Origin,
     Raise,
     Scalar,
+    Slot,
+    Stmt,
     Type,
     Var,
     is_complex,
@@ -179,6 +181,13 @@ def resolve_dims(type_: Type, name: str) -> Type:
     if isinstance(type_, Scalar) and type_.dtype == "int64" and type_.value is None:
         return replace(type_, value=Dim.of(name))
     return type_
+
+
+def slot_for(x: Var, binder: Stmt, names: NameSupply) -> tuple[Slot, Var]:
+    """A slot for a value, named after it and its line, and what restores it."""
+    line = f"_L{binder.origin.stmt.line}" if binder.origin else "_saved"
+    slot = Slot(names.fresh((x.user or x.name).removesuffix(line) + line), x.type)
+    return slot, Var(names.fresh(x.user or x.name), x.type, x.user)
 
 
 OPEN = Dim.of("?")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .build import slot_for
 from .cut import LARGE, Choice, Value, choose, compute_cost, elements, store_cost
 from .ir import Assign, For, Op, Save, Scalar, Slot, Var, While
 from .recompute import NEVER
@@ -116,14 +117,10 @@ class Chooser:
         new = sorted(choice.stored - {p.value.name for p in group})
         for name in new:
             x, binder = self.saver.scopes.var[name], self.saver.scopes.binder[name]
-            line = f"_L{binder.origin.stmt.line}" if binder.origin else "_saved"
-            slot = Slot(
-                self.saver.names.fresh((x.user or x.name).removesuffix(line) + line), x.type
-            )
+            slot, target = slot_for(x, binder, self.saver.names)
             block = self.saver.block_of(pair.save_scope)
             at = next((k + 1 for k, s in enumerate(block) if s is binder), 0)
             block.insert(at, Save(slot, x, binder.origin))
-            target = Var(self.saver.names.fresh(x.user or x.name), x.type, x.user)
             restore = Assign(target, Op("restore", (), {"slot": slot}), pair.restore.origin)
             self.saver.block_of(pair.restore_scope).insert(0, restore)
         return bool(new)

@@ -28,7 +28,7 @@ from typing import Any
 
 from .activity import Activity, differentiable
 from .adjoints import Adjoints, Bars, LoopBars, bar_type, of_carried
-from .build import Builder, NameSupply
+from .build import Builder, NameSupply, slot_for
 from .custom import inline
 from .dims import Dim, Facts
 from .draws import refuse_active_draw
@@ -239,10 +239,8 @@ class _Reverser:
             binder = self.scopes.binder[x.name]
             if isinstance(binder, Assign) and binder.op.name == "literal":
                 return binder.op.args[0]
-            line = f"_L{binder.origin.stmt.line}" if binder.origin else "_saved"
-            slot = Slot(self.names.fresh((x.user or x.name).removesuffix(line) + line), x.type)
+            slot, target = slot_for(x, binder, self.names)
             self.saves[x.name] = Save(slot, x, binder.origin)
-            target = Var(self.names.fresh(x.user or x.name), x.type, x.user)
             mirror.restored[x.name] = target
             if x.name in self.b.definitions:
                 self.b.definitions[target.name] = self.b.definitions[x.name]

@@ -104,22 +104,15 @@ def _groups(block: list[L.Stmt], shares: Shares) -> Iterator[_Group]:
 
 
 def _scatter(stmt: L.Stmt) -> _Scatter | None:
-    loops: list[L.Loop] = []
-    while isinstance(stmt, L.Loop):
-        if not (L.is_lit(stmt.start, 0) and L.is_lit(stmt.step, 1)):
-            return None
-        loops.append(stmt)
-        inside = [s for s in stmt.body if not isinstance(s, L.Remark)]
-        if len(inside) != 1:
-            return None
-        stmt = inside[0]
-    if not loops or not isinstance(stmt, L.Put) or not stmt.add:
+    nest = L.perfect_nest(stmt)
+    if nest is None or not nest[1].add:
         return None
+    loops, put = nest
     order = [loop.var for loop in loops]
-    if any(order[k] in names_in(loop.stop) for k in range(len(order)) for loop in loops):
+    if any(names_in(loop.stop) & set(order) for loop in loops):
         return None
     axes, shift, rest = [], [], []
-    for axis, e in enumerate(stmt.index):
+    for axis, e in enumerate(put.index):
         at = L.offset(e, order[len(axes)]) if len(axes) < len(order) else None
         if at is not None:
             axes.append(axis)
@@ -127,16 +120,16 @@ def _scatter(stmt: L.Stmt) -> _Scatter | None:
         elif names_in(e) & set(order) or any(isinstance(p, L.Load) for p in L.walk_expr(e)):
             return None
         rest.append(L.ZERO if at is not None else e)
-    loads = {p for p in L.walk_expr(stmt.expr) if isinstance(p, L.Load)}
+    loads = {p for p in L.walk_expr(put.expr) if isinstance(p, L.Load)}
     if len(axes) != len(order) or len(loads) != 1:
         return None
     load = loads.pop()
-    if load.index != tuple(map(L.Name, order)) or not _keeps_zero(stmt.expr, load):
+    if load.index != tuple(map(L.Name, order)) or not _keeps_zero(put.expr, load):
         return None
     stops = tuple(loop.stop for loop in loops)
     element = L.Name(load.buffer, load.dtype)
-    expr = L.map_expr(stmt.expr, lambda e: element if e == load else None)
-    place = stmt.buffer, tuple(rest), tuple(axes), stops, tuple(shift)
+    expr = L.map_expr(put.expr, lambda e: element if e == load else None)
+    place = put.buffer, tuple(rest), tuple(axes), stops, tuple(shift)
     return _Scatter(order, *place, load.buffer, expr, load.dtype)
 
 

@@ -60,19 +60,12 @@ class _Nest:
 
 
 def _nest(stmt: L.Stmt) -> _Nest | None:
-    names, stops = [], []
-    while isinstance(stmt, L.Loop):
-        inside = [s for s in stmt.body if not isinstance(s, L.Remark)]
-        plain = L.is_lit(stmt.start, 0) and L.is_lit(stmt.step, 1)
-        if len(inside) != 1 or not plain:
-            return None
-        names.append(stmt.var)
-        stops.append(stmt.stop)
-        stmt = inside[0]
-    if not names or not isinstance(stmt, L.Put):
+    found = L.perfect_nest(stmt)
+    if found is None:
         return None
-    nest = _Nest(tuple(names), tuple(stops), stmt)
-    return nest if nest.at_own(stmt.index) else None
+    loops, put = found
+    nest = _Nest(tuple(loop.var for loop in loops), tuple(loop.stop for loop in loops), put)
+    return nest if nest.at_own(put.index) else None
 
 
 def _block(

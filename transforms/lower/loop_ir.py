@@ -357,6 +357,18 @@ def map_stmts(body: list[Stmt], f: Callable[[Expr], Expr | None]) -> None:
             stmt.results = tuple(map(new, stmt.results))
 
 
+def perfect_nest(stmt: Stmt) -> tuple[list[Loop], Put] | None:
+    """The loops, each from 0 in steps of 1, around a single assignment to an element."""
+    loops: list[Loop] = []
+    while isinstance(stmt, Loop):
+        inside = [s for s in stmt.body if not isinstance(s, Remark)]
+        if len(inside) != 1 or not (is_lit(stmt.start, 0) and is_lit(stmt.step, 1)):
+            return None
+        loops.append(stmt)
+        stmt = inside[0]
+    return (loops, stmt) if loops and isinstance(stmt, Put) else None
+
+
 # ---------------------------------------------------------------- making integers
 
 ZERO = Lit(0, "int64")
