@@ -81,11 +81,16 @@ def inv(a, out):
     return status
 
 
-def det(a):
-    u = np.empty((a.shape[0], a.shape[0]), FLOAT)
+def factored(a, u):
     nothing = np.empty((a.shape[0], 0), FLOAT)
     copied(a, u)
     sign = eliminate(u, nothing)
+    return sign
+
+
+def det(a):
+    u = np.empty((a.shape[0], a.shape[0]), FLOAT)
+    sign = factored(a, u)
     product = FLOAT(sign)
     for i in range(a.shape[0]):
         product = product * u[i, i]
@@ -94,9 +99,7 @@ def det(a):
 
 def slogdet_log(a):
     u = np.empty((a.shape[0], a.shape[0]), FLOAT)
-    nothing = np.empty((a.shape[0], 0), FLOAT)
-    copied(a, u)
-    sign = eliminate(u, nothing)
+    sign = factored(a, u)
     total = FLOAT(0.0)
     if sign == 0:
         total = FLOAT(-np.inf)
@@ -108,9 +111,7 @@ def slogdet_log(a):
 
 def slogdet_sign(a):
     u = np.empty((a.shape[0], a.shape[0]), FLOAT)
-    nothing = np.empty((a.shape[0], 0), FLOAT)
-    copied(a, u)
-    sign = eliminate(u, nothing)
+    sign = factored(a, u)
     total = FLOAT(sign)
     for i in range(a.shape[0]):
         if u[i, i] < FLOAT(0.0):
