@@ -410,8 +410,9 @@ class Saver:
         twin = self.twin(dim, "", first)
         if twin is not None:
             return b.emit("shape", twin[0], axis=twin[1]).operand
-        if dim == Dim.of(next(iter(dim.terms))[0][0]):
-            return None
+        symbol = next(iter(dim.terms))[0][0]
+        if dim == Dim.of(symbol):
+            return self.inside(b, symbol, first) if isinstance(symbol, Atom) else None
         total = b.sym(int_const(dim.const)) if dim.const else None
         for monomial, k in dim.terms:
             term = b.sym(int_const(k)) if k != 1 else None
@@ -422,6 +423,18 @@ class Saver:
                 term = b.sym(part) if term is None else term * part
             total = term if total is None or term is None else total + term
         return None if total is None else total.operand
+
+    def inside(self, b: Builder, atom: Atom, first: Stmt) -> Operand | None:
+        """An operand for a dim that is no polynomial."""
+        if atom.op not in ("max0", "floordiv", "remainder"):
+            return None
+        parts = [None if d is None else self.size(b, d, first) for d in atom.parts]
+        if None in parts:
+            return None
+        if atom.op == "max0":
+            return b.emit("maximum", parts[0], int_const(0)).operand
+        name = "floor_divide" if atom.op == "floordiv" else "remainder"
+        return b.emit(name, *parts).operand
 
     def twin(self, dim: Dim, user: str, at: Stmt) -> tuple[Var, int] | None:
         """An array in scope at a statement and its axis of size `dim`: the one that is never

@@ -99,7 +99,8 @@ def _dense(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameS
     assert isinstance(save, Save) and plan is not None
     slot, rank = save.slot, len(plan.save_at)
     sizes = (*plan.sizes, *plan.shape)
-    type_ = Array(slot.type.dtype, tuple(_dim(o) for o in sizes))
+    rows = slot.type.shape if isinstance(slot.type, Array) else ()
+    type_ = Array(slot.type.dtype, (*(_dim(o) for o in plan.sizes), *rows))
     storage = Var(names.fresh(_variable(save)), type_)
     level = next(
         i

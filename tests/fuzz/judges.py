@@ -272,6 +272,10 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "fuse": ("lower.lower.as_values", lambda function, facts: function),
     "siblings": ("lower.siblings.Merger.block", lambda self, stmts: stmts),
     "scalarise": ("lower.lower.scalarise", lambda body, params: None),
+    "checks": ("lower.lower.drop_settled", lambda body: body),
+    "gather": ("lower.lower.gather", lambda body, shares: None),
+    "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
+    "once": ("lower.lower.make_once", lambda body: None),
 }
 
 

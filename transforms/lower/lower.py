@@ -30,6 +30,7 @@ from .gather import gather
 from .gemm_update import accumulate
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
+from .once import make_once
 from .parallel import Splitter
 from .scalarise import scalarise
 from .siblings import Merger
@@ -128,7 +129,10 @@ def merged(cx: Context, params: list[str], parallel: bool) -> list[L.Stmt]:
     accumulate(body, _whole_matrices(cx), shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
-    return Splitter(body, shares, visible, cx.em.fresh).block(body) if parallel else body
+    if parallel:
+        body = Splitter(body, shares, visible, cx.em.fresh).block(body)
+    make_once(body)
+    return body
 
 
 def _whole_matrices(cx: Context) -> dict[str, tuple[L.Expr, ...]]:

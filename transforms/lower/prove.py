@@ -60,7 +60,7 @@ class Ranges:
 
 class Proven(Facts):
     """Facts at the current statement: slices that are proven to lie inside an axis are as long as
-    their bounds are apart."""
+    their bounds are apart, and what is proven not to be negative is not clipped."""
 
     def __init__(self, facts: Facts, ranges: Ranges) -> None:
         super().__init__(facts.sizes, facts.guards, facts.equals)
@@ -69,12 +69,15 @@ class Proven(Facts):
     def canonical(self, dim: Dim) -> Dim:
         dim = super().canonical(dim)
         atoms = [s for monomial, _ in dim.terms for s in monomial if isinstance(s, Atom)]
-        lengths: dict[str, Dim | int] = {
-            a: d for a in atoms if a.op == "len" and (d := self._length(a)) is not None
-        }
-        return super().canonical(dim.substitute(lengths)) if lengths else dim
+        known: dict[str, Dim | int] = {a: d for a in atoms if (d := self._known(a)) is not None}
+        return super().canonical(dim.substitute(known)) if known else dim
 
-    def _length(self, atom: Atom) -> Dim | None:
+    def _known(self, atom: Atom) -> Dim | None:
+        """What an atom comes to here."""
+        if atom.op == "max0":
+            return atom.parts[0] if self.ranges.nonnegative(atom.parts[0]) else None
+        if atom.op != "len":
+            return None
         n, start, stop, step = atom.parts
         assert n is not None
         a, b = start or Dim.of(0), n if stop is None else stop
