@@ -275,6 +275,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "checks": ("lower.lower.drop_settled", lambda body: body),
     "gather": ("lower.lower.gather", lambda body, shares: None),
     "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
+    "mirror": ("lower.lower.mirror", lambda body, shares: None),
     "once": ("lower.lower.make_once", lambda body: None),
 }
 

@@ -86,6 +86,7 @@ def f(x, m, y, d, s, n, idx):
     for i in range(n):
         k = np.sin(x + w)
         w = w + k + np.sin(w + t * k)
+    w[:n] += t * np.flip(w[:n])
     return np.sum(z * z + x) + np.sum(z) + np.sum(w * w) * x[0] * np.cos(x[0])
 """
     trial, run_ = Trial(source, tmp_path), plain_run(load(source, tmp_path), Watched(source), 2)

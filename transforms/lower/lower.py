@@ -30,6 +30,7 @@ from .gather import gather
 from .gemm_update import accumulate
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
+from .mirror import mirror
 from .once import make_once
 from .parallel import Splitter
 from .scalarise import scalarise
@@ -125,6 +126,7 @@ def merged(cx: Context, params: list[str], parallel: bool) -> list[L.Stmt]:
 
     visible = {cx.python_name(p) for p, _ in cx.function.effects}
     body = drop_settled(cx.em.out)
+    mirror(body, shares)
     gather(body, shares)
     accumulate(body, _whole_matrices(cx), shares)
     body = Merger(shares, visible).run(body)
