@@ -225,7 +225,7 @@ class _Poll:
 
         def depth(axis: int) -> int:
             names = self._terms([access.index[axis]])
-            return max((depths[name] for name in names & depths.keys()), default=-1)
+            return max((d for name, d in depths.items() if name in names), default=-1)
 
         rest = [axis for axis in range(len(access.index)) if axis != held[0]]
         return (*sorted(rest, key=depth), held[0])
@@ -235,7 +235,8 @@ class _Poll:
         loops = {loop.var: loop for loop in access.around if isinstance(loop, L.Loop)}
         free = set(loops)
         for e in access.index:
-            along = {v for v in free & self._terms([e]) if self._over_size(loops[v], loops)}
+            names = self._terms([e])
+            along = {v for v in free if v in names and self._over_size(loops[v], loops)}
             if not along:
                 return False
             free.remove(min(along))
@@ -249,8 +250,9 @@ class _Poll:
             terms = self._terms([one.start, one.stop])
             if any(isinstance(term, L.Size) for term in terms):
                 return True
-            todo += [loops[name] for name in loops.keys() & terms - seen]
-            seen |= loops.keys() & terms
+            around = {name for name in loops if name in terms} - seen
+            todo += [loops[name] for name in sorted(around)]
+            seen |= around
         return False
 
     def _terms(self, exprs: list[L.Expr]) -> set[L.Expr | str]:

@@ -137,13 +137,11 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
 
 def _arrays(cx: Context, outs: dict[int, str], visible: set[str]) -> Parameters:
     """The arrays among the parameters, those for results included."""
-    values = {cx.python_name(p): p for p in cx.function.params}
-    values |= {name: cx.function.results[position] for position, name in outs.items()}
-    arrays = {name: v for name, v in values.items() if isinstance(v.type, ir.Array)}
-    dtypes = {name: v.type.dtype for name, v in arrays.items()}
-    sizes = {
-        name: cx.sizes(buffer_value(name, v.type.dtype, v.type.shape)) for name, v in arrays.items()
-    }
+    values = {cx.python_name(p): p.type for p in cx.function.params}
+    values |= {name: cx.function.results[position].type for position, name in outs.items()}
+    arrays = {name: t for name, t in values.items() if isinstance(t, ir.Array)}
+    dtypes = {name: t.dtype for name, t in arrays.items()}
+    sizes = {name: cx.sizes(buffer_value(name, t.dtype, t.shape)) for name, t in arrays.items()}
     return Parameters(dtypes, sizes, frozenset(outs.values()), visible)
 
 

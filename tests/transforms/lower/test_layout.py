@@ -27,7 +27,7 @@ def at(buffer, *index):
 
 
 def nest(*body, over=((j, N), (k, M), (i, N))):
-    inner = list(body)
+    inner: list[L.Stmt] = list(body)
     for var, stop in reversed(over):
         inner = [L.Loop(var.name, L.ZERO, stop, L.ONE, inner)]
     return inner[0]
@@ -35,7 +35,9 @@ def nest(*body, over=((j, N), (k, M), (i, N))):
 
 def turned(*body, outs=(), visible=(), shares=lambda a, b: a == b, params=("x", "y")):
     new = [*copy.deepcopy(list(body)), L.Return(())]
-    sizes = {name: (L.Size(name, 0), L.Size(name, 1)) for name in params}
+    sizes: dict[str, tuple[L.Expr, ...]] = {
+        name: (L.Size(name, 0), L.Size(name, 1)) for name in params
+    }
     arrays = Parameters(dict.fromkeys(params, F), sizes, frozenset(outs), {*visible})
     turn(new, arrays, shares, Emitter({"x", "y", "i", "j", "k"}))
     return new
