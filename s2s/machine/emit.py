@@ -219,8 +219,11 @@ class Body(Expressions):
         if call in self.types.calls:
             self.expr(call)
             return
-        assert self.types.value(call.func) is kernels.gemm
-        gemm.emit(self.context, self.builder, [self.expr(a) for a in call.args], self.products)
+        args = [self.expr(a) for a in call.args]
+        if self.types.value(call.func) is kernels.gemm_at:
+            gemm.emit_at(self.context, self.builder, args)
+        else:
+            gemm.emit(self.context, self.builder, args, self.products)
 
     def _raise(self, s: ast.Raise) -> None:
         assert isinstance(s.exc, ast.Call)

@@ -16,6 +16,7 @@ from numba.core import types
 from ..compile import gemm_choice
 from . import blocked
 from .buffers import INT, POINTER, Buffer
+from .scattered import Scattered
 
 # Below this number of multiplications a plain loop is faster than calling BLAS.
 SMALL = 512
@@ -68,6 +69,14 @@ def emit(context: Any, builder: Any, args: list[Any], library: Library | None = 
     builder.call(function, parts)
 
 
+def emit_at(context: Any, builder: Any, args: list[Any]) -> None:
+    """c = A @ b, or c += A @ b; as `kernels.gemm_at`."""
+    a, rows, columns, b, add, c = args
+    m, n = c.sizes
+    made = Scattered(builder.module, c.type.dtype, _vector_bytes(context)).function()
+    builder.call(made, [a.data, rows.data, columns.data, b.data, add, c.data, m, n, b.sizes[0]])
+
+
 def builtin(vector_bytes: int) -> Library:
     """Our own products, for a machine with such vectors."""
 
@@ -79,7 +88,11 @@ def builtin(vector_bytes: int) -> Library:
 
 
 def _builtin(context: Any) -> Library:
-    return builtin(blocked.width(context.codegen()._tm_features))
+    return builtin(_vector_bytes(context))
+
+
+def _vector_bytes(context: Any) -> int:
+    return blocked.width(context.codegen()._tm_features)
 
 
 def _function(context: Any, module: Any, dtype: Any, library: Library) -> Any:

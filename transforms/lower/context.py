@@ -156,10 +156,12 @@ class Context:
 
     def sizes(self, v: Value) -> tuple[L.Expr, ...]:
         """The sizes of a buffer, each by the name that all arrays of that size share."""
-        return tuple(
-            self.known_sizes.get(self.facts.canonical(dim)) or self.em.known(size) or size
-            for dim, size in zip(v.dims, v.sizes, strict=True)
-        )
+        found = []
+        for dim, size in zip(v.dims, v.sizes, strict=True):
+            dim = self.facts.canonical(dim)
+            fixed = L.lit(dim.const) if dim.is_const else self.known_sizes.get(dim)
+            found.append(fixed or self.em.known(size) or size)
+        return tuple(found)
 
     def dims_of_buffer(self, python: str) -> tuple[Dim, ...] | None:
         """The sizes of a variable's contiguous memory; None if it may be strided."""
@@ -167,6 +169,18 @@ class Context:
             if spelled == python and name not in self.strided:
                 return self.shapes.get(name)
         return None
+
+    def is_contiguous(self, python: str) -> bool:
+        """Whether a buffer lies in memory in C order."""
+        return not any(p == python and name in self.strided for (name, _), p in self.names.items())
+
+    def size_of_buffer(self, python: str, axis: int) -> L.Expr:
+        dims = self.dims_of_buffer(python)
+        dim = self.facts.canonical(dims[axis]) if dims else None
+        if dim is not None and dim.is_const:
+            return L.lit(dim.const)
+        size = L.Size(python, axis)
+        return self.em.known(size) or size
 
     def _known_sizes(self) -> dict[Dim, L.Expr]:
         """Sizes that can be read off parameters at any time."""

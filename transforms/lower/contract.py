@@ -6,9 +6,7 @@ accumulate; anything with a vector in it becomes a plain nest.
 
 from __future__ import annotations
 
-import functools
 import itertools
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +17,8 @@ from .broadcast import meet, project
 from .context import Context, handles, shape_of
 from .elementwise import cast
 from .values import Emitter, Value, buffer_value, fill, put, scalar_value
-from .views import transpose
+from .view_product import gains, multiply, places
+from .views import joined, transpose
 
 
 @handles("matmul")
@@ -127,45 +126,41 @@ def _plan(x: str, y: str, out: str) -> _Plan | None:
 
 def _grouped(cx: Context, target: ir.Var, x: Value, y: Value, plan: _Plan, out: str) -> Value:
     """A product whose rows, columns or sums run over several axes: over one that joins them."""
+    found = None if plan.batch else _of_view(cx, target, x, y, plan, out)
+    if found is not None:
+        return found
     b, m, n, k = (len(part) for part in (plan.batch, plan.m, plan.n, plan.k))
     sizes = (*x.sizes[: b + m], *y.sizes[b + k :])
     dims = (*x.dims[: b + m], *y.dims[b + k :])
-    left = _joined(cx, x, (*[1] * b, m, k))
-    right = _joined(cx, y, (*[1] * b, k, n))
+    left = joined(cx, x, (*[1] * b, m, k))
+    right = joined(cx, y, (*[1] * b, k, n))
     if plan.product == out:
         dest = replace(cx.dest(target, x.reads | y.reads, sizes), dims=dims)
     else:
         dest = cx.allocate(cx.em.fresh("t"), target.type.dtype, sizes, dims)
-    _product(cx, left, right, _joined(cx, dest, (*[1] * b, m, n)), add=False)
+    _product(cx, left, right, joined(cx, dest, (*[1] * b, m, n)), add=False)
     return transpose(dest, tuple(plan.product.index(c) for c in out))
 
 
-def _joined(cx: Context, v: Value, groups: tuple[int, ...]) -> Value:
-    """`v` with neighbouring axes made one: `groups` are how many each."""
-    if all(g == 1 for g in groups):
-        return v
-    *batch, m, n = groups
-    b = len(batch)
-    back = (*range(b), *range(b + m, b + m + n), *range(b, b + m))
-    if v.memory is not None and v.memory.contiguous and not v.memory.straight:
-        straight = transpose(v, back)
-        if straight.is_buffer:
-            # The matrix lies in memory with its axes exchanged, which gemm can read.
-            return transpose(_joined(cx, straight, (*batch, n, m)), (*range(b), b + 1, b))
-    sizes: list[L.Expr] = []
-    dims: list[Dim] = []
-    at = 0
-    for g in groups:
-        sizes.append(L.product(v.sizes[at : at + g]))
-        dims.append(functools.reduce(operator.mul, v.dims[at : at + g]))
-        at += g
-    v = cx.materialise(v)
-    assert v.memory is not None
-    name = cx.em.fresh(f"{v.memory.name}_as")
-    named = tuple(cx.em.let(s, "n") for s in sizes)
-    cx.em.add(L.Alias(name, v.memory.name, named))
-    cx.em.roots[name] = cx.em.root(v.memory.name)
-    return replace(buffer_value(name, v.dtype, tuple(dims), v.reads), sizes=named)
+def _of_view(
+    cx: Context, target: ir.Var, x: Value, y: Value, plan: _Plan, out: str
+) -> Value | None:
+    """Where one of the two is a view that would have to be copied, from where it lies."""
+    m, n, k = len(plan.m), len(plan.n), len(plan.k)
+    turned = transpose(y, (*range(k, k + n), *range(k))), transpose(x, (*range(m, m + k), *range(m)))
+    for view, right, letters in ((x, y, plan.m + plan.n), (*turned, plan.n + plan.m)):
+        where = places(cx, view) if gains(cx, view, right, k, target.type.dtype) else None
+        if where is None:
+            continue
+        sizes = (*view.sizes[: view.ndim - k], *right.sizes[k:])
+        dims = (*view.dims[: view.ndim - k], *right.dims[k:])
+        if letters == out:
+            dest = replace(cx.dest(target, x.reads | y.reads, sizes), dims=dims)
+        else:
+            dest = cx.allocate(cx.em.fresh("t"), target.type.dtype, sizes, dims)
+        multiply(cx, view, where, right, k, dest)
+        return transpose(dest, tuple(letters.index(c) for c in out))
+    return None
 
 
 # ---------------------------------------------------------------- matrices
