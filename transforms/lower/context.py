@@ -365,8 +365,8 @@ class Context:
             return
         self.set_scalar(target, expr)
 
-    def adds_into(self, stmt: ir.Assign) -> ir.Var | None:
-        """The array that the only reader of `stmt`, a later whole-array `+=`, adds it to."""
+    def adds_into(self, stmt: ir.Assign) -> ir.Store | None:
+        """The only reader of `stmt`, if that is a later `+=` to an array or a part of it."""
         block, position = self.at
         uses = self.usage.uses(block, position)
         if block[position] is not stmt or uses is None or uses.direct != 1 or uses.nested:
@@ -374,8 +374,8 @@ class Context:
         later = block[uses.last]
         if isinstance(later, ir.Store) and later.value == stmt.target:
             reads = frozenset().union(*(self.value(a).reads for a in stmt.op.args))
-            if later.add and not later.path and not uses.disturbed_by(reads):
-                return later.array
+            if later.add and not uses.disturbed_by(reads):
+                return later
         return None
 
     def set_scalar(self, target: ir.Var, expr: L.Expr) -> None:

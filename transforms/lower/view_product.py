@@ -13,6 +13,7 @@ and what they lead to stays in the cache.
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from . import loop_ir as L
@@ -70,55 +71,102 @@ def multiply(
     cx: Context, view: Value, where: Places, right: Value, k: int, dest: Value, add: bool = False
 ) -> None:
     """dest = view @ right, or dest += view @ right, over the last `k` axes of `view` and the first
-    of `right`."""
-    em, m, n = cx.em, view.ndim - k, right.ndim - k
-    # In the order in which the sums go through `right` in memory; for a view all are alike.
-    if right.memory is not None:
-        order = sorted(range(k), key=right.memory.axes.__getitem__)
-        view = transpose(view, (*range(m), *(m + a for a in order)))
-        right = transpose(right, (*order, *range(k, k + n)))
-        where = replace(where, axes=tuple(_reordered(a, m, order) for a in where.axes))
-    loop = next((a for a, few in ((0, m), (m, k)) if few > 1 and where.begins_with(a)), None)
-    over_rows, over_sums = loop == 0, loop is not None and loop >= m
-    tables = [
-        _table(cx, view, where, [a for a in axes if a != loop], name, loop is not None)
-        for name, axes in (("rows", range(m)), ("columns", range(m, m + k)))
-    ]
-    b = joined(cx, cx.materialise(right), (1, k - 1, n) if over_sums else (k, n))
-    c = joined(cx, dest, (1, m - 1, n) if over_rows else (m, n))
-    assert b.memory is not None and c.memory is not None
-    if over_sums and not add:
-        fill(em, dest, lambda index: L.Lit(0, dest.dtype))
-    with em.nest(() if loop is None else (view.sizes[loop],)) as index:
-        part = L.Whole(where.buffer, tuple(L.add(i, where.axes[0].start) for i in index))
-        right_part = L.Whole(b.memory.name, index if over_sums else ())
-        out = L.Whole(c.memory.name, index if over_rows else ())
-        adds = L.lit(add or over_sums, "bool")
-        em.add(L.Do("rt.gemm_at", (part, *tables, right_part, adds, out)))
+    of `right`; `dest` lies in memory."""
+    _Product(cx, view, where, right, k).write(dest, add)
+
+
+def add_to(
+    cx: Context, view: Value, where: Places, right: Value, k: int, dest: Value
+) -> None:  # fmt: skip
+    """dest += view @ right, wherever the elements of `dest` lie."""
+    product = _Product(cx, view, where, right, k)
+    if dest.is_buffer:
+        product.write(dest, add=True)
+    else:
+        product.spread(dest)
+
+
+class _Product:
+    """A product of a view of `m` axes of rows and `k` of sums with `right`, of `k` and `n` axes.
+    `loop` is the axis of the view that is a loop around it, if one is."""
+
+    def __init__(self, cx: Context, view: Value, where: Places, right: Value, k: int) -> None:
+        m, n = view.ndim - k, right.ndim - k
+        # In the order in which the sums go through `right` in memory; for a view all are alike.
+        if right.memory is not None:
+            order = sorted(range(k), key=right.memory.axes.__getitem__)
+            view = transpose(view, (*range(m), *(m + a for a in order)))
+            right = transpose(right, (*order, *range(k, k + n)))
+            where = replace(where, axes=tuple(_reordered(a, m, order) for a in where.axes))
+        loops = (a for a, few in ((0, m), (m, k)) if few > 1 and where.begins_with(a))
+        self.loop = next(loops, None)
+        self.by_rows, self.by_sums = self.loop == 0, self.loop == m
+        self.cx, self.view, self.where, self.m, self.k, self.n = cx, view, where, m, k, n
+        self.tables = [
+            self._table(name, [a for a in axes if a != self.loop])
+            for name, axes in (("rows", range(m)), ("columns", range(m, m + k)))
+        ]
+        right = cx.materialise(right)
+        self.right = joined(cx, right, (1, k - 1, n) if self.by_sums else (k, n))
+
+    def write(self, dest: Value, add: bool) -> None:
+        """To an array in memory."""
+        if self.by_sums and not add:
+            fill(self.cx.em, dest, lambda index: L.Lit(0, dest.dtype))
+        c = joined(self.cx, dest, (1, self.m - 1, self.n) if self.by_rows else (self.m, self.n))
+        with self._rounds() as index:
+            self._call(index, c, index if self.by_rows else (), add or self.by_sums)
+
+    def spread(self, dest: Value) -> None:
+        """Added to an array that is itself a view, by way of one that holds a round of the loop."""
+        cx, em = self.cx, self.cx.em
+        first = 1 if self.by_rows else 0
+        part = cx.allocate(em.fresh("t"), dest.dtype, dest.sizes[first:], dest.dims[first:])
+        c = joined(cx, part, (self.m - first, self.n))
+        if self.by_sums:
+            fill(em, part, lambda index: L.Lit(0, dest.dtype))
+        with self._rounds() as index:
+            self._call(index, c, (), self.by_sums)
+            if self.by_rows:
+                self._add(part, dest, index)
+        if not self.by_rows:
+            self._add(part, dest, ())
+
+    def _add(self, part: Value, dest: Value, lead: L.Index) -> None:
+        with self.cx.em.nest(part.sizes) as index:
+            put(self.cx.em, dest, (*lead, *index), part.at(self.cx.em, index), add=True)
+
+    def _rounds(self) -> AbstractContextManager[L.Index]:
+        return self.cx.em.nest(() if self.loop is None else (self.view.sizes[self.loop],))
+
+    def _call(self, index: L.Index, c: Value, place: L.Index, add: bool) -> None:
+        assert self.right.memory is not None and c.memory is not None
+        start = self.where.axes[0].start
+        a = L.Whole(self.where.buffer, tuple(L.add(i, start) for i in index))
+        b = L.Whole(self.right.memory.name, index if self.by_sums else ())
+        out = L.Whole(c.memory.name, place)
+        self.cx.em.add(L.Do("rt.gemm_at", (a, *self.tables, b, L.lit(add, "bool"), out)))
+
+    def _table(self, name: str, axes: list[int]) -> L.Whole:
+        """Where the axes of rows, or columns, together lead to, in C order.  What all elements have
+        in common counts for the rows."""
+        cx, em = self.cx, self.cx.em
+        sizes = tuple(self.view.sizes[a] for a in axes)
+        table = cx.allocate(em.fresh(name), "int64", (L.product(sizes),), (cx.fresh_dim(),))
+        with em.nest(sizes) as index:
+            at = dict(zip(axes, index, strict=True))
+            full = tuple(at.get(a, L.ZERO) for a in range(self.view.ndim))
+            place: L.Expr = L.ZERO
+            for axis, a in enumerate(self.where.axes):
+                common = name == "rows" and not (axis == 0 and self.loop is not None)
+                here = replace(a, start=a.start if common else L.ZERO).at(full)
+                place = L.add(L.mul(place, cx.size_of_buffer(self.where.buffer, axis)), here)
+            flat: L.Expr = L.ZERO
+            for i, size in zip(index, sizes, strict=True):
+                flat = L.add(L.mul(flat, size), i)
+            put(em, table, (flat,), place)
+        return table.whole()
 
 
 def _reordered(a: Affine, m: int, order: list[int]) -> Affine:
     return replace(a, steps=(*a.steps[:m], *(a.steps[m + k] for k in order)))
-
-
-def _table(
-    cx: Context, view: Value, where: Places, axes: list[int], name: str, in_loop: bool
-) -> L.Whole:
-    """Where the axes of rows, or columns, together lead to, in C order.  What all elements have in
-    common counts for the rows."""
-    em = cx.em
-    sizes = tuple(view.sizes[a] for a in axes)
-    table = cx.allocate(em.fresh(name), "int64", (L.product(sizes),), (cx.fresh_dim(),))
-    with em.nest(sizes) as index:
-        at = dict(zip(axes, index, strict=True))
-        full = tuple(at.get(a, L.ZERO) for a in range(view.ndim))
-        place: L.Expr = L.ZERO
-        for axis, a in enumerate(where.axes):
-            common = name == "rows" and not (in_loop and axis == 0)
-            here = replace(a, start=a.start if common else L.ZERO).at(full)
-            place = L.add(L.mul(place, cx.size_of_buffer(where.buffer, axis)), here)
-        flat: L.Expr = L.ZERO
-        for i, size in zip(index, sizes, strict=True):
-            flat = L.add(L.mul(flat, size), i)
-        put(em, table, (flat,), place)
-    return table.whole()
