@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cache
+from . import cache, kept_memory
 
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 
@@ -129,6 +129,7 @@ def _wake_numba() -> None:
 # ---------------------------------------------------------------- what kernels call
 
 # Memory is counted as Numba does: a header of count, destructor, its argument, data and size.
+# There is no destructor; in place of its argument stands what `kept_memory` notes.
 # BLAS is that of NumPy, which is there already; it wants addresses of 64-bit integers.
 _RUNTIME = """
 @s2s.links = global [6 x i8*] zeroinitializer
@@ -149,7 +150,7 @@ define i8* @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
   %wide = zext i32 %align to i64
   %more = add i64 %wide, 64
   %total = add i64 %size, %more
-  %memory = call i8* @malloc(i64 %total)
+  %memory = call i8* @s2s.take(i64 %total)
   %none = icmp eq i8* %memory, null
   br i1 %none, label %end, label %fill
 fill:
@@ -162,12 +163,10 @@ fill:
   %mask = xor i64 %below, -1
   %data = and i64 %over, %mask
   %p1 = getelementptr i64, i64* %header, i64 1
-  %p2 = getelementptr i64, i64* %header, i64 2
   %p3 = getelementptr i64, i64* %header, i64 3
   %p4 = getelementptr i64, i64* %header, i64 4
   %p5 = getelementptr i64, i64* %header, i64 5
   store i64 0, i64* %p1
-  store i64 0, i64* %p2
   store i64 %data, i64* %p3
   store i64 %size, i64* %p4
   store i64 0, i64* %p5
@@ -177,7 +176,7 @@ end:
 }
 
 define void @NRT_MemInfo_call_dtor(i8* %memory) {
-  call void @free(i8* %memory)
+  call void @s2s.give(i8* %memory)
   ret void
 }
 
@@ -269,6 +268,7 @@ end:
 }}
 declare void @Py_IncRef(i8*)
 """
+_RUNTIME += kept_memory.TEXT
 _SAME = "s2s.same"
 _GIVEN = ("NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor")
 
