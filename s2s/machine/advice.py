@@ -48,7 +48,7 @@ def _is_narrow(s: ast.For, known: Types) -> bool:
 
 def note(module: Any, told: list[tuple[str, int | None]]) -> Any:
     """What is told of a loop, in LLVM's terms."""
-    name = ".".join([NAME, *(what for what, _ in told)])
+    name = ".".join([NAME, *(what if value is None else f"{what}.{value}" for what, value in told)])
     if name not in module.namedmetadata:
         parts = []
         for what, value in told:

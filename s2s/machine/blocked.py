@@ -155,23 +155,36 @@ class Gemm:
                     value = self._load(builder, source, half)
                     self._store(builder, value, goal, half)
             builder.ret_void()
-        zero = ir.Constant(self.number, 0.0)
+        zero = ir.Constant(self.vector, [0.0] * self.lanes)
         width = INT(self.columns)
-        with cgutils.for_range(builder, width) as outer:
-            j = outer.index
-            there = builder.icmp_signed("<", j, across)
-            with builder.if_else(there) as (inside, outside):
-                with inside:
-                    with cgutils.for_range(builder, depth) as loop:
-                        source = self._at(builder, b, [(loop.index, down), (j, right)])
-                        goal = self._at(builder, panel, [(loop.index, width), (j, INT(1))])
-                        builder.store(builder.load(source), goal)
-                with outside:
-                    with cgutils.for_range(builder, depth) as loop:
-                        goal = self._at(builder, panel, [(loop.index, width), (j, INT(1))])
-                        builder.store(zero, goal)
+        with self._each(builder, depth) as p:
+            line = self._at(builder, panel, [(p, width)])
+            for half in range(self.vectors):
+                self._store(builder, zero, line, half)
+        with self._each(builder, across) as j:
+            with self._each(builder, depth) as p:
+                source = self._at(builder, b, [(p, down), (j, right)])
+                goal = self._at(builder, panel, [(p, width), (j, INT(1))])
+                builder.store(builder.load(source), goal)
         builder.ret_void()
         return made
+
+    @contextlib.contextmanager
+    def _each(self, builder: Any, count: Any) -> Iterator[Any]:
+        """A loop that the optimiser is to leave as it is."""
+        before = builder.block
+        head, inside, after = (builder.append_basic_block() for _ in range(3))
+        builder.branch(head)
+        builder.position_at_end(head)
+        i = builder.phi(INT)
+        i.add_incoming(INT(0), before)
+        builder.cbranch(builder.icmp_signed("<", i, count), inside, after)
+        builder.position_at_end(inside)
+        yield i
+        i.add_incoming(builder.add(i, INT(1)), builder.block)
+        told = [("vectorize.width", 1), ("interleave.count", 1), ("unroll.disable", None)]
+        builder.branch(head).set_metadata("llvm.loop", note(self.module, told))
+        builder.position_at_end(after)
 
     def _load(self, builder: Any, base: Any, half: int) -> Any:
         place = builder.gep(base, [INT(half * self.lanes)])
@@ -301,11 +314,10 @@ class Gemm:
             line = builder.gep(tile, [INT(i * self.columns)])
             for half, value in enumerate(row):
                 self._store(builder, value, line, half)
-        with cgutils.for_range(builder, rows) as outer:
-            with cgutils.for_range(builder, columns) as inner:
-                steps = [(outer.index, INT(self.columns)), (inner.index, INT(1))]
-                value = builder.load(self._at(builder, tile, steps))
-                place = self._at(builder, c, [(outer.index, down), (inner.index, INT(1))])
+        with self._each(builder, rows) as i:
+            with self._each(builder, columns) as j:
+                value = builder.load(self._at(builder, tile, [(i, INT(self.columns)), (j, INT(1))]))
+                place = self._at(builder, c, [(i, down), (j, INT(1))])
                 there = builder.fmul(builder.load(place), factor, flags=FLAGS)
                 more = builder.fadd(there, value, flags=FLAGS)
                 builder.store(builder.select(fresh, value, more), place)

@@ -17,10 +17,17 @@ from llvmlite import ir
 from .blocked import BOOL, FLAGS, MANY, Gemm
 from .buffers import INT
 
+NAME = "s2s.scattered"
 TABLE = INT.as_pointer()
 # Rows and vectors of a tile that is one vector wide, and of others: as many sums as there are
 # registers for.
 NARROW, WIDE = (7, 1), (6, 2)
+
+
+def is_used(module: Any) -> bool:
+    """Whether a module of LLVM multiplies so.  Then it has loops over a few channels, too, which
+    LLVM writes out; it takes another pass of its for neighbours to be computed at once."""
+    return any(f.name.startswith(NAME) for f in module.functions)
 
 
 class Scattered(Gemm):
@@ -28,7 +35,7 @@ class Scattered(Gemm):
 
     def function(self) -> Any:
         """gemm_at(a, rows, columns, b, add, c, m, n, k)"""
-        name = f"s2s.scattered.{self.suffix}"
+        name = f"{NAME}.{self.suffix}"
         made = self.module.globals.get(name)
         if made is not None:
             return made
@@ -52,7 +59,7 @@ class Scattered(Gemm):
         self.rows, self.vectors, self.columns = rows, vectors, vectors * self.lanes
         p, width = self.pointer, INT(self.columns)
         kinds = [p, TABLE, TABLE, p, BOOL, p, INT, INT, INT]
-        made = self._declare(f"s2s.scattered.{rows}.{self.suffix}", kinds)
+        made = self._declare(f"{NAME}.{rows}.{self.suffix}", kinds)
         a, row_table, column_table, b, add, c, m, n, k = made.args
         tile, copy = self._tile_at(), self._copy()
         builder = ir.IRBuilder(made.append_basic_block())
@@ -97,7 +104,7 @@ class Scattered(Gemm):
         """tile(depth, a, rows, columns, b, n, direct, panel, c, down, across, fresh, whole)"""
         p = self.pointer
         kinds = [INT, p, TABLE, TABLE, p, INT, INT, p, p, INT, INT, BOOL, BOOL]
-        made = self._declare(f"s2s.scattered.tile.{self.rows}.{self.suffix}", kinds)
+        made = self._declare(f"{NAME}.tile.{self.rows}.{self.suffix}", kinds)
         depth, a, rows, columns, b, n, direct, panel, c, down, across, fresh, whole = made.args
         builder: Any = ir.IRBuilder(made.append_basic_block())
         starts = []

@@ -180,9 +180,10 @@ class Tapes(Mixin):
         return ref
 
     def _know_small_sizes(self, type_: Any) -> None:
-        """A Variable never changes its shape, so its sizes may be relied on: a loop over a few
-        channels or units is quick only if their number is known."""
-        for dim in type_.shape:
+        """A Variable never changes its shape, so its sizes may be relied on.  Matrices and vectors
+        do without; but a loop over the places of a window, or its channels, is quick only if
+        their number is known."""
+        for dim in type_.shape if type_.ndim > 2 else ():
             size = self.b.facts.size_of(dim)
             if size is not None and size <= SMALL:
                 self.b.facts.rely_on_size(dim)
