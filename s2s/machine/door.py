@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import from_dtype
+from numba import from_dtype, types
 from numba.core import cgutils
 
 from ..doors import PYTHON, Door, Size
 from ..linking import DATA, DESCR, DIMS, DOOR, FLAGS, LINKS, NDIM, STRIDES, TYPE, VALUE
+from ..memory import LEAST
 from ..transforms.structure import ArraySpec, ScalarSpec, Spec
 from . import plain
-from .buffers import INT, NULL, POINTER, Buffer, pack, unpack
+from .buffers import INT, NULL, POINTER, Buffer, allocate, pack, unpack
 
 INT32, BIT = ir.IntType(32), ir.IntType(1)
 POINTERS = POINTER.as_pointer()
@@ -207,8 +208,7 @@ class _Writer:
             assert isinstance(spec, ArraySpec)
             with builder.if_else(bare) as (new, old):
                 with new:
-                    sizes = values[position].sizes
-                    made = self.new_array(spec.dtype, sizes, None, NULL, 0)
+                    made = builder.call(self._result(spec), values[position].sizes)
                     # Nothing has happened yet, so those made before are all there is to undo.
                     with builder.if_then(self.is_null(made), likely=False):
                         for other in objects:
@@ -225,6 +225,37 @@ class _Writer:
             thing.add_incoming(given, after_old)
             objects.append(thing)
         return objects
+
+    def _result(self, spec: ArraySpec) -> Any:
+        """result(size, …): a new array.  If it is large, its memory is a block like those of
+        temporaries (`s2s.memory`), which is kept when nobody refers to it any more."""
+        name = f"s2s.result.{spec.dtype}.{spec.ndim}"
+        function = self.module.globals.get(name)
+        if function is not None:
+            return function
+        function = ir.Function(self.module, ir.FunctionType(POINTER, [INT] * spec.ndim), name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        outer, builder = self.builder, ir.IRBuilder(function.append_basic_block())
+        self.builder = builder
+        sizes = list(function.args)
+        dtype = np.dtype(spec.dtype)
+        bytes_: Any = INT(dtype.itemsize)
+        for size in sizes:
+            bytes_ = builder.mul(bytes_, size)
+        with builder.if_then(builder.icmp_unsigned(">=", bytes_, INT(1 << LEAST)), likely=False):
+            type_ = types.Array(from_dtype(dtype), spec.ndim, "C")
+            buffer = allocate(self.context, builder, type_, sizes, self._no_memory)
+            made = self.array_at(buffer)
+            with builder.if_then(builder.not_(self.is_null(made)), likely=True):
+                self.own(made, buffer.memory)
+            builder.ret(made)
+        builder.ret(self.new_array(spec.dtype, sizes, None, NULL, 0))
+        self.builder = outer
+        return function
+
+    def _no_memory(self) -> None:
+        self.builder.ret(self.call("PyErr_NoMemory", POINTER, []))
 
     def is_null(self, thing: Any) -> Any:
         return self.builder.icmp_unsigned("==", thing, NULL)
@@ -293,24 +324,34 @@ class _Writer:
         return self.numpy(60, POINTER, arguments)  # PyArray_Scalar
 
     def boxed_array(self, buffer: Buffer) -> Any:
-        """An array object that owns the memory by way of a capsule, or of a parameter's."""
+        """An array object that owns its memory, or refers to the parameter that does."""
         builder = self.builder
-        flags = ALIGNED | WRITEABLE | (C_ORDER if buffer.strides is None else 0)
-        data = builder.bitcast(buffer.data, POINTER)
-        dtype = str(np.dtype(str(buffer.type.dtype)))
-        made = self.new_array(dtype, buffer.sizes, buffer.strides, data, flags)
+        made = self.array_at(buffer)
         with builder.if_then(builder.not_(self.is_null(made))):
             with builder.if_else(self.is_null(buffer.memory)) as (lent, own):
                 with lent:
+                    data = builder.bitcast(buffer.data, POINTER)
                     args = [self.given, INT(len(self.door.arguments)), data]
                     owner = builder.call(self._owner(), args)
                     with builder.if_then(builder.not_(self.is_null(owner))):
-                        self.numpy(282, INT32, [made, self.retained(owner)])
+                        self.set_base(made, self.retained(owner))
                 with own:
-                    destroy = builder.bitcast(self._destroy(), POINTER)
-                    capsule = self.call("PyCapsule_New", POINTER, [buffer.memory, NULL, destroy])
-                    self.numpy(282, INT32, [made, capsule])  # PyArray_SetBaseObject
+                    self.own(made, buffer.memory)
         return made
+
+    def array_at(self, buffer: Buffer) -> Any:
+        flags = ALIGNED | WRITEABLE | (C_ORDER if buffer.strides is None else 0)
+        data = self.builder.bitcast(buffer.data, POINTER)
+        dtype = str(np.dtype(str(buffer.type.dtype)))
+        return self.new_array(dtype, buffer.sizes, buffer.strides, data, flags)
+
+    def own(self, array: Any, memory: Any) -> None:
+        """By way of a capsule."""
+        destroy = self.builder.bitcast(self._destroy(), POINTER)
+        self.set_base(array, self.call("PyCapsule_New", POINTER, [memory, NULL, destroy]))
+
+    def set_base(self, array: Any, base: Any) -> None:
+        self.numpy(282, INT32, [array, base])  # PyArray_SetBaseObject
 
     def _destroy(self) -> Any:
         """destroy(capsule): what happens when nobody refers to the memory of a result."""
