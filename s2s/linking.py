@@ -230,7 +230,7 @@ def runtime(text: str, names: tuple[str, ...], given: dict[str, int] | None = No
     path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), text)}"
     code = cache.fetch(path)
     if code is None:
-        code = _machine().emit_object(llvm.parse_assembly(text))
+        code = _machine().emit_object(_optimised(llvm.parse_assembly(text)))
         cache.keep(path, code)
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name, address in (given or {}).items():
@@ -238,6 +238,15 @@ def runtime(text: str, names: tuple[str, ...], given: dict[str, int] | None = No
     for name in names:
         builder.export_symbol(name)
     return _immortal(builder.link(_engine(), _new_name()))
+
+
+def _optimised(module: Any) -> Any:
+    import llvmlite.binding as llvm
+
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    passes = llvm.create_pass_builder(_machine(), options)
+    passes.getModulePassManager().run(module, passes)
+    return module
 
 
 @functools.cache
@@ -331,8 +340,8 @@ def is_layout_known() -> bool:
     )
 
 
-def _function(address: int) -> Any:
-    """A C function that takes its arguments as CPython hands them over."""
+def definition(name: bytes, address: int, flags: int) -> int:
+    """The address of how CPython wants a C function described."""
     import ctypes
 
     class Definition(ctypes.Structure):
@@ -341,11 +350,17 @@ def _function(address: int) -> Any:
             ("doc", ctypes.c_char_p),
         )  # fmt: skip
 
-    definition = _immortal(Definition(b"kernel", address, 0x80, None))  # METH_FASTCALL
+    return ctypes.addressof(_immortal(Definition(name, address, flags, None)))
+
+
+def _function(address: int) -> Any:
+    """A C function that takes its arguments as CPython hands them over."""
+    import ctypes
+
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    return make(ctypes.addressof(definition), None, None)
+    return make(definition(b"kernel", address, 0x80), None, None)  # METH_FASTCALL
 
 
 def _fail(address: int) -> None:

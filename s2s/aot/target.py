@@ -15,7 +15,7 @@ from numba.core.codegen import get_host_cpu_features, initialize_llvm
 from numba.core.llvm_bindings import create_pass_builder
 
 from ..errors import ValueError_
-from ..machine import blocked
+from ..machine import blocked, scattered
 
 config: Any = numba_config
 
@@ -104,8 +104,9 @@ def optimise(whole: Any, exported: set[str], target: Target) -> None:
     for value in hidden:
         if value not in late:
             value.linkage = "internal"
+    slp = config.SLP_VECTORIZE or scattered.is_used(whole)
     for level in ("cheap", "full"):
-        passes, builder = _passes(target, level=level)
+        passes, builder = _passes(target, level=level, slp=slp)
         passes.run(whole, builder)
     for value in late:
         value.linkage = "internal"
@@ -135,7 +136,7 @@ def undefined(whole: Any) -> list[str]:
     return sorted(n for n in names if not n.startswith("llvm."))
 
 
-def _passes(target: Target, level: str) -> tuple[Any, Any]:
+def _passes(target: Target, level: str, slp: Any = config.SLP_VECTORIZE) -> tuple[Any, Any]:
     options: dict[str, Any] = {}
     if level == "cheap":
         options = {"opt": 0, "loop_vectorize": False, "slp_vectorize": False}
@@ -143,7 +144,7 @@ def _passes(target: Target, level: str) -> tuple[Any, Any]:
         target.machine,
         opt=options.get("opt", config.OPT),
         loop_vectorize=options.get("loop_vectorize", config.LOOP_VECTORIZE),
-        slp_vectorize=options.get("slp_vectorize", config.SLP_VECTORIZE),
+        slp_vectorize=options.get("slp_vectorize", slp),
     )
     passes = builder.getModulePassManager()
     if level == "cheap":

@@ -43,7 +43,7 @@ class _Writer:
         module = self.module = target.module
         type_ = ir.FunctionType(POINTER, [POINTER, POINTERS, INT])
         self.function = ir.Function(module, type_, DOOR)
-        _, self.given, self.count = self.function.args
+        self.places, self.given, self.count = self.function.args
         room = ir.ArrayType(POINTER, 16 + len(door.arguments) + len(door.results))
         self.table: Any = ir.GlobalVariable(module, room, LINKS)
         self.table.initializer = ir.Constant(room, None)
@@ -277,7 +277,8 @@ class _Writer:
         return self.builder.bitcast(table, POINTER)
 
     def hand_over(self, objects: list[Any], returned: Any) -> None:
-        """All results in order: as a tuple, or one by itself."""
+        """All results in order: one by itself, or as a tuple.  A plan (`s2s.plan`) tells, in place
+        of an object that a function belongs to, where it wants them instead."""
         builder, waiting = self.builder, iter(objects)
         made, position = [], 0
         for kind in self.door.results:
@@ -290,17 +291,26 @@ class _Writer:
         if len(made) == 1:
             builder.ret(made[0])
             return
-        whole = self.call("PyTuple_New", POINTER, [INT(len(made))])
-        bad = self.is_null(whole)
+        bad: Any = BIT(0)
         for thing in made:
             bad = builder.or_(bad, self.is_null(thing))
-        # There is no memory left: what was made is lost, too.
-        after = self.function.append_basic_block()
-        builder.cbranch(bad, self.failed, after)
-        builder.position_at_end(after)
+        with builder.if_then(builder.not_(self.is_null(self.places)), likely=True):
+            self.none_bad(bad)
+            places = builder.bitcast(self.places, POINTERS)
+            for i, thing in enumerate(made):
+                builder.store(thing, builder.gep(places, [INT(i)]))
+            builder.ret(self.link("True"))
+        whole = self.call("PyTuple_New", POINTER, [INT(len(made))])
+        self.none_bad(builder.or_(bad, self.is_null(whole)))
         for i, thing in enumerate(made):
             self.call("PyTuple_SetItem", INT32, [whole, INT(i), thing])
         builder.ret(whole)
+
+    def none_bad(self, bad: Any) -> None:
+        """There is no memory left: what was made is lost, too."""
+        after = self.function.append_basic_block()
+        self.builder.cbranch(bad, self.failed, after)
+        self.builder.position_at_end(after)
 
     def boxed(self, value: Any, type_: Any, kind: str) -> Any:
         builder, context = self.builder, self.context

@@ -42,7 +42,7 @@ class Body(Expressions):
     table: Any = None
     private: set[str] = set()  # arrays that have no other name and are not returned
     frugal = False  # whether to compile quickly is worth some speed
-    products: gemm.Library | None = None  # what multiplies large matrices, if it is not the usual
+    products: gemm.Library | None = None  # what multiplies matrices, if it is not the usual
 
     def __init__(self, context: Any, builder: Any, types_: Types, failures: Failures) -> None:
         self.context = context
@@ -219,8 +219,12 @@ class Body(Expressions):
         if call in self.types.calls:
             self.expr(call)
             return
-        assert self.types.value(call.func) is kernels.gemm
-        gemm.emit(self.context, self.builder, [self.expr(a) for a in call.args], self.products)
+        args = [self.expr(a) for a in call.args]
+        products = self.products or gemm.usual(self.context)
+        if self.types.value(call.func) is kernels.gemm_at:
+            gemm.emit_at(self.builder, args, products)
+        else:
+            gemm.emit(self.context, self.builder, args, products)
 
     def _raise(self, s: ast.Raise) -> None:
         assert isinstance(s.exc, ast.Call)

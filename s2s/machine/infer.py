@@ -271,7 +271,10 @@ class Types:
                 self.expr(e)
             return types.Array(_of_dtype(self.value(dtype)), len(sizes.elts), "C")
         args = tuple(self.expr(a) for a in node.args)
-        if function is kernels.gemm and args[-1].dtype in (types.float32, types.float64):
+        if function in (kernels.gemm, kernels.gemm_at) and args[-1].dtype in (
+            types.float32,
+            types.float64,
+        ):
             return types.none
         if function is kernels.lent:
             return args[0].copy(readonly=True)

@@ -8,6 +8,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import cgutils, compiler, types
+from numba.core import config as numba_config
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
@@ -15,9 +16,11 @@ from numba.core.typing.templates import signature
 
 from ..doors import Door
 from ..linking import DOOR, Code
-from . import apart, door
+from . import apart, door, scattered
 from .infer import Types, Unsupported
 from .kernel import Kernel
+
+config: Any = numba_config
 
 
 @global_compiler_lock
@@ -130,6 +133,11 @@ def _optimised(library: Any, visible: str) -> Any:
         final.link_in(other._get_module_for_linking(), preserve=True)
     if visible != KERNEL:
         final.get_function(KERNEL).linkage = "internal"
-    library._optimize_final_module()
+    usual = config.SLP_VECTORIZE
+    try:
+        config.SLP_VECTORIZE = usual or scattered.is_used(final)
+        library._optimize_final_module()
+    finally:
+        config.SLP_VECTORIZE = usual
     final.verify()
     return final
