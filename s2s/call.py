@@ -25,6 +25,7 @@ from .fingerprint import fingerprint
 from .guards import Constants, dim_text, guard_text
 from .linking import MISS, same_items
 from .plan import plan
+from .plan_runtime import runner
 from .transforms.ir import Scalar, Type
 from .transforms.structure import (
     Argument,
@@ -161,7 +162,11 @@ class _Writer:
         else:
             static = ", True" if self._static(path) else ""
             expected = fingerprint(value, bool(static))
-            self.miss(f"fingerprint({text}{static}) != {self.constant(expected)}")
+            other = f"fingerprint({text}{static}) != {self.constant(expected)}"
+            if value is None or isinstance(value, (str, bytes, int)):
+                # Which is mostly the same object, too.
+                other = f"{text} is not {self.constant.named(value)} and {other}"
+            self.miss(other)
 
     def _static(self, path: Path) -> bool:
         return len(path) == 1 and path[0][1] in self.entry.static
@@ -458,6 +463,7 @@ class _Writer:
         exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), space)
         call = space["call"]
         call.plan = planned
+        call.run = call if planned is None else runner(planned)
         return call
 
     def _failed(self) -> Callable[[Exception], Any]:

@@ -24,6 +24,8 @@ MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 TYPE, VALUE = 8, 16
 DATA, NDIM, DIMS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 
+FASTCALL, KEYWORDS = 0x80, 0x02  # CPython's names for how a C function takes its arguments
+
 DOOR, LINKS = "s2s.door", "s2s.links"
 PARALLEL_FOR = "s2s_parallel_for"
 
@@ -353,14 +355,19 @@ def definition(name: bytes, address: int, flags: int) -> int:
     return ctypes.addressof(_immortal(Definition(name, address, flags, None)))
 
 
-def _function(address: int) -> Any:
-    """A C function that takes its arguments as CPython hands them over."""
+def function(definition: int, belongs_to: Any = None) -> Any:
+    """A C function that takes its arguments as CPython hands them over; what it belongs to, if
+    anything, is its first parameter."""
     import ctypes
 
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    return make(definition(b"kernel", address, 0x80), None, None)  # METH_FASTCALL
+    return make(definition, None if belongs_to is None else id(belongs_to), None)
+
+
+def _function(address: int) -> Any:
+    return function(definition(b"kernel", address, FASTCALL))
 
 
 def _fail(address: int) -> None:

@@ -2,7 +2,8 @@
 
 OPERATIONS = (
     "return", "kept", "attribute", "item", "is", "differ", "cell_is", "same", "empty", "absent",
-    "keys", "code", "tag", "seen", "enter", "tuple", "set_item",
+    "type_is", "length", "keys", "code", "tag", "seen", "enter", "tuple", "list", "dict",
+    "set_item",
 )  # fmt: skip
 
 # Every operation gets the registers, the items of the plan, and where it stands; it returns where
@@ -128,6 +129,28 @@ define internal i16* @op.absent(i8** %regs, i8** %items, i16* %at) {
   %found = call i32 @PyDict_Contains(i8* %dict, i8* %key)
   %none = icmp eq i32 %found, 0
   %next = call i16* @go_if(i1 %none, i16* %at, i64 4)
+  ret i16* %next
+}
+
+; type_is _ value class
+define internal i16* @op.type_is(i8** %regs, i8** %items, i16* %at) {
+  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
+  %class = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 3)
+  %raw = getelementptr i8, i8* %value, i64 TYPE
+  %place = bitcast i8* %raw to i8**
+  %found = load i8*, i8** %place
+  %same = icmp eq i8* %found, %class
+  %next = call i16* @go_if(i1 %same, i16* %at, i64 4)
+  ret i16* %next
+}
+
+; length _ container count
+define internal i16* @op.length(i8** %regs, i8** %items, i16* %at) {
+  %container = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
+  %wanted = call i64 @word(i16* %at, i64 3)
+  %size = call i64 @PyObject_Size(i8* %container)
+  %same = icmp eq i64 %size, %wanted
+  %next = call i16* @go_if(i1 %same, i16* %at, i64 4)
   ret i16* %next
 }
 
@@ -292,6 +315,60 @@ body:
 end:
   %length = add i64 %count, 3
   %next = call i16* @put(i8** %regs, i16* %at, i8* %made, i64 %length)
+  ret i16* %next
+bad:
+  ret i16* null
+}
+
+; list to count value...
+define internal i16* @op.list(i8** %regs, i8** %items, i16* %at) {
+entry:
+  %count = call i64 @word(i16* %at, i64 2)
+  %made = call i8* @PyList_New(i64 %count)
+  %none = icmp eq i8* %made, null
+  br i1 %none, label %bad, label %head
+head:
+  %i = phi i64 [0, %entry], [%more, %body]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %end, label %body
+body:
+  %where = add i64 %i, 3
+  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 %where)
+  call void @Py_IncRef(i8* %value)
+  call i32 @PyList_SetItem(i8* %made, i64 %i, i8* %value)
+  %more = add i64 %i, 1
+  br label %head
+end:
+  %length = add i64 %count, 3
+  %next = call i16* @put(i8** %regs, i16* %at, i8* %made, i64 %length)
+  ret i16* %next
+bad:
+  ret i16* null
+}
+
+; dict to count keys value...
+define internal i16* @op.dict(i8** %regs, i8** %items, i16* %at) {
+entry:
+  %count = call i64 @word(i16* %at, i64 2)
+  %keys = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 3)
+  %length = add i64 %count, 4
+  %made = call i8* @PyDict_New()
+  %next = call i16* @put(i8** %regs, i16* %at, i8* %made, i64 %length)
+  %none = icmp eq i8* %made, null
+  br i1 %none, label %bad, label %head
+head:
+  %i = phi i64 [0, %entry], [%more, %body]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %end, label %body
+body:
+  %where = add i64 %i, 4
+  %key = call i8* @PyTuple_GetItem(i8* %keys, i64 %i)
+  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 %where)
+  %status = call i32 @PyDict_SetItem(i8* %made, i8* %key, i8* %value)
+  %more = add i64 %i, 1
+  %good = icmp eq i32 %status, 0
+  br i1 %good, label %head, label %bad
+end:
   ret i16* %next
 bad:
   ret i16* null
