@@ -16,10 +16,12 @@ NUMBER = ir.IntType(32)
 WIDE = 8
 
 
-def advise(branch: Any, s: ast.For, known: Types, frugal: bool) -> None:
+def advise(branch: Any, s: ast.For, known: Types, frugal: bool, brief: bool) -> None:
     """Notes at the branch back to a loop's head what it is worth to do with the loop."""
     told: list[tuple[str, int | None]] = []
-    if frugal and _is_long(s):
+    if brief:
+        told += [("interleave.count", 1), ("unroll.disable", None)]
+    elif frugal and _is_long(s):
         told += [("interleave.count", 1), ("unroll.runtime.disable", None)]
     if _is_narrow(s, known):
         told.append(("vectorize.width", WIDE))

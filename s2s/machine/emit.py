@@ -42,6 +42,7 @@ class Body(Expressions):
     table: Any = None
     private: set[str] = set()  # arrays that have no other name and are not returned
     frugal = False  # whether to compile quickly is worth some speed
+    brief = False  # whether all loops make few rounds
     products: gemm.Library | None = None  # what multiplies large matrices, if it is not the usual
 
     def __init__(self, context: Any, builder: Any, types_: Types, failures: Failures) -> None:
@@ -301,7 +302,7 @@ class Body(Expressions):
         self.exits.pop()
         if not builder.block.is_terminated:
             i.add_incoming(builder.add(i, step, flags=["nsw"]), builder.block)
-            advise(builder.branch(head), s, self.types, self.frugal)
+            advise(builder.branch(head), s, self.types, self.frugal, self.brief)
         builder.position_at_end(after)
 
     def _continues(self, i: Any, stop: Any, step: Any) -> Any:

@@ -24,36 +24,37 @@ CHAR = ir.IntType(8)
 # Writes what multiplies large matrices: (builder, dtype, arguments of the function around it).
 Library = Callable[[Any, Any, Any], None]
 
-# In the language of lowered text, with the matrices as vectors.  One column is a sum for each row,
-# or, if there is one row in `b` as well, no sum at all.
+# In the language of lowered text, with the matrices as vectors and steps down and to the right.
+# Rows of `a` are multiplied with columns of `b` where both lie in one piece, else rows of `b` are
+# added to rows of `c`; a single column of `c` may just as well be a row.
 LOOPS = """
 def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k):
-    if n == 1 and k == 1:
-        y = alpha * b[0]
-        for i in range(m):
-            c[i] = y * a[i] + c[i] * beta if beta != zero else y * a[i]
-    elif n == 1:
-        for i in range(m):
-            t = zero
-            if swap_a:
-                for p in range(k):
-                    t = t + a[p * m + i] * b[p]
-            else:
-                for p in range(k):
-                    t = t + a[i * k + p] * b[p]
-            c[i] = alpha * t + c[i] * beta if beta != zero else alpha * t
-    else:
+    if not swap_a and (swap_b or n == 1) and k > 1:
         for i in range(m):
             for j in range(n):
-                c[i * n + j] = c[i * n + j] * beta if beta != zero else beta
+                t = zero
+                for p in range(k):
+                    t = t + a[i * k + p] * b[j * k + p]
+                c[i * n + j] = alpha * t + c[i * n + j] * beta if beta != zero else alpha * t
+    elif n == 1:
+        for j in range(m):
+            c[j] = c[j] * beta if beta != zero else zero
+        for p in range(k):
+            x = alpha * b[p]
+            for j in range(m):
+                c[j] += x * a[p * m + j]
+    else:
+        down = 1 if swap_a else k
+        right = m if swap_a else 1
+        b_down = 1 if swap_b else n
+        b_right = k if swap_b else 1
+        for i in range(m):
+            for j in range(n):
+                c[i * n + j] = c[i * n + j] * beta if beta != zero else zero
             for p in range(k):
-                x = alpha * (a[p * m + i] if swap_a else a[i * k + p])
-                if swap_b:
-                    for j in range(n):
-                        c[i * n + j] += x * b[j * k + p]
-                else:
-                    for j in range(n):
-                        c[i * n + j] += x * b[p * n + j]
+                x = alpha * a[i * down + p * right]
+                for j in range(n):
+                    c[i * n + j] += x * b[p * b_down + j * b_right]
 """
 
 
@@ -93,6 +94,7 @@ def _function(context: Any, module: Any, dtype: Any, library: Library) -> Any:
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
     function.linkage = "internal"
     function.attributes.add("noinline")
+    function.args[6].add_attribute("noalias")  # c
     builder = ir.IRBuilder(function.append_basic_block())
     m, n, k = function.args[-3:]
     work = builder.mul(builder.mul(m, n), k)
@@ -116,6 +118,7 @@ def _loops(context: Any, builder: Any, dtype: Any, args: Any) -> None:
     text.args.args.append(ast.arg("zero"))
     known = Types(text, {}, (*kinds, dtype))
     body = Body(context, builder, known, Failures())
+    body.brief = True
     values = [*args, ir.Constant(context.get_value_type(dtype), 0)]
     for name, kind, value in zip(known.names, (*kinds, dtype), values):
         if isinstance(kind, types.Array):

@@ -36,6 +36,8 @@ def resolve(function: Any, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
     """As of Numba's typing, for numbers of one of these types: what it knows a function by, and
     the signature."""
     first = args[0] if args else None
+    if function is operator.not_ and first == types.boolean:
+        return python.SimpleNamespace(typing_key=function), signature(first, first)
     if first not in NUMBERS or any(a is not first for a in args):
         return None
     result = None
