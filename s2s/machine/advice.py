@@ -6,8 +6,8 @@ import ast
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
+from . import kinds as types
 from .infer import Types
 
 NAME = "s2s.loop"

@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
 
-from .buffers import INT
+from . import kinds as types
+from . import writing
+from .writing import INT, counting, declared, new_function
 
 ROWS = 6
 # The inner axis is taken in stretches of so many bytes of a column,
@@ -62,10 +63,8 @@ class Gemm:
         return made
 
     def _declare(self, name: str, kinds: list[Any]) -> Any:
-        made = ir.Function(self.module, ir.FunctionType(ir.VoidType(), kinds), name)
-        made.linkage = "internal"
-        made.attributes.add("noinline")
-        return made
+        type_ = ir.FunctionType(ir.VoidType(), kinds)
+        return new_function(self.module, type_, name, "noinline")
 
     # ---- loops over tiles
 
@@ -106,8 +105,8 @@ class Gemm:
         with builder.if_then(none, likely=False):
             zero = ir.Constant(self.number, 0.0)
             clean = builder.fcmp_ordered("==", beta, zero)
-            with cgutils.for_range(builder, builder.mul(m, n)) as loop:
-                place = builder.gep(c, [loop.index])
+            with counting(builder, builder.mul(m, n)) as loop:
+                place = builder.gep(c, [loop])
                 scaled = builder.fmul(builder.load(place), beta, flags=FLAGS)
                 builder.store(builder.select(clean, zero, scaled), place)
 
@@ -120,8 +119,8 @@ class Gemm:
     def _steps(self, builder: Any, stop: Any, step: int) -> Iterator[tuple[Any, Any]]:
         """A loop over 0, step, … with how much is left there, `step` at most."""
         rounds = builder.sdiv(builder.add(stop, INT(step - 1)), INT(step))
-        with cgutils.for_range(builder, rounds) as loop:
-            at = builder.mul(loop.index, INT(step))
+        with counting(builder, rounds) as loop:
+            at = builder.mul(loop, INT(step))
             left = builder.sub(stop, at)
             whole = builder.icmp_signed(">", left, INT(step))
             yield at, builder.select(whole, INT(step), left)
@@ -144,27 +143,27 @@ class Gemm:
         whole = builder.icmp_signed("==", across, INT(self.columns))
         straight = builder.and_(whole, builder.icmp_signed("==", right, INT(1)))
         with builder.if_then(straight):
-            with cgutils.for_range(builder, depth) as loop:
-                source = builder.gep(b, [builder.mul(loop.index, down)])
-                goal = builder.gep(panel, [builder.mul(loop.index, INT(self.columns))])
+            with counting(builder, depth) as loop:
+                source = builder.gep(b, [builder.mul(loop, down)])
+                goal = builder.gep(panel, [builder.mul(loop, INT(self.columns))])
                 for half in range(2):
                     value = self._load(builder, source, half)
                     self._store(builder, value, goal, half)
             builder.ret_void()
         zero = ir.Constant(self.number, 0.0)
         width = INT(self.columns)
-        with cgutils.for_range(builder, width) as outer:
-            j = outer.index
+        with counting(builder, width) as outer:
+            j = outer
             there = builder.icmp_signed("<", j, across)
             with builder.if_else(there) as (inside, outside):
                 with inside:
-                    with cgutils.for_range(builder, depth) as loop:
-                        source = self._at(builder, b, [(loop.index, down), (j, right)])
-                        goal = self._at(builder, panel, [(loop.index, width), (j, INT(1))])
+                    with counting(builder, depth) as loop:
+                        source = self._at(builder, b, [(loop, down), (j, right)])
+                        goal = self._at(builder, panel, [(loop, width), (j, INT(1))])
                         builder.store(builder.load(source), goal)
                 with outside:
-                    with cgutils.for_range(builder, depth) as loop:
-                        goal = self._at(builder, panel, [(loop.index, width), (j, INT(1))])
+                    with counting(builder, depth) as loop:
+                        goal = self._at(builder, panel, [(loop, width), (j, INT(1))])
                         builder.store(zero, goal)
         builder.ret_void()
         return made
@@ -213,7 +212,7 @@ class Gemm:
     ) -> list[list[Any]]:
         name = f"llvm.fmuladd.v{self.lanes}{self.suffix}"
         kind = ir.FunctionType(self.vector, [self.vector] * 3)
-        add = cgutils.get_or_insert_function(self.module, kind, name)
+        add = declared(self.module, kind, name)
         before = builder.block
         head, done = builder.append_basic_block(), builder.append_basic_block()
         builder.branch(head)  # there is at least one product
@@ -271,17 +270,17 @@ class Gemm:
         fresh: Any, factor: Any,
     ) -> None:  # fmt: skip
         """By way of a whole tile elsewhere."""
-        room = cgutils.alloca_once(builder, self.vector, size=2 * ROWS)
+        room = writing.room(builder, self.vector, 2 * ROWS)
         tile = builder.bitcast(room, self.pointer)
         for i, row in enumerate(sums):
             line = builder.gep(tile, [INT(i * self.columns)])
             for half, value in enumerate(row):
                 self._store(builder, value, line, half)
-        with cgutils.for_range(builder, rows) as outer:
-            with cgutils.for_range(builder, columns) as inner:
-                steps = [(outer.index, INT(self.columns)), (inner.index, INT(1))]
+        with counting(builder, rows) as outer:
+            with counting(builder, columns) as inner:
+                steps = [(outer, INT(self.columns)), (inner, INT(1))]
                 value = builder.load(self._at(builder, tile, steps))
-                place = self._at(builder, c, [(outer.index, down), (inner.index, INT(1))])
+                place = self._at(builder, c, [(outer, down), (inner, INT(1))])
                 there = builder.fmul(builder.load(place), factor, flags=FLAGS)
                 more = builder.fadd(there, value, flags=FLAGS)
                 builder.store(builder.select(fresh, value, more), place)

@@ -11,11 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
 from ..compile import gemm_choice
 from . import blocked
-from .buffers import INT, POINTER, Buffer
+from . import kinds as types
+from .buffers import Buffer
+from .context import Context, memory_type
+from .optimise import features
+from .writing import INT, POINTER, declared, new_function
 
 # Below this number of multiplications a plain loop is faster than calling BLAS.
 SMALL = 512
@@ -58,10 +61,10 @@ def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k):
 """
 
 
-def emit(context: Any, builder: Any, args: list[Any], library: Library | None = None) -> None:
+def emit(context: Context, builder: Any, args: list[Any], library: Library | None = None) -> None:
     """c = alpha * a @ b + beta * c; as `kernels.gemm`."""
     swap_a, swap_b, alpha, a, b, beta, c = args
-    large = library or (_builtin(context) if gemm_choice() == "builtin" else _blas)
+    large = library or (_builtin() if gemm_choice() == "builtin" else _blas)
     function = _function(context, builder.module, c.type.dtype, large)
     m, n = c.sizes
     k = builder.select(swap_a, a.sizes[0], a.sizes[1])
@@ -79,21 +82,19 @@ def builtin(vector_bytes: int) -> Library:
     return large
 
 
-def _builtin(context: Any) -> Library:
-    return builtin(blocked.width(context.codegen()._tm_features))
+def _builtin() -> Library:
+    return builtin(blocked.width(features()))
 
 
-def _function(context: Any, module: Any, dtype: Any, library: Library) -> Any:
+def _function(context: Context, module: Any, dtype: Any, library: Library) -> Any:
     name = f"s2s.gemm.{dtype}"
     function = module.globals.get(name)
     if function is not None:
         return function
-    number, flag = context.get_value_type(dtype), ir.IntType(1)
-    array = context.get_data_type(dtype).as_pointer()
+    number, flag = memory_type(dtype), ir.IntType(1)
+    array = number.as_pointer()
     kinds = [flag, flag, number, array, array, number, array, INT, INT, INT]
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
+    function = new_function(module, ir.FunctionType(ir.VoidType(), kinds), name, "noinline")
     function.args[6].add_attribute("noalias")  # c
     builder = ir.IRBuilder(function.append_basic_block())
     m, n, k = function.args[-3:]
@@ -107,7 +108,7 @@ def _function(context: Any, module: Any, dtype: Any, library: Library) -> Any:
     return function
 
 
-def _loops(context: Any, builder: Any, dtype: Any, args: Any) -> None:
+def _loops(context: Context, builder: Any, dtype: Any, args: Any) -> None:
     from .emit import Body, Failures
     from .infer import Types
 
@@ -119,7 +120,7 @@ def _loops(context: Any, builder: Any, dtype: Any, args: Any) -> None:
     known = Types(text, {}, (*kinds, dtype))
     body = Body(context, builder, known, Failures())
     body.brief = True
-    values = [*args, ir.Constant(context.get_value_type(dtype), 0)]
+    values = [*args, ir.Constant(memory_type(dtype), 0)]
     for name, kind, value in zip(known.names, (*kinds, dtype), values):
         if isinstance(kind, types.Array):
             value = Buffer(kind, value, [INT(0)])
@@ -133,9 +134,7 @@ def _blas(builder: Any, dtype: Any, args: Any) -> None:
     swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
     kinds = [CHAR] * 3 + [INT] * 3 + [POINTER, POINTER, INT, POINTER, INT, POINTER, POINTER, INT]
     type_ = ir.FunctionType(ir.IntType(32), kinds)
-    blas = builder.module.globals.get("numba_xxgemm")
-    if blas is None:
-        blas = ir.Function(builder.module, type_, "numba_xxgemm")
+    blas = declared(builder.module, type_, "numba_xxgemm")
     letter = {
         flag: builder.select(flag, CHAR(ord("t")), CHAR(ord("n"))) for flag in (swap_a, swap_b)
     }
