@@ -21,12 +21,19 @@ def advise(branch: Any, s: ast.For, known: Types, frugal: bool, brief: bool) -> 
     told: list[tuple[str, int | None]] = []
     if brief:
         told += [("interleave.count", 1), ("unroll.disable", None)]
+    elif _is_outer(s):
+        # All that could be repeated is what is left of it where a loop inside has no rounds.
+        told.append(("unroll.runtime.disable", None))
     elif frugal and _is_long(s):
         told += [("interleave.count", 1), ("unroll.runtime.disable", None)]
     if _is_narrow(s, known):
         told.append(("vectorize.width", WIDE))
     if told:
         branch.set_metadata("llvm.loop", _note(branch.function.module, told))
+
+
+def _is_outer(s: ast.For) -> bool:
+    return any(isinstance(n, (ast.For, ast.While)) for part in s.body for n in ast.walk(part))
 
 
 def _is_long(s: ast.For) -> bool:
