@@ -280,8 +280,7 @@ def compiler_key() -> str:
     compiler = os.path.join(here, "transforms")
     if os.path.islink(compiler):  # as in a checkout
         stamps += sorted(_stamps(os.path.realpath(compiler)))
-    scipy = getattr(sys.modules.get("scipy"), "__version__", "")
-    return cache.digest(__version__, repr(stamps), scipy)
+    return cache.digest(__version__, repr(stamps), cache.version("scipy"))
 
 
 def _stamps(folder: str) -> Iterator[tuple[str, str, int, int]]:

@@ -156,6 +156,7 @@ class Shared:
     paths: dict[Any, Path] = field(default_factory=dict)
     sources: dict[Any, Source] = field(default_factory=dict)
     desugared: dict[Any, list[ast.stmt]] = field(default_factory=dict)
+    lifetimes: dict[Any, dict[int, frozenset[str]]] = field(default_factory=dict)
     object_guards: list[ObjectGuard] = field(default_factory=list)
     # by callee and pattern of arguments, in the order in which they were begun
     made: list[tuple[Any, Outlined]] = field(default_factory=list)
