@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path as File

@@ -114,12 +114,12 @@ def parse(file: str, text: str) -> ast.Module:
 
 
 @functools.lru_cache(maxsize=32)
-def _lambdas(file: str, text: str) -> tuple[ast.AST, ...]:
+def _lambdas(file: str, text: str) -> tuple[Any, ...]:
     return tuple(node for node in ast.walk(parse(file, text)) if isinstance(node, ast.Lambda))
 
 
 @functools.lru_cache(maxsize=32)
-def _functions(file: str, text: str) -> tuple[ast.AST, ...]:
+def _functions(file: str, text: str) -> tuple[Any, ...]:
     """Those that are statements; nothing else of a file is looked at."""
     found: list[ast.AST] = []
     todo: list[Any] = [parse(file, text)]

@@ -163,19 +163,13 @@ class DoorErrors(Errors):
 
     def set(self, builder: Any, exception: Any, args: tuple[Any, ...]) -> None:
         text, size = self._pickled(builder, (exception, args, ""))
-        module = builder.module
         whole = ir.Constant(INFO, [text, STATUS(size), NULL, NULL, STATUS(0)])
-        info = ir.GlobalVariable(module, INFO, module.get_unique_name("s2s.error"))
-        info.linkage, info.global_constant, info.initializer = "internal", True, whole
-        builder.store(info, builder.function.args[1])
+        builder.store(_constant(builder.module, "s2s.error", whole), builder.function.args[1])
 
     def _pickled(self, builder: Any, what: Any) -> tuple[Any, int]:
         data = bytearray(pickle.dumps(what, protocol=4))
-        module, type_ = builder.module, ir.ArrayType(ir.IntType(8), len(data))
-        text = ir.GlobalVariable(module, type_, module.get_unique_name("s2s.text"))
-        text.linkage, text.global_constant = "internal", True
-        text.initializer = ir.Constant(type_, data)
-        return text.bitcast(POINTER), len(data)
+        text = ir.Constant(ir.ArrayType(ir.IntType(8), len(data)), data)
+        return _constant(builder.module, "s2s.text", text).bitcast(POINTER), len(data)
 
     def set_with(self, builder: Any, exception: Any, values: list[Any], kinds: list[Any]) -> None:
         """The values stand behind the rest, in eight bytes each."""
@@ -199,3 +193,10 @@ class DoorErrors(Errors):
         for position, value in enumerate(stored, 1):
             builder.store(value, member(builder, info, position))
         builder.store(member(builder, info, 0), builder.function.args[1])
+
+
+def _constant(module: Any, name: str, value: Any) -> Any:
+    """A place in memory that holds a value for good."""
+    made: Any = ir.GlobalVariable(module, value.type, module.get_unique_name(name))
+    made.linkage, made.global_constant, made.initializer = "internal", True, value
+    return made
