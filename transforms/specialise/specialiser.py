@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import os
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from ..build import Builder, NameSupply
@@ -17,6 +16,7 @@ from ..fence import fence
 from ..ir import Function, Module, Operand, Origin, Scalar, Span, Var, walk
 from ..pipeline_types import Build, ObjectGuard, Param
 from ..read import Source, read, signature
+from ..records import field, record
 from ..structure import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
 from .arrays import Arrays
 from .attributes import Attributes
@@ -63,7 +63,7 @@ from .values import (
 from .vmaps import Vmaps
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Frame:
     """One active call: where its names come from and what it returns.  `owner` is the
     specialiser that runs it, `identity` tells its function from others, and `runtime_depth`
@@ -87,7 +87,7 @@ class Frame:
     final: dict[str, Value] | None = None
 
 
-@dataclass
+@record
 class Specialised:
     module: Module
     params: list[Param]
