@@ -7,6 +7,7 @@ integers and truth values, and call functions of our own.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,7 @@ from .kinds import (
     float64,
     int64,
 )
+from .writing import INT
 
 FLOATS = (float32, float64)
 NUMBERS = (*FLOATS, int64)
@@ -59,7 +61,7 @@ def resolve(function: Any, args: tuple[Any, ...]) -> Callee | None:
     if result is None:
         if _writer(function, first) is None:
             return None
-        result = boolean if function in _TESTS else first
+        result = boolean if function in _TESTS else int64 if function in _WHOLE else first
     return Callee(function, args, result)
 
 
@@ -76,6 +78,8 @@ def _writer(function: Any, kind: Any) -> Writer | None:
         return _ON_FLOATS.get(function)
     if kind == int64:
         return _ON_INTEGERS.get(function)
+    if isinstance(kind, Integer) and function in _SIGNS:
+        return _compare_integers(_SIGNS[function], kind.signed)
     return _ON_TRUTH.get(function) if kind == boolean else None
 
 
@@ -97,8 +101,9 @@ def _compare_floats(sign: str) -> Writer:
     return lambda builder, x, y: getattr(builder, name)(sign, x, y)
 
 
-def _compare_integers(sign: str) -> Writer:
-    return lambda builder, x, y: builder.icmp_signed(sign, x, y)
+def _compare_integers(sign: str, signed: bool = True) -> Writer:
+    name = "icmp_signed" if signed else "icmp_unsigned"
+    return lambda builder, x, y: getattr(builder, name)(sign, x, y)
 
 
 def _negative(builder: Any, x: Any) -> Any:
@@ -109,6 +114,34 @@ def _negative(builder: Any, x: Any) -> Any:
 
 def _is_nan(builder: Any, x: Any) -> Any:
     return builder.fcmp_unordered("uno", x, x)
+
+
+def _compare_size(sign: str) -> Writer:
+    """Compares the size of a number with infinity."""
+
+    def write(builder: Any, x: Any) -> Any:
+        size = _intrinsic("llvm.fabs")(builder, x)
+        return builder.fcmp_ordered(sign, size, ir.Constant(x.type, math.inf))
+
+    return write
+
+
+def _sign(builder: Any, x: Any) -> Any:
+    zero = ir.Constant(x.type, 0.0)
+    flat = builder.select(builder.fcmp_ordered("==", x, zero), zero, x)  # or nan
+    down = builder.select(builder.fcmp_ordered("<", x, zero), ir.Constant(x.type, -1.0), flat)
+    return builder.select(builder.fcmp_ordered(">", x, zero), ir.Constant(x.type, 1.0), down)
+
+
+def _size(builder: Any, x: Any) -> Any:
+    below = builder.icmp_signed("<", x, ir.Constant(x.type, 0))
+    return builder.select(below, builder.neg(x), x)
+
+
+def _arange_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:
+    steps = builder.fdiv(builder.fsub(stop, start), step)
+    whole = builder.fptosi(_intrinsic("llvm.ceil")(builder, steps), INT)
+    return builder.select(builder.icmp_signed(">", whole, INT(0)), whole, INT(0))
 
 
 def _larger(sign: str) -> Writer:
@@ -155,7 +188,8 @@ _SIGNS = {
     operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">",
     operator.ge: ">=",
 }  # fmt: skip
-_TESTS = {*_SIGNS, operator.not_, np.isnan}
+_TESTS = {*_SIGNS, operator.not_, np.isnan, np.isinf, np.isfinite}
+_WHOLE = {kernels.to_int, kernels.arange_count}
 
 _ON_FLOATS: dict[Any, Writer] = {
     operator.add: _method("fadd"),
@@ -164,6 +198,7 @@ _ON_FLOATS: dict[Any, Writer] = {
     operator.truediv: _method("fdiv"),
     operator.neg: _negative,
     np.sqrt: _intrinsic("llvm.sqrt"),
+    abs: _intrinsic("llvm.fabs"),
     np.absolute: _intrinsic("llvm.fabs"),
     np.fabs: _intrinsic("llvm.fabs"),
     np.floor: _intrinsic("llvm.floor"),
@@ -173,7 +208,12 @@ _ON_FLOATS: dict[Any, Writer] = {
     np.copysign: _intrinsic("llvm.copysign"),
     np.maximum: _larger(">="),
     np.minimum: _larger("<="),
+    np.sign: _sign,
     np.isnan: _is_nan,
+    np.isinf: _compare_size("=="),
+    np.isfinite: _compare_size("<"),
+    kernels.to_int: lambda builder, x: builder.fptosi(x, INT),
+    kernels.arange_count: _arange_count,
     **{function: _compare_floats(sign) for function, sign in _SIGNS.items()},
 }
 _ON_INTEGERS: dict[Any, Writer] = {
@@ -183,6 +223,7 @@ _ON_INTEGERS: dict[Any, Writer] = {
     operator.neg: lambda builder, x: (
         ir.Constant(x.type, -x.constant) if isinstance(x, ir.Constant) else builder.neg(x)
     ),
+    abs: _size,
     operator.and_: _method("and_"),
     operator.or_: _method("or_"),
     operator.xor: _method("xor"),
