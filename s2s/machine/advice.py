@@ -43,16 +43,33 @@ def _is_long(s: ast.For) -> bool:
 
 def _is_narrow(s: ast.For, known: Types) -> bool:
     """All elements are float32 but numbers are float64, such as sums.  Those alone would tell the
-    optimiser how many elements to take at once, which is half of what vectors hold."""
+    optimiser how many elements to take at once, which is half of what vectors hold.  It complains
+    aloud where it cannot do as it is told, so it is told only of loops that it surely can."""
     elements, numbers = set(), set()
     for node in (n for stmt in s.body for n in ast.walk(stmt)):
-        if isinstance(node, (ast.For, ast.While)):
+        if isinstance(node, ast.stmt) and not _is_simple(node, known):
+            return False
+        if isinstance(node, ast.Call) and node in known.calls and known.calls[node].numba:
             return False
         if isinstance(node, ast.Subscript) and not isinstance(node.value, ast.Attribute):
             elements.add(known.of.get(node))
         elif isinstance(node, ast.BinOp):
             numbers.add(known.of.get(node))
     return elements == {types.float32} and types.float64 in numbers
+
+
+def _is_simple(s: ast.stmt, known: Types) -> bool:
+    """Whether a statement writes an element, gives a number a name, or adds to a sum."""
+    if isinstance(s, ast.AugAssign):
+        return True
+    if not isinstance(s, ast.Assign):
+        return False
+    (target,), value = s.targets, s.value
+    if not isinstance(target, ast.Name) or target.id not in known.slots:
+        return True
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Add, ast.Sub)):
+        return False
+    return isinstance(value.left, ast.Name) and value.left.id == target.id
 
 
 def _note(module: Any, told: list[tuple[str, int | None]]) -> Any:
