@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
     from .history import History
     from .layers import Layer
+    from .memory import release_memory
     from .models import Model, Sequential
     from .saving import load_state, load_weights, save_state, save_weights
     from .testing import check_grads
@@ -74,6 +75,7 @@ __all__ = [
     "mixed_precision",
     "models",
     "optimizers",
+    "release_memory",
     "save_state",
     "save_weights",
     "saving",
@@ -94,6 +96,7 @@ _LATER = {
     "Model": ".models",
     "Sequential": ".models",
     "Layer": ".layers",
+    "release_memory": ".memory",
     "save_weights": ".saving",
     "load_weights": ".saving",
     "save_state": ".saving",

@@ -16,6 +16,7 @@ from .code_text import Code
 from .dispatch import Options, Specialiser, specialiser_for
 from .entry import Entry
 from .errors import TypeError_, ValueError_
+from .plan_runtime import Planned, install
 from .transforms.derived import derive
 from .transforms.read import signature
 
@@ -40,7 +41,7 @@ class _Shared:
         self.numba_type: Any = None
 
 
-class Function:
+class Function(Planned):
     """A compiled function.  Calling it runs compiled code, specialised to the types of the
     arguments; `.python` is the function as it was written."""
 
@@ -54,28 +55,33 @@ class Function:
         self._shared = _Shared(found, options)
         self._prefix = found.prefix
         self._fixed = found.fixed
-        # The written-out call that fitted last, for those whose arguments are all given anew.
+        # The written-out call that fitted last, for those whose arguments are all given anew, and
+        # its plan, if it has one.
         self._quick: Any = None
+        self._plan = None
         # In a class body it is not yet known whether this becomes a method: then check later.
         if not binding.in_class(found.function):
             self._specialiser(self._mode)
 
     # ---- calling
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def _in_python(self, /, *args: Any, **kwargs: Any) -> Any:
         quick = self._quick
         if quick is not None and not (kwargs or debug.active):
-            found = quick(args)
+            found = quick(*args)
             if found is not MISS:
                 return found
         return self._otherwise(quick, args, kwargs)
+
+    # Once there are plans, calls are left to them first.
+    __call__ = _in_python
 
     def _otherwise(self, tried: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that does not fit the one before, or is about objects that are given already."""
         if not (kwargs or debug.active or self._fixed):
             given = self._prefix + args
             for call in self._shared.calls:
-                found = call(given) if call is not tried else MISS
+                found = call(*given) if call is not tried else MISS
                 if found is not MISS:
                     self._prefer(call)
                     return found
@@ -92,7 +98,9 @@ class Function:
         self._shared.calls = (call, *others[: CALLS - 1])
         self._specialiser(self._mode).latest = entry
         if not (self._prefix or self._fixed):
-            self._quick = call
+            self._quick, self._plan = call, call.plan
+            if call.plan is not None:
+                install(Function)
 
     def _write_call(self, entry: Entry, bound: tuple[Any, ...], backend: str) -> None:
         if backend == "numba":
@@ -252,9 +260,13 @@ class Function:
     def _bound(self, instance: Any) -> Any:
         if not self._shared.method:
             self._become_method()
+        return self._with((instance,), self._fixed)
+
+    def _with(self, prefix: tuple[Any, ...], fixed: dict[str, Any]) -> Any:
+        """The same with other arguments given already."""
         view = object.__new__(type(self))
         vars(view).update(vars(self))
-        view._prefix, view._quick = (instance,), None
+        view._prefix, view._fixed, view._quick, view._plan = prefix, fixed, None, None
         return view
 
     def _become_method(self) -> None:
@@ -263,7 +275,7 @@ class Function:
             self._shared.method = True
             self._shared.specialisers.clear()
             self._shared.calls = ()
-            self._quick = None
+            self._quick = self._plan = None
 
     # ---- being a good object
 
@@ -300,11 +312,7 @@ class Function:
             return self
         import copy
 
-        view = object.__new__(type(self))
-        vars(view).update(vars(self))
-        view._prefix, view._quick = copy.deepcopy(self._prefix, memo), None
-        view._fixed = copy.deepcopy(self._fixed, memo)
-        return view
+        return self._with(copy.deepcopy(self._prefix, memo), copy.deepcopy(self._fixed, memo))
 
     @property
     def _made_of(self) -> Any:
@@ -451,10 +459,7 @@ def _find(module: str, qualname: str) -> Any:
 
 
 def _with_arguments(base: Function, prefix: tuple[Any, ...], fixed: dict[str, Any]) -> Function:
-    view = object.__new__(type(base))
-    vars(view).update(vars(base))
-    view._prefix, view._fixed, view._quick = prefix, fixed, None
-    return view
+    return base._with(prefix, fixed)
 
 
 def _remake(

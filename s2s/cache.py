@@ -140,7 +140,7 @@ def platform_key() -> str:
     ours = Path(__file__).parent
     folder = Path(special_functions.__file__).parent
     code = [*ours.glob("kernels*.py"), *ours.glob("machine/**/*.py")]
-    code += [ours / "doors.py", ours / "linking.py"]
+    code += [ours / "doors.py", ours / "linking.py", ours / "memory.py"]
     files = [*sorted(code), folder / "special_functions.py", folder / "helpers_linalg.py"]
     kernels = [read(path) or b"" for path in files]
     # Numba compiles for the named target where these are set, and for this machine otherwise.

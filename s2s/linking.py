@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cache
+from . import cache, memory
 
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 
@@ -129,59 +129,9 @@ def _wake_numba() -> None:
 
 # ---------------------------------------------------------------- what kernels call
 
-# Memory is counted as Numba does: a header of count, destructor, its argument, data and size.
 # BLAS is that of NumPy, which is there already; it wants addresses of 64-bit integers.
 _RUNTIME = """
 @s2s.links = global [6 x i8*] zeroinitializer
-declare i8* @malloc(i64)
-declare void @free(i8*)
-
-define i8* @NRT_Allocate(i64 %size) {
-  %memory = call i8* @malloc(i64 %size)
-  ret i8* %memory
-}
-
-define void @NRT_Free(i8* %memory) {
-  call void @free(i8* %memory)
-  ret void
-}
-
-define i8* @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
-  %wide = zext i32 %align to i64
-  %more = add i64 %wide, 64
-  %total = add i64 %size, %more
-  %memory = call i8* @malloc(i64 %total)
-  %none = icmp eq i8* %memory, null
-  br i1 %none, label %end, label %fill
-fill:
-  %header = bitcast i8* %memory to i64*
-  store i64 1, i64* %header
-  %start = ptrtoint i8* %memory to i64
-  %after = add i64 %start, 48
-  %below = sub i64 %wide, 1
-  %over = add i64 %after, %below
-  %mask = xor i64 %below, -1
-  %data = and i64 %over, %mask
-  %p1 = getelementptr i64, i64* %header, i64 1
-  %p2 = getelementptr i64, i64* %header, i64 2
-  %p3 = getelementptr i64, i64* %header, i64 3
-  %p4 = getelementptr i64, i64* %header, i64 4
-  %p5 = getelementptr i64, i64* %header, i64 5
-  store i64 0, i64* %p1
-  store i64 0, i64* %p2
-  store i64 %data, i64* %p3
-  store i64 %size, i64* %p4
-  store i64 0, i64* %p5
-  br label %end
-end:
-  ret i8* %memory
-}
-
-define void @NRT_MemInfo_call_dtor(i8* %memory) {
-  call void @free(i8* %memory)
-  ret void
-}
-
 define i32 @numba_xxgemm(i8 %kind, i8 %ta, i8 %tb, i64 %m, i64 %n, i64 %k, i8* %alpha, i8* %a,
                          i64 %lda, i8* %b, i64 %ldb, i8* %beta, i8* %c, i64 %ldc) {
   %pta = alloca i8
@@ -271,7 +221,6 @@ end:
 declare void @Py_IncRef(i8*)
 """
 _SAME = "s2s.same"
-_GIVEN = ("NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor")
 
 
 def runtime(text: str, names: tuple[str, ...], given: dict[str, int] | None = None) -> Any:
@@ -282,7 +231,7 @@ def runtime(text: str, names: tuple[str, ...], given: dict[str, int] | None = No
     path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), text)}"
     code = cache.fetch(path)
     if code is None:
-        code = _machine().emit_object(llvm.parse_assembly(text))
+        code = _machine().emit_object(_optimised(llvm.parse_assembly(text)))
         cache.keep(path, code)
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name, address in (given or {}).items():
@@ -292,17 +241,27 @@ def runtime(text: str, names: tuple[str, ...], given: dict[str, int] | None = No
     return _immortal(builder.link(_engine(), _new_name()))
 
 
+def _optimised(module: Any) -> Any:
+    import llvmlite.binding as llvm
+
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    passes = llvm.create_pass_builder(_machine(), options)
+    passes.getModulePassManager().run(module, passes)
+    return module
+
+
 @functools.cache
 def _runtime() -> dict[str, int]:
     """The addresses of what is written above."""
     import ctypes
 
-    library = runtime(_RUNTIME, (*_GIVEN, "numba_xxgemm", _SAME, LINKS))
+    library = runtime(_RUNTIME, ("numba_xxgemm", _SAME, LINKS))
     blas = _blas()
     table = (ctypes.c_void_p * 6).from_address(library[LINKS])
     table[:] = [*(blas or [0] * 4), id(True), id(False)]
-    names = (*_GIVEN, _SAME, *(["numba_xxgemm"] if blas else []))
-    return {name: library[name] for name in names}
+    names = (_SAME, *(["numba_xxgemm"] if blas else []))
+    given = {name: memory.library()[name] for name in memory.GIVEN}
+    return given | {name: library[name] for name in names}
 
 
 @functools.cache
@@ -382,8 +341,8 @@ def is_layout_known() -> bool:
     )
 
 
-def _function(address: int) -> Any:
-    """A C function that takes its arguments as CPython hands them over."""
+def definition(name: bytes, address: int, flags: int) -> int:
+    """The address of how CPython wants a C function described."""
     import ctypes
 
     class Definition(ctypes.Structure):
@@ -392,11 +351,17 @@ def _function(address: int) -> Any:
             ("doc", ctypes.c_char_p),
         )  # fmt: skip
 
-    definition = _immortal(Definition(b"kernel", address, 0x80, None))  # METH_FASTCALL
+    return ctypes.addressof(_immortal(Definition(name, address, flags, None)))
+
+
+def _function(address: int) -> Any:
+    """A C function that takes its arguments as CPython hands them over."""
+    import ctypes
+
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    return make(ctypes.addressof(definition), None, None)
+    return make(definition(b"kernel", address, 0x80), None, None)  # METH_FASTCALL
 
 
 def _fail(address: int) -> None:

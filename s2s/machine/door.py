@@ -15,12 +15,24 @@ from llvmlite import ir
 
 from ..doors import PYTHON, Door, Size
 from ..linking import DATA, DESCR, DIMS, DOOR, FLAGS, LINKS, NDIM, STRIDES, TYPE, VALUE
+from ..memory import LEAST
 from ..transforms.structure import ArraySpec, ScalarSpec, Spec
 from . import plain
-from .buffers import Buffer, of_values, parts_of_type
+from .buffers import Buffer, allocate, of_values, parts_of_type
 from .context import Context, memory_type
-from .kinds import Array, of_dtype
-from .writing import INT, NULL, POINTER, counting, declared, member, new_function, room, room_for
+from .kinds import Array, of_dtype, of_spec
+from .writing import (
+    BIT,
+    INT,
+    NULL,
+    POINTER,
+    counting,
+    declared,
+    member,
+    new_function,
+    room,
+    room_for,
+)
 
 INT32 = ir.IntType(32)
 POINTERS = POINTER.as_pointer()
@@ -42,7 +54,7 @@ class _Writer:
         module = self.module = target.module
         type_ = ir.FunctionType(POINTER, [POINTER, POINTERS, INT])
         self.function = ir.Function(module, type_, DOOR)
-        _, self.given, self.count = self.function.args
+        self.places, self.given, self.count = self.function.args
         room = ir.ArrayType(POINTER, 16 + len(door.arguments) + len(door.results))
         self.table: Any = ir.GlobalVariable(module, room, LINKS)
         self.table.initializer = ir.Constant(room, None)
@@ -203,8 +215,7 @@ class _Writer:
             assert isinstance(spec, ArraySpec)
             with builder.if_else(bare) as (new, old):
                 with new:
-                    sizes = values[position].sizes
-                    made = self.new_array(spec.dtype, sizes, None, NULL, 0)
+                    made = builder.call(self._result(spec), values[position].sizes)
                     # Nothing has happened yet, so those made before are all there is to undo.
                     with builder.if_then(self.is_null(made), likely=False):
                         for other in objects:
@@ -221,6 +232,35 @@ class _Writer:
             thing.add_incoming(given, after_old)
             objects.append(thing)
         return objects
+
+    def _result(self, spec: ArraySpec) -> Any:
+        """result(size, …): a new array.  If it is large, its memory is a block like those of
+        temporaries (`s2s.memory`), which is kept when nobody refers to it any more."""
+        name = f"s2s.result.{spec.dtype}.{spec.ndim}"
+        function = self.module.globals.get(name)
+        if function is not None:
+            return function
+        type_ = ir.FunctionType(POINTER, [INT] * spec.ndim)
+        function = new_function(self.module, type_, name, "noinline")
+        outer, builder = self.builder, ir.IRBuilder(function.append_basic_block())
+        self.builder = builder
+        sizes = list(function.args)
+        kind = of_spec(ArraySpec(spec.dtype, spec.ndim, "C"))
+        bytes_: Any = INT(kind.dtype.bytes)
+        for size in sizes:
+            bytes_ = builder.mul(bytes_, size)
+        with builder.if_then(builder.icmp_unsigned(">=", bytes_, INT(1 << LEAST)), likely=False):
+            buffer = allocate(builder, kind, sizes, self._no_memory)
+            made = self.array_at(buffer)
+            with builder.if_then(builder.not_(self.is_null(made)), likely=True):
+                self.own(made, buffer.memory)
+            builder.ret(made)
+        builder.ret(self.new_array(spec.dtype, sizes, None, NULL, 0))
+        self.builder = outer
+        return function
+
+    def _no_memory(self) -> None:
+        self.builder.ret(self.call("PyErr_NoMemory", POINTER, []))
 
     def is_null(self, thing: Any) -> Any:
         return self.builder.icmp_unsigned("==", thing, NULL)
@@ -242,7 +282,8 @@ class _Writer:
         return self.builder.bitcast(table, POINTER)
 
     def hand_over(self, objects: list[Any], returned: Any) -> None:
-        """All results in order: as a tuple, or one by itself."""
+        """All results in order: one by itself, or as a tuple.  A plan (`s2s.plan`) tells, in place
+        of an object that a function belongs to, where it wants them instead."""
         builder, waiting, types = self.builder, iter(objects), iter(self.returns)
         made, position = [], 0
         for kind in self.door.results:
@@ -261,17 +302,26 @@ class _Writer:
         if len(made) == 1:
             builder.ret(made[0])
             return
-        whole = self.call("PyTuple_New", POINTER, [INT(len(made))])
-        bad = self.is_null(whole)
+        bad: Any = BIT(0)
         for thing in made:
             bad = builder.or_(bad, self.is_null(thing))
-        # There is no memory left: what was made is lost, too.
-        after = self.function.append_basic_block()
-        builder.cbranch(bad, self.failed, after)
-        builder.position_at_end(after)
+        with builder.if_then(builder.not_(self.is_null(self.places)), likely=True):
+            self.none_bad(bad)
+            places = builder.bitcast(self.places, POINTERS)
+            for i, thing in enumerate(made):
+                builder.store(thing, builder.gep(places, [INT(i)]))
+            builder.ret(self.link("True"))
+        whole = self.call("PyTuple_New", POINTER, [INT(len(made))])
+        self.none_bad(builder.or_(bad, self.is_null(whole)))
         for i, thing in enumerate(made):
             self.call("PyTuple_SetItem", INT32, [whole, INT(i), thing])
         builder.ret(whole)
+
+    def none_bad(self, bad: Any) -> None:
+        """There is no memory left: what was made is lost, too."""
+        after = self.function.append_basic_block()
+        self.builder.cbranch(bad, self.failed, after)
+        self.builder.position_at_end(after)
 
     def boxed(self, values: list[Any], type_: Any, kind: str) -> Any:
         """An object of a result, which is a number or the parts of an array."""
@@ -291,24 +341,33 @@ class _Writer:
         return self.numpy(60, POINTER, arguments)  # PyArray_Scalar
 
     def boxed_array(self, buffer: Buffer) -> Any:
-        """An array object that owns the memory by way of a capsule, or of a parameter's."""
+        """An array object that owns its memory, or refers to the parameter that does."""
         builder = self.builder
-        flags = ALIGNED | WRITEABLE | (C_ORDER if buffer.strides is None else 0)
-        data = builder.bitcast(buffer.data, POINTER)
-        dtype = str(buffer.type.dtype)
-        made = self.new_array(dtype, buffer.sizes, buffer.strides, data, flags)
+        made = self.array_at(buffer)
         with builder.if_then(builder.not_(self.is_null(made))):
             with builder.if_else(self.is_null(buffer.memory)) as (lent, own):
                 with lent:
+                    data = builder.bitcast(buffer.data, POINTER)
                     args = [self.given, INT(len(self.door.arguments)), data]
                     owner = builder.call(self._owner(), args)
                     with builder.if_then(builder.not_(self.is_null(owner))):
-                        self.numpy(282, INT32, [made, self.retained(owner)])
+                        self.set_base(made, self.retained(owner))
                 with own:
-                    destroy = builder.bitcast(self._destroy(), POINTER)
-                    capsule = self.call("PyCapsule_New", POINTER, [buffer.memory, NULL, destroy])
-                    self.numpy(282, INT32, [made, capsule])  # PyArray_SetBaseObject
+                    self.own(made, buffer.memory)
         return made
+
+    def array_at(self, buffer: Buffer) -> Any:
+        flags = ALIGNED | WRITEABLE | (C_ORDER if buffer.strides is None else 0)
+        data = self.builder.bitcast(buffer.data, POINTER)
+        return self.new_array(str(buffer.type.dtype), buffer.sizes, buffer.strides, data, flags)
+
+    def own(self, array: Any, memory: Any) -> None:
+        """By way of a capsule."""
+        destroy = self.builder.bitcast(self._destroy(), POINTER)
+        self.set_base(array, self.call("PyCapsule_New", POINTER, [memory, NULL, destroy]))
+
+    def set_base(self, array: Any, base: Any) -> None:
+        self.numpy(282, INT32, [array, base])  # PyArray_SetBaseObject
 
     def _destroy(self) -> Any:
         """destroy(capsule): what happens when nobody refers to the memory of a result."""

@@ -270,6 +270,8 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "simplify": ("pipeline.simplify", lambda module, facts=None: module),
     "recompute": ("recompute.cost", lambda op: np.inf),
     "fuse": ("lower.lower.as_values", lambda function, facts: function),
+    "layout": ("lower.lower.turn", lambda body, params, shares, em: None),
+    "interchange": ("lower.lower.interchange", lambda body, shares: None),
     "siblings": ("lower.siblings.Merger.block", lambda self, stmts: stmts),
     "scalarise": ("lower.lower.scalarise", lambda body, params: None),
 }
@@ -299,11 +301,21 @@ def chunks(trial: Any, run: Run) -> None:
         compared(trial, run, trial.gradient("loops", "chunks", parallel=True))
 
 
+def turned(trial: Any, run: Run) -> None:
+    """Axes of all buffers that can be turned lie in memory the other way round."""
+    layout = "s2s.transforms.lower.layout"
+    with (
+        mock.patch(f"{layout}.WORTH", -np.inf),
+        mock.patch(f"{layout}._elected", lambda votes, sizes: tuple(range(len(sizes)))[::-1]),
+    ):
+        compared(trial, run, trial.gradient("loops", "turned"))
+
+
 JUDGES: dict[str, Judge] = {
     **{backend: on(backend) for backend in ("loops", "python", "numba")},
     "float32": float32, "layouts": layouts, "forward": forward_mode, "second": second_order,
     "nested": nested, "hessian": hessian, "tapes": tapes, "vmap": vmap, "jax": jax_gradient,
-    "chunks": chunks,
+    "chunks": chunks, "turned": turned,
     **{f"without {switch}": without(switch) for switch in SWITCHES},
 }  # fmt: skip
 ALWAYS = ("loops", "python")

@@ -28,6 +28,8 @@ from .elementwise import cast
 from .fuse import as_values
 from .gather import gather
 from .gemm_update import accumulate
+from .interchange import interchange
+from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .parallel import Splitter
@@ -104,12 +106,12 @@ def lower_function(
             value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
             cx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
     cx.em.add(L.Return(tuple(results)))
-    return L.Routine(function.name, params, merged(cx, params, parallel))
+    return L.Routine(function.name, params, merged(cx, params, outs, parallel))
 
 
-def merged(cx: Context, params: list[str], parallel: bool) -> list[L.Stmt]:
-    """The function's body with loops merged and buffers of a single iteration gone; loops are
-    split last."""
+def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool) -> list[L.Stmt]:
+    """The function's body with buffers laid out as loops run, loops merged and buffers of a single
+    iteration gone; loops are split last."""
     spelt: dict[str, list[str]] = {}
     for (name, _), python in cx.names.items():
         spelt.setdefault(name, []).append(python)
@@ -126,9 +128,21 @@ def merged(cx: Context, params: list[str], parallel: bool) -> list[L.Stmt]:
     body = drop_settled(cx.em.out)
     gather(body, shares)
     accumulate(body, _whole_matrices(cx), shares)
+    turn(body, _arrays(cx, outs, visible), shares, cx.em)
+    interchange(body, shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
     return Splitter(body, shares, visible, cx.em.fresh).block(body) if parallel else body
+
+
+def _arrays(cx: Context, outs: dict[int, str], visible: set[str]) -> Parameters:
+    """The arrays among the parameters, those for results included."""
+    values = {cx.python_name(p): p.type for p in cx.function.params}
+    values |= {name: cx.function.results[position].type for position, name in outs.items()}
+    arrays = {name: t for name, t in values.items() if isinstance(t, ir.Array)}
+    dtypes = {name: t.dtype for name, t in arrays.items()}
+    sizes = {name: cx.sizes(buffer_value(name, t.dtype, t.shape)) for name, t in arrays.items()}
+    return Parameters(dtypes, sizes, frozenset(outs.values()), visible)
 
 
 def _whole_matrices(cx: Context) -> dict[str, tuple[L.Expr, ...]]:
