@@ -32,7 +32,7 @@ Library = Callable[[Any, Any, Any], None]
 # added to rows of `c`; a single column of `c` may just as well be a row.
 LOOPS = """
 def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k):
-    if not swap_a and (swap_b or n == 1) and k > 1:
+    if (m == 1 or not swap_a) and (n == 1 or swap_b) and k > 1:
         for i in range(m):
             for j in range(n):
                 t = zero
