@@ -12,7 +12,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from ..errors import ValueError_
-from ..machine import blocked
+from ..machine import blocked, scattered
 from ..machine import optimise as passes
 
 # Machines by the width of their vectors; what else there is has at least the narrowest.
@@ -101,7 +101,7 @@ def optimise(whole: Any, exported: set[str], target: Target) -> None:
     for value in hidden:
         if value not in late:
             value.linkage = "internal"
-    passes.run(whole, target.machine)
+    passes.run(whole, target.machine, scattered.is_used(whole))
     for value in late:
         value.linkage = "internal"
     unused = llvm.create_new_module_pass_manager()

@@ -29,7 +29,7 @@ def advise(branch: Any, s: ast.For, known: Types, frugal: bool, brief: bool) -> 
     if _is_narrow(s, known):
         told.append(("vectorize.width", WIDE))
     if told:
-        branch.set_metadata("llvm.loop", _note(branch.function.module, told))
+        branch.set_metadata("llvm.loop", note(branch.function.module, told))
 
 
 def _is_outer(s: ast.For) -> bool:
@@ -72,8 +72,9 @@ def _is_simple(s: ast.stmt, known: Types) -> bool:
     return isinstance(value.left, ast.Name) and value.left.id == target.id
 
 
-def _note(module: Any, told: list[tuple[str, int | None]]) -> Any:
-    name = ".".join([NAME, *(what for what, _ in told)])
+def note(module: Any, told: list[tuple[str, int | None]]) -> Any:
+    """What is told of a loop, in LLVM's terms."""
+    name = ".".join([NAME, *(what if value is None else f"{what}.{value}" for what, value in told)])
     if name not in module.namedmetadata:
         parts = []
         for what, value in told:

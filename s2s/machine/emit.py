@@ -46,7 +46,7 @@ class Body(Expressions):
     private: set[str] = set()  # arrays that have no other name and are not returned
     frugal = False  # whether to compile quickly is worth some speed
     brief = False  # whether all loops make few rounds
-    products: gemm.Library | None = None  # what multiplies large matrices, if it is not the usual
+    products: gemm.Library | None = None  # what multiplies matrices, if it is not the usual
 
     def __init__(self, context: Context, builder: Any, types_: Types, failures: Failures) -> None:
         self.context = context
@@ -230,8 +230,12 @@ class Body(Expressions):
         if call in self.types.calls:
             self.expr(call)
             return
-        assert self.types.value(call.func) is kernels.gemm
-        gemm.emit(self.context, self.builder, [self.expr(a) for a in call.args], self.products)
+        args = [self.expr(a) for a in call.args]
+        products = self.products or gemm.usual()
+        if self.types.value(call.func) is kernels.gemm_at:
+            gemm.emit_at(self.builder, args, products)
+        else:
+            gemm.emit(self.context, self.builder, args, products)
 
     def _raise(self, s: ast.Raise) -> None:
         assert isinstance(s.exc, ast.Call)

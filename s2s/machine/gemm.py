@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -18,6 +19,7 @@ from . import kinds as types
 from .buffers import Buffer
 from .context import Context, memory_type
 from .optimise import features
+from .scattered import Scattered
 from .writing import INT, POINTER, declared, new_function
 
 # Below this number of multiplications a plain loop is faster than calling BLAS.
@@ -25,7 +27,7 @@ SMALL = 512
 CHAR = ir.IntType(8)
 
 # Writes what multiplies large matrices: (builder, dtype, arguments of the function around it).
-Library = Callable[[Any, Any, Any], None]
+Large = Callable[[Any, Any, Any], None]
 
 # In the language of lowered text, with the matrices as vectors and steps down and to the right.
 # Rows of `a` are multiplied with columns of `b` where both lie in one piece, else rows of `b` are
@@ -61,18 +63,40 @@ def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k):
 """
 
 
-def emit(context: Context, builder: Any, args: list[Any], library: Library | None = None) -> None:
+@dataclass(frozen=True)
+class Library:
+    """What multiplies matrices: `large` ones, and others on a machine with such vectors."""
+
+    large: Large
+    vector_bytes: int
+
+
+def usual() -> Library:
+    """For this machine."""
+    vector_bytes = blocked.width(features())
+    own = gemm_choice() == "builtin"
+    return Library(builtin(vector_bytes) if own else _blas, vector_bytes)
+
+
+def emit(context: Context, builder: Any, args: list[Any], library: Library) -> None:
     """c = alpha * a @ b + beta * c; as `kernels.gemm`."""
     swap_a, swap_b, alpha, a, b, beta, c = args
-    large = library or (_builtin() if gemm_choice() == "builtin" else _blas)
-    function = _function(context, builder.module, c.type.dtype, large)
+    function = _function(context, builder.module, c.type.dtype, library.large)
     m, n = c.sizes
     k = builder.select(swap_a, a.sizes[0], a.sizes[1])
     parts = [swap_a, swap_b, alpha, a.data, b.data, beta, c.data, m, n, k]
     builder.call(function, parts)
 
 
-def builtin(vector_bytes: int) -> Library:
+def emit_at(builder: Any, args: list[Any], library: Library) -> None:
+    """c = A @ b, or c += A @ b; as `kernels.gemm_at`."""
+    a, rows, columns, b, add, c = args
+    m, n = c.sizes
+    made = Scattered(builder.module, c.type.dtype, library.vector_bytes).function()
+    builder.call(made, [a.data, rows.data, columns.data, b.data, add, c.data, m, n, b.sizes[0]])
+
+
+def builtin(vector_bytes: int) -> Large:
     """Our own products, for a machine with such vectors."""
 
     def large(builder: Any, dtype: Any, args: Any) -> None:
@@ -82,11 +106,7 @@ def builtin(vector_bytes: int) -> Library:
     return large
 
 
-def _builtin() -> Library:
-    return builtin(blocked.width(features()))
-
-
-def _function(context: Context, module: Any, dtype: Any, library: Library) -> Any:
+def _function(context: Context, module: Any, dtype: Any, large: Large) -> Any:
     name = f"s2s.gemm.{dtype}"
     function = module.globals.get(name)
     if function is not None:
@@ -99,11 +119,11 @@ def _function(context: Context, module: Any, dtype: Any, library: Library) -> An
     builder = ir.IRBuilder(function.append_basic_block())
     m, n, k = function.args[-3:]
     work = builder.mul(builder.mul(m, n), k)
-    with builder.if_else(builder.icmp_signed("<=", work, INT(SMALL))) as (small, large):
-        with small:
+    with builder.if_else(builder.icmp_signed("<=", work, INT(SMALL))) as (few, many):
+        with few:
             _loops(context, builder, dtype, function.args)
-        with large:
-            library(builder, dtype, function.args)
+        with many:
+            large(builder, dtype, function.args)
     builder.ret_void()
     return function
 

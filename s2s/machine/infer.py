@@ -277,7 +277,7 @@ class Types:
                 self.expr(e)
             return Array(self._of_dtype(self.value(dtype)), len(sizes.elts), "C")
         args = tuple(self.expr(a) for a in node.args)
-        if function is kernels.gemm and args[-1].dtype in (types.float32, types.float64):
+        if function in (kernels.gemm, kernels.gemm_at) and args[-1].dtype in plain.FLOATS:
             return types.none
         if function is kernels.lent:
             return args[0].lent()

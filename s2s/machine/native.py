@@ -14,7 +14,7 @@ from llvmlite import ir
 from ..doors import Door
 from ..errors import Overlap
 from ..linking import Code
-from . import apart, counts, door, optimise
+from . import apart, counts, door, optimise, scattered
 from .buffers import Buffer, of_values, parts_of_type
 from .context import Context
 from .infer import Types, Unsupported
@@ -87,7 +87,7 @@ def _optimised(
         final.link_in(library._get_module_for_linking(), preserve=True)
     if way_in is not None:
         final.get_function(KERNEL).linkage = "internal"
-    optimise.run(final)
+    optimise.run(final, neighbours=scattered.is_used(final))
     final.verify()
     return final, links
 

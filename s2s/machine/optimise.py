@@ -55,10 +55,11 @@ def parsed(text: str) -> Any:
     return module
 
 
-def run(module: Any, target: Any = None) -> None:
-    """Optimises: first what is inlined meets, so that pairs of counts are found; then all."""
+def run(module: Any, target: Any = None, neighbours: bool = False) -> None:
+    """Optimises: first what is inlined meets, so that pairs of counts are found; then all.
+    Neighbours in memory that no loop runs over may be computed at once, too."""
     for level in (0, 3):
-        how = builder(target or machine(), level)
+        how = builder(target or machine(), level, neighbours and level == 3)
         passes = how.getModulePassManager()
         if level == 0:
             # Loops that end where they are tested are vectorised.
@@ -69,9 +70,9 @@ def run(module: Any, target: Any = None) -> None:
         passes.run(module, how)
 
 
-def builder(target: Any, level: int) -> Any:
+def builder(target: Any, level: int, neighbours: bool = False) -> Any:
     """What makes passes for a machine."""
     options = llvm.create_pipeline_tuning_options()
     options.speed_level = level
-    options.slp_vectorization, options.loop_vectorization = False, level > 0
+    options.slp_vectorization, options.loop_vectorization = neighbours, level > 0
     return llvm.create_pass_builder(target, options)

@@ -239,6 +239,9 @@ class Return:
     results: tuple[Expr | Whole, ...]
 
 
+# The routines that write to their last argument and only read the others.
+PRODUCTS = ("rt.gemm", "rt.gemm_at")
+
 Stmt = (
     Let | Alloc | Alias | Bind | Put | Loop | Forever | Break | Branch | Fail | Do | BindCall
     | Invoke | Show | Remark | Return

@@ -40,6 +40,9 @@ from ..pipeline_types import ObjectGuard
 from ..records import field, record
 from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
 
+# Loops of at most so many rounds gain by their number being known.
+SMALL = 32
+
 
 @record(eq=False)
 class Tape:
@@ -173,7 +176,17 @@ class Tapes(Mixin):
         self.object_guards.append(watched)
         ref = self.lift(value._array, (*path, (".", "_array")))
         self.variables[ref.cell] = value
+        self._know_small_sizes(self.read(ref).type)
         return ref
+
+    def _know_small_sizes(self, type_: Any) -> None:
+        """A Variable never changes its shape, so its sizes may be relied on.  Matrices and vectors
+        do without; but a loop over the places of a window, or its channels, is quick only if
+        their number is known."""
+        for dim in type_.shape if type_.ndim > 2 else ():
+            size = self.b.facts.size_of(dim)
+            if size is not None and size <= SMALL:
+                self.b.facts.rely_on_size(dim)
 
     def part_of_variable(self, view: Ref, value: Var) -> Ref:
         """What was read of a Variable stays as it is when the Variable changes."""
