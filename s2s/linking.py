@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import pickle
+import struct
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -381,11 +382,16 @@ def _fail(address: int) -> None:
         )  # fmt: skip
 
     info = Info.from_address(address)
-    exception, args, _ = pickle.loads(ctypes.string_at(info.text, info.size))
+    exception, args, codes = pickle.loads(ctypes.string_at(info.text, info.size))
     if info.count > 0:
-        unwrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(info.unwrap)
-        told = iter(unwrap(info.values))
-        # What is known only at run time is an LLVM value in the text.
-        args = [next(told) if type(a).__module__.startswith("llvmlite") else a for a in args]
+        if info.unwrap:  # Numba's own, with an LLVM value for what is known only at run time
+            unwrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(info.unwrap)
+            told = iter(unwrap(info.values))
+            unknown = [type(a).__module__.startswith("llvmlite") for a in args]
+        else:
+            behind = ctypes.string_at(address + ctypes.sizeof(Info), 8 * info.count)
+            told = iter(struct.unpack(codes, behind))
+            unknown = [a is None for a in args]
+        args = [next(told) if u else a for u, a in zip(unknown, args)]
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_runtime()["NRT_Free"])(address)
     raise exception(*args)
