@@ -16,6 +16,7 @@ from .code_text import Code
 from .dispatch import Options, Specialiser, specialiser_for
 from .entry import Entry
 from .errors import TypeError_, ValueError_
+from .plan_runtime import Planned, install
 from .transforms.derived import derive
 from .transforms.read import signature
 
@@ -40,7 +41,16 @@ class _Shared:
         self.numba_type: Any = None
 
 
-class Function:
+class _Signature:
+    """That of an object; its class has none.  (`__getattr__` would slow down all attributes.)"""
+
+    def __get__(self, instance: Function | None, owner: type) -> inspect.Signature:
+        if instance is None:
+            raise AttributeError("__signature__")
+        return signature(instance._with_given(instance._shared.target.function))
+
+
+class Function(Planned):
     """A compiled function.  Calling it runs compiled code, specialised to the types of the
     arguments; `.python` is the function as it was written."""
 
@@ -54,32 +64,57 @@ class Function:
         self._shared = _Shared(found, options)
         self._prefix = found.prefix
         self._fixed = found.fixed
-        # The written-out call that fitted last, for those whose arguments are all given anew.
+        # The written-out call that fitted last, for those whose arguments are all given anew: its
+        # plan, or itself if it has none.
         self._quick: Any = None
+        self._plan = None
         # In a class body it is not yet known whether this becomes a method: then check later.
         if not binding.in_class(found.function):
             self._specialiser(self._mode)
 
     # ---- calling
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def _in_python(self, /, *args: Any, **kwargs: Any) -> Any:
         quick = self._quick
         if quick is not None and not (kwargs or debug.active):
-            found = quick(args)
+            found = quick(*args)
             if found is not MISS:
                 return found
-        return self._otherwise(quick, args, kwargs)
-
-    def _otherwise(self, tried: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that does not fit the one before, or is about objects that are given already."""
-        if not (kwargs or debug.active or self._fixed):
-            given = self._prefix + args
-            for call in self._shared.calls:
-                found = call(given) if call is not tried else MISS
-                if found is not MISS:
-                    self._prefer(call)
-                    return found
+        if self._shared.calls and not debug.active:
+            found = self._written_out(args, kwargs)
+            if found is not MISS:
+                return found
         return self._slowly(args, kwargs)
+
+    # Once there are plans, calls are left to them first.
+    __call__ = _in_python
+
+    def _written_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of a call that does not fit the one before, or whose arguments have to be
+        put in order, if it fits one that is written out."""
+        shared = self._shared
+        binder, calls = shared.specialisers[self._mode].binder, shared.calls
+        if self._prefix:
+            args = self._prefix + args
+        if self._fixed:
+            kwargs = {**self._fixed, **kwargs}
+        if kwargs and "out" in kwargs and "out" not in binder.names:
+            return MISS
+        given = binder.filled(args, kwargs)
+        if given is None:
+            return MISS
+        for call in calls:
+            found = call.run(*given)
+            if found is not MISS:
+                self._prefer(call)
+                return found
+        # What a plan cannot tell, the text may; and only that looks at what was announced.
+        for call in calls:
+            found = call(*given) if call.plan is not None else MISS
+            if found is not MISS:
+                self._prefer(call)
+                return found
+        return MISS
 
     def _slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that does not fit what is written out."""
@@ -87,12 +122,17 @@ class Function:
 
     def _prefer(self, call: Any) -> None:
         """Tries a specialisation first the next time."""
-        entry = call.entry
-        others = [c for c in self._shared.calls if c.entry is not entry]
-        self._shared.calls = (call, *others[: CALLS - 1])
-        self._specialiser(self._mode).latest = entry
-        if not (self._prefix or self._fixed):
-            self._quick = call
+        shared, entry = self._shared, call.entry
+        calls = shared.calls
+        if not calls or calls[0] is not call:
+            others = [c for c in calls if c.entry is not entry]
+            shared.calls = (call, *others[: CALLS - 1])
+        specialiser = shared.specialisers[self._mode]
+        specialiser.latest = entry
+        # Calls are written for arguments in order; others have to be put in order first.
+        if not (self._prefix or self._fixed) and specialiser.binder.exact >= 0:
+            self._plan = call.plan
+            self._quick = call if call.plan is None else None
 
     def _write_call(self, entry: Entry, bound: tuple[Any, ...], backend: str) -> None:
         if backend == "numba":
@@ -100,6 +140,8 @@ class Function:
             call = entry.call(bound, *self._what(entry), asked)
             if call is not None:
                 self._prefer(call)
+                if call.plan is not None:
+                    install(Function)
 
     def _what(self, entry: Entry) -> tuple[dict[str, Any], str]:
         """What a call yields, for `Entry.call`."""
@@ -252,9 +294,13 @@ class Function:
     def _bound(self, instance: Any) -> Any:
         if not self._shared.method:
             self._become_method()
+        return self._with((instance,), self._fixed)
+
+    def _with(self, prefix: tuple[Any, ...], fixed: dict[str, Any]) -> Any:
+        """The same with other arguments given already."""
         view = object.__new__(type(self))
         vars(view).update(vars(self))
-        view._prefix, view._quick = (instance,), None
+        view._prefix, view._fixed, view._quick, view._plan = prefix, fixed, None, None
         return view
 
     def _become_method(self) -> None:
@@ -263,14 +309,11 @@ class Function:
             self._shared.method = True
             self._shared.specialisers.clear()
             self._shared.calls = ()
-            self._quick = None
+            self._quick = self._plan = None
 
     # ---- being a good object
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "__signature__":
-            return signature(self._with_given(self._shared.target.function))
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    __signature__ = _Signature()
 
     def __repr__(self) -> str:
         return f"<s2s.{self._s2s_mode} of {self.__qualname__}{inspect.signature(self)}>"
@@ -300,11 +343,7 @@ class Function:
             return self
         import copy
 
-        view = object.__new__(type(self))
-        vars(view).update(vars(self))
-        view._prefix, view._quick = copy.deepcopy(self._prefix, memo), None
-        view._fixed = copy.deepcopy(self._fixed, memo)
-        return view
+        return self._with(copy.deepcopy(self._prefix, memo), copy.deepcopy(self._fixed, memo))
 
     @property
     def _made_of(self) -> Any:
@@ -451,10 +490,7 @@ def _find(module: str, qualname: str) -> Any:
 
 
 def _with_arguments(base: Function, prefix: tuple[Any, ...], fixed: dict[str, Any]) -> Function:
-    view = object.__new__(type(base))
-    vars(view).update(vars(base))
-    view._prefix, view._fixed, view._quick = prefix, fixed, None
-    return view
+    return base._with(prefix, fixed)
 
 
 def _remake(

@@ -24,6 +24,8 @@ from .errors import Overlap, translate
 from .fingerprint import fingerprint
 from .guards import Constants, dim_text, guard_text
 from .linking import MISS, same_items
+from .plan import plan
+from .plan_runtime import runner
 from .transforms.ir import Scalar, Type
 from .transforms.structure import (
     Argument,
@@ -65,7 +67,7 @@ def write_call(
     result: str,
     asked: bool,
 ) -> Any:
-    """`call(args)`: what the user gets, for arguments as were given.  `function` is the kernel,
+    """`call(*args)`: what the user gets, for arguments as were given.  `function` is the kernel,
     entered through a `door` or else Numba's dispatcher.  `result` is Python text
     in which the names of `trees` stand for what is made of the kernel's results; unless the
     backend was `asked` for in the program, it may be chosen from outside."""
@@ -108,7 +110,8 @@ class _Writer:
         self.lists: dict[int, tuple[Any, set[Any]]] = {}  # what is known of each in every call
         self.held: dict[int, list[Any] | None] = {}  # the containers that an object holds
         self.given: list[str] = []  # what the kernel is called with
-        self.kept: list[str] = ["seen"]  # variables that outlive a call
+        # what outlives a call: which changes have been seen, and arrays
+        self.kept: list[Any] = [None]
 
     # ---- text
 
@@ -159,7 +162,11 @@ class _Writer:
         else:
             static = ", True" if self._static(path) else ""
             expected = fingerprint(value, bool(static))
-            self.miss(f"fingerprint({text}{static}) != {self.constant(expected)}")
+            other = f"fingerprint({text}{static}) != {self.constant(expected)}"
+            if value is None or isinstance(value, (str, bytes, int)):
+                # Which is mostly the same object, too.
+                other = f"{text} is not {self.constant.named(value)} and {other}"
+            self.miss(other)
 
     def _static(self, path: Path) -> bool:
         return len(path) == 1 and path[0][1] in self.entry.static
@@ -361,8 +368,9 @@ class _Writer:
         if not text.isidentifier():
             name = f"p{i}"
             if announced and self.door:
+                name = f"kept[{len(self.kept)}]"
                 self.rarely.append(f"{name} = {text}")
-                self.kept.append(name)
+                self.kept.append(None)
             else:
                 self.every.append(f"{name} = {text}")
             text = name
@@ -434,13 +442,18 @@ class _Writer:
         after += self._effects()
         after.append(f"return {result}")
         space["failed"] = self._failed()
-        space |= dict.fromkeys(self.kept)
-        text = ["def call(a):", *([f"    global {', '.join(self.kept)}"] if self.rarely else [])]
-        text += ["    try:", *(f"        {line}" for line in self.every)]
+        planned = None
+        space["kept"] = self.kept
+        if self.door:
+            planned = plan(
+                self.constant, len(self.args), self.every, self.rarely, given,
+                len(self.compiled.result_types), after,
+            )  # fmt: skip
+        text = ["def call(*a):", "    try:", *(f"        {line}" for line in self.every)]
         if self.rarely:
             # Set last, and to what was there first: another thread may change things meanwhile.
-            text += ["        now = changes[0]", "        if now != seen:"]
-            text += [f"            {line}" for line in [*self.rarely, "seen = now"]]
+            text += ["        now = changes[0]", "        if now is not kept[0]:"]
+            text += [f"            {line}" for line in [*self.rarely, "kept[0] = now"]]
         text += ["    except Exception:", "        return MISS", "    try:"]
         text += [f"        {line}" for line in [*before, found]]
         if self.door:
@@ -448,7 +461,10 @@ class _Writer:
         text += ["    except Exception as error:", "        return failed(error)"]
         text += [f"    {line}" for line in after]
         exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), space)
-        return space["call"]
+        call = space["call"]
+        call.plan = planned
+        call.run = call if planned is None else runner(planned)
+        return call
 
     def _failed(self) -> Callable[[Exception], Any]:
         compiled = self.compiled

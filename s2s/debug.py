@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _NUMBERS = (float, complex, np.inexact, np.ndarray)
 
-# Read in every call, so it is a plain variable of the module.
-active = False
+# Empty unless switched on.  C code reads it in every call, so it never changes its place.
+active: list[bool] = []
 
 
 class NonFiniteError(S2SError, FloatingPointError):
@@ -53,16 +53,14 @@ class debug_nans:
     """
 
     def __init__(self, on: bool = True) -> None:
-        global active
-        self._before = active
-        active = bool(on)
+        self._before = active[:]
+        active[:] = [True] if on else []
 
     def __enter__(self) -> debug_nans:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        global active
-        active = self._before
+        active[:] = self._before
 
     def __repr__(self) -> str:
         return f"<s2s.debug_nans: {'on' if active else 'off'}>"

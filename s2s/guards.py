@@ -149,6 +149,8 @@ def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
         return f"type({value}) is {constant(expected)}"
     if guard.kind == "length":
         return f"len({value}) == {expected}"
+    if guard.kind == "keys":
+        return f"tuple({value}) == {constant(expected)}"
     if guard.kind == "is" and type(expected) not in (int, str):
         return f"{value} is {constant(expected)}"
     if guard.kind == "equals" and (expected is None or isinstance(expected, bool)):

@@ -47,6 +47,13 @@ def gemm(swap_a: bool, swap_b: bool, alpha: Any, a: Any, b: Any, beta: Any, c: A
         c += product
 
 
+def gemm_at(a: Any, rows: Any, columns: Any, b: Any, add: bool, c: Any) -> None:
+    """c = A @ b, or c += A @ b, where A[i, p] is element rows[i] + columns[p] of `a` in C order.
+    All are C-contiguous; `c` shares no memory with the others."""
+    product = np.dot(a.reshape(-1)[rows[:, None] + columns], b)
+    c[...] = c + product if add else product
+
+
 # ---------------------------------------------------------------- lists
 
 

@@ -109,6 +109,23 @@ def _loops(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def
                     c[i, j] += x * b[p, j]
 
 
+@overload(kernels.gemm_at, jit_options=_OPTIONS)
+def _gemm_at(a, rows, columns, b, add, c):  # type: ignore[no-untyped-def]
+    def gemm_at(a, rows, columns, b, add, c):  # type: ignore[no-untyped-def]
+        m, n = c.shape
+        flat = a.reshape(a.size)
+        for i in range(m):
+            if not add:
+                for j in range(n):
+                    c[i, j] = 0
+            for p in range(b.shape[0]):
+                x = flat[rows[i] + columns[p]]
+                for j in range(n):
+                    c[i, j] += x * b[p, j]
+
+    return gemm_at
+
+
 # ---------------------------------------------------------------- print
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import pickle
+import struct
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 # Where CPython and NumPy keep what in objects, in bytes.
 TYPE, VALUE = 8, 16
 DATA, NDIM, DIMS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
+
+FASTCALL, KEYWORDS = 0x80, 0x02  # CPython's names for how a C function takes its arguments
 
 DOOR, LINKS = "s2s.door", "s2s.links"
 PARALLEL_FOR = "s2s_parallel_for"
@@ -230,7 +233,7 @@ def runtime(text: str, names: tuple[str, ...], given: dict[str, int] | None = No
     path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), text)}"
     code = cache.fetch(path)
     if code is None:
-        code = _machine().emit_object(llvm.parse_assembly(text))
+        code = _machine().emit_object(_optimised(llvm.parse_assembly(text)))
         cache.keep(path, code)
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name, address in (given or {}).items():
@@ -238,6 +241,15 @@ def runtime(text: str, names: tuple[str, ...], given: dict[str, int] | None = No
     for name in names:
         builder.export_symbol(name)
     return _immortal(builder.link(_engine(), _new_name()))
+
+
+def _optimised(module: Any) -> Any:
+    import llvmlite.binding as llvm
+
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    passes = llvm.create_pass_builder(_machine(), options)
+    passes.getModulePassManager().run(module, passes)
+    return module
 
 
 @functools.cache
@@ -331,8 +343,8 @@ def is_layout_known() -> bool:
     )
 
 
-def _function(address: int) -> Any:
-    """A C function that takes its arguments as CPython hands them over."""
+def definition(name: bytes, address: int, flags: int) -> int:
+    """The address of how CPython wants a C function described."""
     import ctypes
 
     class Definition(ctypes.Structure):
@@ -341,11 +353,22 @@ def _function(address: int) -> Any:
             ("doc", ctypes.c_char_p),
         )  # fmt: skip
 
-    definition = _immortal(Definition(b"kernel", address, 0x80, None))  # METH_FASTCALL
+    return ctypes.addressof(_immortal(Definition(name, address, flags, None)))
+
+
+def function(definition: int, belongs_to: Any = None) -> Any:
+    """A C function that takes its arguments as CPython hands them over; what it belongs to, if
+    anything, is its first parameter."""
+    import ctypes
+
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    return make(ctypes.addressof(definition), None, None)
+    return make(definition, None if belongs_to is None else id(belongs_to), None)
+
+
+def _function(address: int) -> Any:
+    return function(definition(b"kernel", address, FASTCALL))
 
 
 def _fail(address: int) -> None:
@@ -359,11 +382,16 @@ def _fail(address: int) -> None:
         )  # fmt: skip
 
     info = Info.from_address(address)
-    exception, args, _ = pickle.loads(ctypes.string_at(info.text, info.size))
+    exception, args, codes = pickle.loads(ctypes.string_at(info.text, info.size))
     if info.count > 0:
-        unwrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(info.unwrap)
-        told = iter(unwrap(info.values))
-        # What is known only at run time is an LLVM value in the text.
-        args = [next(told) if type(a).__module__.startswith("llvmlite") else a for a in args]
+        if info.unwrap:  # Numba's own, with an LLVM value for what is known only at run time
+            unwrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(info.unwrap)
+            told = iter(unwrap(info.values))
+            unknown = [type(a).__module__.startswith("llvmlite") for a in args]
+        else:
+            behind = ctypes.string_at(address + ctypes.sizeof(Info), 8 * info.count)
+            told = iter(struct.unpack(codes, behind))
+            unknown = [a is None for a in args]
+        args = [next(told) if u else a for u, a in zip(unknown, args)]
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_runtime()["NRT_Free"])(address)
     raise exception(*args)

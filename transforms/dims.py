@@ -1,9 +1,10 @@
 """Symbolic sizes: polynomials over named integers, and what is known about them.
 
 A symbol is the size of an argument's axis (`x.0`), an integer value of the program (its
-SSA name), or the size of an axis that is known only at run time (`h_2.0`).  Sizes are
-never baked in: two dims that meet are *related* (equal, or one of them is 1), and where
-the relation is read off the arguments at hand it is recorded as a guard.
+SSA name), or the size of an axis that is known only at run time (`h_2.0`).  Sizes of
+arguments are never baked in, those of Variables may be: two dims that meet are *related*
+(equal, or one of them is 1), and where the relation is read off the arguments at hand it is
+recorded as a guard.
 
 What is no polynomial is an `Atom`: a symbol that stands for an expression of other dims
 (`max(x.0 - 2, 0)`, the length of `x[1:-1]`, of `x[:-2]` and of `x[2:]` alike).
@@ -12,7 +13,8 @@ What is no polynomial is an `Atom`: a symbol that stands for an expression of ot
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from .records import field, record
 
 Monomial = tuple[str, ...]
 
@@ -37,7 +39,7 @@ class Atom(str):
         return Dim.of(self) if tuple(parts) == self.parts else _REBUILD[self.op](*parts)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Dim:
     """A polynomial with integer coefficients: terms by monomial, in sorted order."""
 
@@ -258,7 +260,7 @@ def mask_count(mask: Dim) -> Dim:
     return Atom.make(f"count_nonzero({mask})", "count", mask)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Guard:
     """A fact read off the arguments that the compiled code relies on:
     `left == right` ("equal"), `left == 1` ("one") or `left != right` ("differ")."""
@@ -275,7 +277,7 @@ class Guard:
         return f"{self.left} {'!=' if self.kind == 'differ' else '=='} {self.right}"
 
 
-@dataclass
+@record
 class Facts:
     """What is known about dims while compiling one specialisation.
 
@@ -300,6 +302,7 @@ class Facts:
 
     def relate(self, left: Dim, right: Dim) -> str:
         """ "equal", "left1", "right1", "mismatch" or "unknown", asking where possible."""
+        symbols = not left.is_const and not right.is_const
         left, right = self.canonical(left), self.canonical(right)
         if left == right:
             return "equal"
@@ -310,11 +313,15 @@ class Facts:
                 self._guard(Guard("equal", *inner))
                 return "equal"
         one = Dim.of(1)
+        a, b = self._size(left), self._size(right)
+        if symbols and a == b == 1:
+            # One of them is relied on to be 1, not written so: it meets its like.
+            self._guard(Guard("equal", left, right))
+            return "equal"
         if left == one:
             return "left1"
         if right == one:
             return "right1"
-        a, b = self._size(left), self._size(right)
         if left.is_const and right.is_const:
             return "mismatch"
         if a is None or b is None:
@@ -342,6 +349,13 @@ class Facts:
     def size_of(self, dim: Dim) -> int | None:
         """The size at hand, where there is one."""
         return self._size(self.canonical(dim))
+
+    def rely_on_size(self, dim: Dim) -> None:
+        """Takes the size at hand for granted."""
+        dim = self.canonical(dim)
+        size = self._size(dim)
+        if size is not None and not dim.is_const:
+            self._guard(Guard("equal", dim, Dim.of(size)))
 
     def _size(self, dim: Dim) -> int | None:
         if self.sizes is None:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
 
-from ..machine.buffers import POINTER
+from ..machine import kinds as types
+from ..machine.writing import POINTER, declared
 
 SHORT = ir.IntType(32)
 BY_ROWS, PLAIN, TRANSPOSED = 101, 111, 112
 
 
 def large(builder: Any, dtype: Any, args: Any) -> None:
-    """As `machine.gemm.Library`.  Sizes are those of C's int, as in most builds of BLAS."""
+    """As `machine.gemm.Large`.  Sizes are those of C's int, as in most builds of BLAS."""
     swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
     number = alpha.type
     kinds = [SHORT] * 6 + [number, POINTER, SHORT, POINTER, SHORT, number, POINTER, SHORT]
     name = "cblas_sgemm" if dtype == types.float32 else "cblas_dgemm"
     kind = ir.FunctionType(ir.VoidType(), kinds)
-    function = cgutils.get_or_insert_function(builder.module, kind, name)
+    function = declared(builder.module, kind, name)
     orders = [builder.select(s, SHORT(TRANSPOSED), SHORT(PLAIN)) for s in (swap_a, swap_b)]
     widths = [builder.select(swap_a, m, k), builder.select(swap_b, k, n), n]
     sizes = [builder.trunc(v, SHORT) for v in (m, n, k)]

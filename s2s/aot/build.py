@@ -124,8 +124,9 @@ class _Build:
         self.name, self.folder, self.linked = name, folder, linked
         self.machine = target.find(triple, cpu)
         self.libraries = [blas] if blas else []
-        own = gemm.builtin(self.machine.vector_bytes)
-        self.products = external.large if blas else own
+        vectors = self.machine.vector_bytes
+        large = external.large if blas else gemm.builtin(vectors)
+        self.products = gemm.Library(large, vectors)
 
     def run(self, wanted: dict[str, tuple[Any, list[Signature]]]) -> Built:
         state = State()

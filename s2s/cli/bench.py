@@ -97,8 +97,7 @@ def with_backend(compiled: api.Function, backend: str) -> api.Function:
     """The same object, run by that backend."""
     if compiled._shared.options.backend == backend:
         return compiled
-    view = object.__new__(type(compiled))
-    vars(view).update(vars(compiled))
+    view = compiled._with(compiled._prefix, compiled._fixed)
     view._shared = copy.copy(compiled._shared)
     view._shared.options = dataclasses.replace(compiled._shared.options, backend=backend)
     view._shared.calls = ()

@@ -11,13 +11,15 @@ machine's vectors: two machines that multiply and add in one step agree to the l
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
 
-from .buffers import INT
+from . import kinds as types
+from . import writing
+from .advice import note
+from .writing import INT, counting, declared, new_function
 
 ROWS = 6
 # The inner axis is taken in stretches of so many bytes of a column,
@@ -45,7 +47,8 @@ class Gemm:
         self.number = ir.FloatType() if dtype == types.float32 else ir.DoubleType()
         self.item = 4 if dtype == types.float32 else 8
         self.lanes = vector_bytes // self.item
-        self.columns = 2 * self.lanes
+        self.rows, self.vectors = ROWS, 2  # of a tile
+        self.columns = self.vectors * self.lanes
         self.stretch = STRETCH // self.item
         self.vector = ir.VectorType(self.number, self.lanes)
         self.pointer = self.number.as_pointer()
@@ -62,10 +65,8 @@ class Gemm:
         return made
 
     def _declare(self, name: str, kinds: list[Any]) -> Any:
-        made = ir.Function(self.module, ir.FunctionType(ir.VoidType(), kinds), name)
-        made.linkage = "internal"
-        made.attributes.add("noinline")
-        return made
+        type_ = ir.FunctionType(ir.VoidType(), kinds)
+        return new_function(self.module, type_, name, "noinline")
 
     # ---- loops over tiles
 
@@ -73,7 +74,7 @@ class Gemm:
         swap_a, swap_b, alpha, a, b, beta, c, m, n, k = made.args
         tile, copy = self._tile(), self._copy()
         builder = ir.IRBuilder(made.append_basic_block())
-        room: Any = builder.alloca(self.vector, 2 * self.stretch)
+        room: Any = builder.alloca(self.vector, self.vectors * self.stretch)
         room.align = 64
         panel = builder.bitcast(room, self.pointer)
         self._scale_only(builder, beta, c, m, n, k)
@@ -90,7 +91,7 @@ class Gemm:
                     builder.call(copy, [corner, b_down, b_right, depth, across, panel])
                 columns = builder.select(copied, panel, corner)
                 stride = builder.select(copied, INT(self.columns), b_down)
-                with self._steps(builder, m, ROWS) as (i, down):
+                with self._steps(builder, m, self.rows) as (i, down):
                     rows = self._at(builder, a, [(i, a_down), (p, a_right)])
                     place = self._at(builder, c, [(i, n), (j, INT(1))])
                     builder.call(
@@ -106,8 +107,8 @@ class Gemm:
         with builder.if_then(none, likely=False):
             zero = ir.Constant(self.number, 0.0)
             clean = builder.fcmp_ordered("==", beta, zero)
-            with cgutils.for_range(builder, builder.mul(m, n)) as loop:
-                place = builder.gep(c, [loop.index])
+            with counting(builder, builder.mul(m, n)) as loop:
+                place = builder.gep(c, [loop])
                 scaled = builder.fmul(builder.load(place), beta, flags=FLAGS)
                 builder.store(builder.select(clean, zero, scaled), place)
 
@@ -120,8 +121,8 @@ class Gemm:
     def _steps(self, builder: Any, stop: Any, step: int) -> Iterator[tuple[Any, Any]]:
         """A loop over 0, step, … with how much is left there, `step` at most."""
         rounds = builder.sdiv(builder.add(stop, INT(step - 1)), INT(step))
-        with cgutils.for_range(builder, rounds) as loop:
-            at = builder.mul(loop.index, INT(step))
+        with counting(builder, rounds) as loop:
+            at = builder.mul(loop, INT(step))
             left = builder.sub(stop, at)
             whole = builder.icmp_signed(">", left, INT(step))
             yield at, builder.select(whole, INT(step), left)
@@ -136,7 +137,9 @@ class Gemm:
 
     def _copy(self) -> Any:
         """copy(b, down, right, depth, across, panel): row by row, zeros for what is missing."""
-        name = f"s2s.blocked.copy.{self.suffix}"
+        name = f"s2s.blocked.copy.{self.columns}.{self.suffix}"
+        if name in self.module.globals:
+            return self.module.globals[name]
         made = self._declare(name, [self.pointer, INT, INT, INT, INT, self.pointer])
         b, down, right, depth, across, panel = made.args
         panel.add_attribute("noalias")
@@ -144,30 +147,43 @@ class Gemm:
         whole = builder.icmp_signed("==", across, INT(self.columns))
         straight = builder.and_(whole, builder.icmp_signed("==", right, INT(1)))
         with builder.if_then(straight):
-            with cgutils.for_range(builder, depth) as loop:
-                source = builder.gep(b, [builder.mul(loop.index, down)])
-                goal = builder.gep(panel, [builder.mul(loop.index, INT(self.columns))])
-                for half in range(2):
+            with counting(builder, depth) as loop:
+                source = builder.gep(b, [builder.mul(loop, down)])
+                goal = builder.gep(panel, [builder.mul(loop, INT(self.columns))])
+                for half in range(self.vectors):
                     value = self._load(builder, source, half)
                     self._store(builder, value, goal, half)
             builder.ret_void()
-        zero = ir.Constant(self.number, 0.0)
+        zero = ir.Constant(self.vector, [0.0] * self.lanes)
         width = INT(self.columns)
-        with cgutils.for_range(builder, width) as outer:
-            j = outer.index
-            there = builder.icmp_signed("<", j, across)
-            with builder.if_else(there) as (inside, outside):
-                with inside:
-                    with cgutils.for_range(builder, depth) as loop:
-                        source = self._at(builder, b, [(loop.index, down), (j, right)])
-                        goal = self._at(builder, panel, [(loop.index, width), (j, INT(1))])
-                        builder.store(builder.load(source), goal)
-                with outside:
-                    with cgutils.for_range(builder, depth) as loop:
-                        goal = self._at(builder, panel, [(loop.index, width), (j, INT(1))])
-                        builder.store(zero, goal)
+        with self._each(builder, depth) as p:
+            line = self._at(builder, panel, [(p, width)])
+            for half in range(self.vectors):
+                self._store(builder, zero, line, half)
+        with self._each(builder, across) as j:
+            with self._each(builder, depth) as p:
+                source = self._at(builder, b, [(p, down), (j, right)])
+                goal = self._at(builder, panel, [(p, width), (j, INT(1))])
+                builder.store(builder.load(source), goal)
         builder.ret_void()
         return made
+
+    @contextlib.contextmanager
+    def _each(self, builder: Any, count: Any) -> Iterator[Any]:
+        """A loop that the optimiser is to leave as it is."""
+        before = builder.block
+        head, inside, after = (builder.append_basic_block() for _ in range(3))
+        builder.branch(head)
+        builder.position_at_end(head)
+        i = builder.phi(INT)
+        i.add_incoming(INT(0), before)
+        builder.cbranch(builder.icmp_signed("<", i, count), inside, after)
+        builder.position_at_end(inside)
+        yield i
+        i.add_incoming(builder.add(i, INT(1)), builder.block)
+        told = [("vectorize.width", 1), ("interleave.count", 1), ("unroll.disable", None)]
+        builder.branch(head).set_metadata("llvm.loop", note(self.module, told))
+        builder.position_at_end(after)
 
     def _load(self, builder: Any, base: Any, half: int) -> Any:
         place = builder.gep(base, [INT(half * self.lanes)])
@@ -188,12 +204,18 @@ class Gemm:
         builder: Any = ir.IRBuilder(made.append_basic_block())
         # Rows that are not there are computed as the last one is, and not kept.
         starts = []
-        for i in range(ROWS):
+        for i in range(self.rows):
             beyond = builder.icmp_signed(">=", INT(i), rows)
             row = builder.select(beyond, builder.sub(rows, INT(1)), INT(i))
             starts.append(builder.gep(a, [builder.mul(row, down)]))
-        sums = self._accumulate(builder, depth, starts, right, b, b_down)
-        whole_rows = builder.icmp_signed("==", rows, INT(ROWS))
+        sums = self._accumulate(
+            builder,
+            depth,
+            starts,
+            lambda p: builder.mul(p, right),
+            lambda p: self._at(builder, b, [(p, b_down)]),
+        )
+        whole_rows = builder.icmp_signed("==", rows, INT(self.rows))
         whole = builder.and_(whole_rows, builder.icmp_signed("==", columns, INT(self.columns)))
         scale = self._spread(builder, alpha)
         scaled = [[builder.fmul(scale, s, flags=FLAGS) for s in row] for row in sums]
@@ -209,42 +231,56 @@ class Gemm:
         return made
 
     def _accumulate(
-        self, builder: Any, depth: Any, starts: list[Any], right: Any, b: Any, b_down: Any
+        self,
+        builder: Any,
+        depth: Any,
+        starts: list[Any],
+        along: Callable[[Any], Any],
+        line: Callable[[Any], Any],
+        begin: list[list[Any]] | None = None,
     ) -> list[list[Any]]:
+        """The sums of a tile, from `begin` or 0 on.  Product p is of what lies `along(p)` from the
+        start of each row with the vectors at `line(p)`."""
         name = f"llvm.fmuladd.v{self.lanes}{self.suffix}"
         kind = ir.FunctionType(self.vector, [self.vector] * 3)
-        add = cgutils.get_or_insert_function(self.module, kind, name)
+        add = declared(self.module, kind, name)
+        zero = ir.Constant(self.vector, [0.0] * self.lanes)
+        begin = begin or [[zero] * self.vectors for _ in starts]
         before = builder.block
         head, done = builder.append_basic_block(), builder.append_basic_block()
-        builder.branch(head)  # there is at least one product
+        builder.cbranch(builder.icmp_signed(">", depth, INT(0)), head, done)
         builder.position_at_end(head)
         p = builder.phi(INT)
         p.add_incoming(INT(0), before)
-        zero = ir.Constant(self.vector, [0.0] * self.lanes)
-        phis = []
-        for _ in range(ROWS):
-            row = [builder.phi(self.vector) for _ in range(2)]
-            for phi in row:
-                phi.add_incoming(zero, before)
-            phis.append(row)
-        line = builder.gep(b, [builder.mul(p, b_down)])
-        halves = [self._load(builder, line, half) for half in range(2)]
-        along = builder.mul(p, right)
+        phis = [[self._phi(builder, s, before) for s in row] for row in begin]
+        place, far = line(p), along(p)
+        halves = [self._load(builder, place, half) for half in range(self.vectors)]
         sums = []
         for start, row in zip(starts, phis):
-            x = self._spread(builder, builder.load(builder.gep(start, [along])))
+            x = self._spread(builder, builder.load(builder.gep(start, [far])))
             sums.append([builder.call(add, [x, y, s], fastmath=FLAGS) for y, s in zip(halves, row)])
         for row, new in zip(phis, sums):
             for phi, value in zip(row, new):
                 phi.add_incoming(value, head)
         after = builder.add(p, INT(1))
         p.add_incoming(after, head)
-        builder.cbranch(builder.icmp_signed("<", after, depth), head, done)
+        back = builder.cbranch(builder.icmp_signed("<", after, depth), head, done)
+        # Of two rounds at once the operands would not fit into the registers.
+        back.set_metadata("llvm.loop", note(self.module, [("unroll.disable", None)]))
         builder.position_at_end(done)
-        return sums
+        ends = [[self._phi(builder, s, before) for s in row] for row in begin]
+        for row, new in zip(ends, sums):
+            for phi, value in zip(row, new):
+                phi.add_incoming(value, head)
+        return ends
 
-    def _spread(self, builder: Any, number: Any) -> Any:
-        undefined = ir.Constant(self.vector, ir.Undefined)
+    def _phi(self, builder: Any, value: Any, block: Any) -> Any:
+        phi = builder.phi(self.vector)
+        phi.add_incoming(value, block)
+        return phi
+
+    def _spread(self, builder: Any, number: Any, vector: Any = None) -> Any:
+        undefined = ir.Constant(vector or self.vector, ir.Undefined)
         one = builder.insert_element(undefined, number, ir.IntType(32)(0))
         order = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
         return builder.shuffle_vector(one, undefined, order)
@@ -271,17 +307,16 @@ class Gemm:
         fresh: Any, factor: Any,
     ) -> None:  # fmt: skip
         """By way of a whole tile elsewhere."""
-        room = cgutils.alloca_once(builder, self.vector, size=2 * ROWS)
+        room = writing.room(builder, self.vector, self.vectors * self.rows)
         tile = builder.bitcast(room, self.pointer)
         for i, row in enumerate(sums):
             line = builder.gep(tile, [INT(i * self.columns)])
             for half, value in enumerate(row):
                 self._store(builder, value, line, half)
-        with cgutils.for_range(builder, rows) as outer:
-            with cgutils.for_range(builder, columns) as inner:
-                steps = [(outer.index, INT(self.columns)), (inner.index, INT(1))]
-                value = builder.load(self._at(builder, tile, steps))
-                place = self._at(builder, c, [(outer.index, down), (inner.index, INT(1))])
+        with self._each(builder, rows) as i:
+            with self._each(builder, columns) as j:
+                value = builder.load(self._at(builder, tile, [(i, INT(self.columns)), (j, INT(1))]))
+                place = self._at(builder, c, [(i, down), (j, INT(1))])
                 there = builder.fmul(builder.load(place), factor, flags=FLAGS)
                 more = builder.fadd(there, value, flags=FLAGS)
                 builder.store(builder.select(fresh, value, more), place)

@@ -361,9 +361,9 @@ def test_the_backend_may_be_chosen_from_outside(monkeypatch: pytest.MonkeyPatch)
     for _ in range(2):
         f(x, x)
     (call,) = f._shared.calls
-    assert call((x, x)) == 2.0
+    assert call(x, x) == 2.0
     monkeypatch.setenv("S2S_BACKEND", "loops")
-    assert call((x, x)) is MISS
+    assert call(x, x) is MISS
     assert f(x, x) == 2.0
 
 

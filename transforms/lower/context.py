@@ -156,10 +156,12 @@ class Context:
 
     def sizes(self, v: Value) -> tuple[L.Expr, ...]:
         """The sizes of a buffer, each by the name that all arrays of that size share."""
-        return tuple(
-            self.known_sizes.get(self.facts.canonical(dim)) or self.em.known(size) or size
-            for dim, size in zip(v.dims, v.sizes, strict=True)
-        )
+        found = []
+        for dim, size in zip(v.dims, v.sizes, strict=True):
+            dim = self.facts.canonical(dim)
+            fixed = L.lit(dim.const) if dim.is_const else self.known_sizes.get(dim)
+            found.append(fixed or self.em.known(size) or size)
+        return tuple(found)
 
     def dims_of_buffer(self, python: str) -> tuple[Dim, ...] | None:
         """The sizes of a variable's contiguous memory; None if it may be strided."""
@@ -167,6 +169,18 @@ class Context:
             if spelled == python and name not in self.strided:
                 return self.shapes.get(name)
         return None
+
+    def is_contiguous(self, python: str) -> bool:
+        """Whether a buffer lies in memory in C order."""
+        return not any(p == python and name in self.strided for (name, _), p in self.names.items())
+
+    def size_of_buffer(self, python: str, axis: int) -> L.Expr:
+        dims = self.dims_of_buffer(python)
+        dim = self.facts.canonical(dims[axis]) if dims else None
+        if dim is not None and dim.is_const:
+            return L.lit(dim.const)
+        size = L.Size(python, axis)
+        return self.em.known(size) or size
 
     def _known_sizes(self) -> dict[Dim, L.Expr]:
         """Sizes that can be read off parameters at any time."""
@@ -351,8 +365,8 @@ class Context:
             return
         self.set_scalar(target, expr)
 
-    def adds_into(self, stmt: ir.Assign) -> ir.Var | None:
-        """The array that the only reader of `stmt`, a later whole-array `+=`, adds it to."""
+    def adds_into(self, stmt: ir.Assign) -> ir.Store | None:
+        """The only reader of `stmt`, if that is a later `+=` to an array or a part of it."""
         block, position = self.at
         uses = self.usage.uses(block, position)
         if block[position] is not stmt or uses is None or uses.direct != 1 or uses.nested:
@@ -360,8 +374,8 @@ class Context:
         later = block[uses.last]
         if isinstance(later, ir.Store) and later.value == stmt.target:
             reads = frozenset().union(*(self.value(a).reads for a in stmt.op.args))
-            if later.add and not later.path and not uses.disturbed_by(reads):
-                return later.array
+            if later.add and not uses.disturbed_by(reads):
+                return later
         return None
 
     def set_scalar(self, target: ir.Var, expr: L.Expr) -> None:

@@ -6,10 +6,8 @@ accumulate; anything with a vector in it becomes a plain nest.
 
 from __future__ import annotations
 
-import functools
 import itertools
-import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from .. import ir
@@ -18,8 +16,9 @@ from . import loop_ir as L
 from .broadcast import meet, project
 from .context import Context, handles, shape_of
 from .elementwise import cast
-from .values import Emitter, Value, buffer_value, fill, put, scalar_value
-from .views import transpose
+from .values import Emitter, Value, fill, put, scalar_value
+from .view_product import add_to, gains, multiply, places
+from .views import joined, transpose
 
 
 @handles("matmul")
@@ -75,7 +74,7 @@ def einsum(cx: Context, stmt: ir.Assign) -> Value:
     plan, x, y = found
     if plan.product == out and plan.plain:
         return _gemm_or_later(cx, stmt, x, y)
-    return _grouped(cx, stmt.target, x, y, plan, out)
+    return _grouped(cx, stmt.target, x, y, plan, out, stmt)
 
 
 @dataclass(frozen=True)
@@ -125,47 +124,57 @@ def _plan(x: str, y: str, out: str) -> _Plan | None:
     return _Plan(batch, m, n, k) if m and n and k else None
 
 
-def _grouped(cx: Context, target: ir.Var, x: Value, y: Value, plan: _Plan, out: str) -> Value:
+def _grouped(
+    cx: Context, target: ir.Var, x: Value, y: Value, plan: _Plan, out: str,
+    stmt: ir.Assign | None = None,
+) -> Value:  # fmt: skip
     """A product whose rows, columns or sums run over several axes: over one that joins them."""
+    found = None if plan.batch else _of_view(cx, target, x, y, plan, out, stmt)
+    if found is not None:
+        return found
     b, m, n, k = (len(part) for part in (plan.batch, plan.m, plan.n, plan.k))
     sizes = (*x.sizes[: b + m], *y.sizes[b + k :])
     dims = (*x.dims[: b + m], *y.dims[b + k :])
-    left = _joined(cx, x, (*[1] * b, m, k))
-    right = _joined(cx, y, (*[1] * b, k, n))
+    left = joined(cx, x, (*[1] * b, m, k))
+    right = joined(cx, y, (*[1] * b, k, n))
     if plan.product == out:
         dest = replace(cx.dest(target, x.reads | y.reads, sizes), dims=dims)
     else:
         dest = cx.allocate(cx.em.fresh("t"), target.type.dtype, sizes, dims)
-    _product(cx, left, right, _joined(cx, dest, (*[1] * b, m, n)), add=False)
+    _product(cx, left, right, joined(cx, dest, (*[1] * b, m, n)), add=False)
     return transpose(dest, tuple(plan.product.index(c) for c in out))
 
 
-def _joined(cx: Context, v: Value, groups: tuple[int, ...]) -> Value:
-    """`v` with neighbouring axes made one: `groups` are how many each."""
-    if all(g == 1 for g in groups):
-        return v
-    *batch, m, n = groups
-    b = len(batch)
-    back = (*range(b), *range(b + m, b + m + n), *range(b, b + m))
-    if v.memory is not None and v.memory.contiguous and not v.memory.straight:
-        straight = transpose(v, back)
-        if straight.is_buffer:
-            # The matrix lies in memory with its axes exchanged, which gemm can read.
-            return transpose(_joined(cx, straight, (*batch, n, m)), (*range(b), b + 1, b))
-    sizes: list[L.Expr] = []
-    dims: list[Dim] = []
-    at = 0
-    for g in groups:
-        sizes.append(L.product(v.sizes[at : at + g]))
-        dims.append(functools.reduce(operator.mul, v.dims[at : at + g]))
-        at += g
-    v = cx.materialise(v)
-    assert v.memory is not None
-    name = cx.em.fresh(f"{v.memory.name}_as")
-    named = tuple(cx.em.let(s, "n") for s in sizes)
-    cx.em.add(L.Alias(name, v.memory.name, named))
-    cx.em.roots[name] = cx.em.root(v.memory.name)
-    return replace(buffer_value(name, v.dtype, tuple(dims), v.reads), sizes=named)
+def _of_view(
+    cx: Context, target: ir.Var, x: Value, y: Value, plan: _Plan, out: str, stmt: ir.Assign | None
+) -> Value | None:
+    """Where one of the two is a view that would have to be copied, from where it lies.  What is
+    only to be added to something else is not made as a whole."""
+    dtype = target.type.dtype
+    m, n, k = len(plan.m), len(plan.n), len(plan.k)
+    turned = (
+        transpose(y, (*range(k, k + n), *range(k))),
+        transpose(x, (*range(m, m + k), *range(m))),
+    )
+    for view, right, letters in ((x, y, plan.m + plan.n), (*turned, plan.n + plan.m)):
+        where = places(cx, view) if gains(cx, view, right, k, dtype) else None
+        if where is None:
+            continue
+        sizes = (*view.sizes[: view.ndim - k], *right.sizes[k:])
+        dims = (*view.dims[: view.ndim - k], *right.dims[k:])
+        reads = x.reads | y.reads
+        if letters == out and stmt is not None and _adds_later(cx, stmt, reads):
+            parts = view, where, right, k
+            return _deferred(
+                dtype, sizes, dims, reads, lambda dest, parts=parts: add_to(cx, *parts, dest)
+            )
+        if letters == out:
+            dest = replace(cx.dest(target, reads, sizes), dims=dims)
+        else:
+            dest = cx.allocate(cx.em.fresh("t"), dtype, sizes, dims)
+        multiply(cx, view, where, right, k, dest)
+        return transpose(dest, tuple(letters.index(c) for c in out))
+    return None
 
 
 # ---------------------------------------------------------------- matrices
@@ -175,28 +184,49 @@ def _gemm_or_later(cx: Context, stmt: ir.Assign, x: Value, y: Value) -> Value:
     """Now, or, where the only reader adds it to an array, as one accumulating product."""
     dtype = stmt.target.type.dtype
     later = cx.adds_into(stmt)
-    if later is None or later.type.dtype != dtype or later.name in x.reads | y.reads:
+    if later is None or later.path or not _adds_later(cx, stmt, x.reads | y.reads):
         return gemm(cx, stmt.target, dtype, x, y)
-    shape = zip(shape_of(stmt.target), shape_of(later))
-    if later.type.ndim != stmt.target.type.ndim or not all(
+    shape = zip(shape_of(stmt.target), shape_of(later.array))
+    if later.array.type.ndim != stmt.target.type.ndim or not all(
         cx.facts.known_equal(a, b) for a, b in shape
     ):
         return gemm(cx, stmt.target, dtype, x, y)
 
     batch, _ = _batch(cx, x, y)
+    sizes = (*batch, x.sizes[-2], y.sizes[-1])
 
+    def add_into(dest: Value) -> None:
+        if dest.is_buffer:
+            _product(cx, x, y, dest, add=True)
+            return
+        total = cx.allocate(cx.em.fresh("t"), dtype, sizes, dest.dims)
+        _product(cx, x, y, total, add=False)
+        with cx.em.nest(dest.sizes) as index:
+            put(cx.em, dest, index, total.at(cx.em, index), add=True)
+
+    return _deferred(dtype, sizes, shape_of(stmt.target), x.reads | y.reads, add_into)
+
+
+def _adds_later(cx: Context, stmt: ir.Assign, reads: frozenset[str]) -> bool:
+    """Whether the only reader adds it to an array that the product does not depend on."""
+    later = cx.adds_into(stmt)
+    if later is None or later.array.type.dtype != stmt.target.type.dtype:
+        return False
+    name = later.array.name
+    return not cx.usage.sharing.get(name, {name}) & reads
+
+
+def _deferred(
+    dtype: str,
+    sizes: tuple[L.Expr, ...],
+    dims: tuple[Dim, ...],
+    reads: frozenset[str],
+    add_into: Callable[[Value], None],
+) -> Value:
     def at(em: Emitter, index: L.Index) -> L.Expr:
         raise AssertionError("a deferred product has no elements")
 
-    return Value(
-        dtype,
-        (*batch, x.sizes[-2], y.sizes[-1]),
-        shape_of(stmt.target),
-        at,
-        x.reads | y.reads,
-        100,
-        add_into=lambda dest: _product(cx, x, y, dest, add=True),
-    )
+    return Value(dtype, sizes, dims, at, reads, 100, add_into=add_into)
 
 
 def gemm(cx: Context, target: ir.Var | None, dtype: str, x: Value, y: Value) -> Value:

@@ -128,7 +128,8 @@ def arange(cx: Context, stmt: ir.Assign) -> Value:
             far = L.Bin("*", cast(index[0], "float64"), delta, "float64")
             return cast(L.Bin("+", start, far, "float64"), dtype)
 
-    return Value(dtype, (count,), shape_of(stmt.target), at, reads, 1)
+    cost = 0 if dtype == "int64" else 1
+    return Value(dtype, (count,), shape_of(stmt.target), at, reads, cost)
 
 
 @handles("linspace")

@@ -14,9 +14,11 @@ from typing import Any
 from .. import ir
 from ..dims import Dim, slice_length
 from . import loop_ir as L
+from .affine import integers
 from .broadcast import meet, project
 from .context import Context, handles
 from .elementwise import cast
+from .prove import relaxed
 from .values import Emitter, Value, buffer_value, put
 
 Items = Sequence[tuple[Any, ...]]
@@ -79,7 +81,7 @@ def view(cx: Context, x: Value, items: Items, args: Sequence[ir.Operand]) -> Val
             apart.append(place)
             axes.append(Axis(array=len(arrays)))
             found = kind == "found"
-            arrays.append(item[1] if found else _checked(cx, item[1], item[2], n, axis - 1))
+            arrays.append(item[1] if found else _checked(cx, item[1], item[2], n, dim, axis - 1))
             reads |= item[1].reads
     if not arrays:
         return _basic(cx, x, axes, tuple(sizes), tuple(dims), frozenset(reads))
@@ -137,7 +139,8 @@ def _gather(
                 place.append(v.at(em, project(cx.facts, v, shape, known, inner)))
         return x.at(em, tuple(place))
 
-    cost = 1 + sum(v.cost for v in arrays)
+    regular = all(integers(cx.em, v) for v in arrays)
+    cost = 0 if regular else 1 + sum(v.cost for v in arrays)
     return Value(x.dtype, tuple(sizes), tuple(dims), at, reads, cost)
 
 
@@ -187,9 +190,11 @@ def _out_of_bounds(cx: Context, bad: L.Expr, axis: int) -> None:
         cx.em.check(bad, "IndexError", message)
 
 
-def _checked(cx: Context, v: Value, lazy: bool, n: L.Expr, axis: int) -> Value:
+def _checked(cx: Context, v: Value, lazy: bool, n: L.Expr, dim: Dim, axis: int) -> Value:
     """An index array whose elements are wrapped and tested: while they are read if each is
     read once (`lazy`), else beforehand."""
+    if _regular(cx, v, n, dim, axis):
+        return v
     where = cx.origin
 
     def at(em: Emitter, index: L.Index) -> L.Expr:
@@ -201,6 +206,31 @@ def _checked(cx: Context, v: Value, lazy: bool, n: L.Expr, axis: int) -> Value:
 
     tested = Value("int64", v.sizes, v.dims, at, v.reads, v.cost + 1)
     return tested if lazy else replace(cx.copied(tested, "at"), reads=frozenset())
+
+
+def _regular(cx: Context, v: Value, n: L.Expr, dim: Dim, axis: int) -> bool:
+    """Tests an index array that counts up, from no less than 0, by its last element alone; False
+    if it is none."""
+    found = integers(cx.em, v)
+    if found is None or not isinstance(found.start, L.Lit) or found.start.value < 0:
+        return False
+    steps = [s.value for s in found.steps if isinstance(s, L.Lit)]
+    if len(steps) < v.ndim or any(s < 0 for s in steps):
+        return False
+    if not cx.boundscheck:
+        return True
+    # An array with elements has a positive size wherever that is the greater of some d and 0.
+    last = Dim.of(found.start.value)
+    for size, step in zip(v.dims, steps, strict=True):
+        last = last + (relaxed(cx.facts.canonical(size)) - 1) * step
+    if cx.ranges.nonnegative(cx.facts.canonical(dim) - 1 - last):
+        return True
+    bad = L.compare(">=", found.at(tuple(L.sub(s, L.ONE) for s in v.sizes)), n)
+    for size, known in zip(v.sizes, v.dims, strict=True):
+        if not cx.ranges.nonnegative(known - 1):
+            bad = L.Bin("and", L.compare(">", size, L.ZERO), bad, "bool")
+    _out_of_bounds(cx, bad, axis)
+    return True
 
 
 # ---------------------------------------------------------------- slices

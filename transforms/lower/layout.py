@@ -133,7 +133,7 @@ def _scalars(e: L.Expr | L.Whole) -> tuple[L.Expr, ...]:
 
 
 def _may_write(stmt: L.Stmt, e: L.Whole) -> bool:
-    if isinstance(stmt, L.Do) and stmt.function == "rt.gemm":
+    if isinstance(stmt, L.Do) and stmt.function in L.PRODUCTS:
         return stmt.args[-1] is e
     return not isinstance(stmt, (L.Return, L.Show))
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .. import ir
 from ..dims import max0
 from ..rules.promote import compute_dtype
 from . import loop_ir as L
+from .affine import integers
 from .broadcast import meet, project, same_shape
 from .context import Context
 from .elementwise import CONVERSIONS, cost_of, element
@@ -36,7 +39,8 @@ def elementwise(cx: Context, stmt: ir.Assign) -> Value:
         _learn(cx, target, op.args)
     reads = frozenset().union(*(v.reads for v in values)) if values else frozenset()
     cost = sum(v.cost for v in values) + cost_of(op.name)
-    return Value(result, sizes, dims, at, reads, cost)
+    made = Value(result, sizes, dims, at, reads, cost)
+    return replace(made, cost=0) if not scalar and integers(cx.em, made) else made
 
 
 def _learn(cx: Context, target: ir.Var, args: tuple[ir.Operand, ...]) -> None:

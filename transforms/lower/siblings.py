@@ -62,7 +62,7 @@ def _collect(stmt: L.Stmt, f: Footprint) -> None:
     elif isinstance(stmt, L.Loop):
         f.writes.add(stmt.var)
         f.loops.add(stmt.var)
-    elif isinstance(stmt, L.Do) and stmt.function == "rt.gemm":
+    elif isinstance(stmt, L.Do) and stmt.function in L.PRODUCTS:
         c = stmt.args[-1]
         assert isinstance(c, L.Whole)
         f.stores.append((c.buffer, None))

@@ -6,6 +6,7 @@ is right only if every element is read where it is written, so all else is compu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from .. import ir
@@ -13,7 +14,7 @@ from . import loop_ir as L
 from .broadcast import project, same_shape
 from .context import Context
 from .elementwise import cast
-from .values import Value, put
+from .values import Value, fill
 from .views import follow
 
 
@@ -21,10 +22,12 @@ def store(cx: Context, stmt: ir.Store) -> None:
     base = cx.value(stmt.array)
     assert base.memory is not None and stmt.array.name not in cx.env, stmt.array
     v = cx.ready(stmt.value)
-    if v.add_into is not None:
-        _accumulate(cx, base, v)
-        return
     region = follow(cx, base, stmt.path, _positions(stmt))
+    if v.add_into is not None:
+        if same_shape(cx.facts, v, region.sizes, region.dims):
+            v.add_into(region)
+            return
+        v = _computed(cx, v, v.add_into)
     v = _fitting(v, region)
     if not same_shape(cx.facts, v, region.sizes, region.dims):
         v = cx.cheap(v)
@@ -44,17 +47,12 @@ def _positions(stmt: ir.Store) -> tuple[ir.Operand, ...]:
     return (stmt.array, stmt.value, *stmt.operands)
 
 
-def _accumulate(cx: Context, base: Value, v: Value) -> None:
-    assert v.add_into is not None
-    if base.is_buffer:
-        v.add_into(replace(base, sizes=v.sizes, dims=v.dims))
-        return
+def _computed(cx: Context, v: Value, add_into: Callable[[Value], None]) -> Value:
+    """What can be added to an array, as an array of its own."""
     total = cx.allocate(cx.em.fresh("t"), v.dtype, v.sizes, v.dims)
-    with cx.em.nest(total.sizes) as index:
-        put(cx.em, total, index, L.Lit(0, v.dtype))
-    v.add_into(total)
-    with cx.em.nest(base.sizes) as index:
-        put(cx.em, base, index, cast(total.at(cx.em, index), base.dtype), add=True)
+    fill(cx.em, total, lambda index: L.Lit(0, v.dtype))
+    add_into(total)
+    return total
 
 
 def _fitting(v: Value, region: Value) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -120,6 +122,34 @@ def _by_division(cx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[D
         return x.at(em, tuple(reversed(place)) if x.ndim else ())
 
     return Value(x.dtype, sizes, dims, at, x.reads, x.cost + 8)
+
+
+def joined(cx: Context, v: Value, groups: tuple[int, ...]) -> Value:
+    """`v` with neighbouring axes made one: `groups` are how many each."""
+    if all(g == 1 for g in groups):
+        return v
+    *batch, m, n = groups
+    b = len(batch)
+    back = (*range(b), *range(b + m, b + m + n), *range(b, b + m))
+    if v.memory is not None and v.memory.contiguous and not v.memory.straight:
+        straight = transpose(v, back)
+        if straight.is_buffer:
+            # The matrix lies in memory with its axes exchanged, which gemm can read.
+            return transpose(joined(cx, straight, (*batch, n, m)), (*range(b), b + 1, b))
+    sizes: list[L.Expr] = []
+    dims: list[Dim] = []
+    at = 0
+    for g in groups:
+        sizes.append(L.product(v.sizes[at : at + g]))
+        dims.append(functools.reduce(operator.mul, v.dims[at : at + g]))
+        at += g
+    v = cx.materialise(v)
+    assert v.memory is not None
+    name = cx.em.fresh(f"{v.memory.name}_as")
+    named = tuple(cx.em.let(s, "n") for s in sizes)
+    cx.em.add(L.Alias(name, v.memory.name, named))
+    cx.em.roots[name] = cx.em.root(v.memory.name)
+    return replace(buffer_value(name, v.dtype, tuple(dims), v.reads), sizes=named)
 
 
 # ---------------------------------------------------------------- paths

@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,10 +37,14 @@ from ..ir import (
     walk,
 )
 from ..pipeline_types import ObjectGuard
+from ..records import field, record
 from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
 
+# Loops of at most so many rounds gain by their number being known.
+SMALL = 32
 
-@dataclass(eq=False)
+
+@record(eq=False)
 class Tape:
     """A region: `block[start:end]`, still open if `end` is None.  `entry` is what each Variable
     held when it was opened, `taken` are the names that existed then.  `watched` are values by
@@ -67,7 +70,7 @@ class Tape:
         return len(self.block) if self.end is None else self.end
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Unconnected:
     """A source on which the target of a gradient does not depend: `text` is the user's for it.
     `why` says so where it is known; otherwise it is to be found between `source` and the
@@ -80,7 +83,7 @@ class Unconnected:
     source: Var | None = field(compare=False)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class TapeVal:
     tape: Tape
 
@@ -173,7 +176,17 @@ class Tapes(Mixin):
         self.object_guards.append(watched)
         ref = self.lift(value._array, (*path, (".", "_array")))
         self.variables[ref.cell] = value
+        self._know_small_sizes(self.read(ref).type)
         return ref
+
+    def _know_small_sizes(self, type_: Any) -> None:
+        """A Variable never changes its shape, so its sizes may be relied on.  Matrices and vectors
+        do without; but a loop over the places of a window, or its channels, is quick only if
+        their number is known."""
+        for dim in type_.shape if type_.ndim > 2 else ():
+            size = self.b.facts.size_of(dim)
+            if size is not None and size <= SMALL:
+                self.b.facts.rely_on_size(dim)
 
     def part_of_variable(self, view: Ref, value: Var) -> Ref:
         """What was read of a Variable stays as it is when the Variable changes."""

@@ -1,0 +1,276 @@
+"""The written-out call of a specialisation (`s2s.call`) as a plan, which a C function runs.
+
+The text of a call is read again, and what is simple in it, most of the time all of it, becomes a
+step: reaching objects, comparing them, entering the kernel, putting results together.  A
+plan may be stricter than the text, never laxer: what it takes for a misfit, the text decides.  If
+there is something it has no step for, there is no plan.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import struct
+import sys
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from . import announce
+from .guards import Constants
+from .plan_runtime import CONSTANT, HEADER, is_known, tag_of
+from .plan_steps import OPERATIONS
+
+_OPERATION = {name: i for i, name in enumerate(OPERATIONS)}
+
+
+class _NoPlan(Exception):
+    """There is no step for something."""
+
+
+def plan(
+    constant: Constants,
+    arity: int,
+    before: Sequence[str],
+    rarely: list[str],
+    given: Sequence[str],
+    results: int,
+    after: Sequence[str],
+) -> tuple[Any, ...] | None:
+    """The plan of a call with so many arguments `a0`, `a1`, … : the lines `before` the kernel is
+    entered, what it is `given`, how many `results` it has, and the lines `after`, which use them as
+    `rest`.  Lines that are `rarely` run, after a change is announced, are left to the text; some
+    may be added."""
+    if not is_known():
+        return None
+    writer = _Writer(constant, arity, rarely)
+    try:
+        for line in before:
+            writer.line(line)
+        return writer.finish(given, results, after)
+    except _NoPlan:
+        return None
+
+
+class _Writer:
+    def __init__(self, constant: Constants, arity: int, rarely: list[str]) -> None:
+        self.name_of, self.space = constant, (space := constant.space)
+        self.arity, self.rarely = arity, rarely
+        self.known: set[int] = set()  # the classes that have not changed
+        program = object()  # which is known at the end
+        self.items: list[Any] = [program, space["kept"], space["kernel"], space["failed"]]
+        self.places = {id(item): i for i, item in enumerate(self.items)}
+        self.words: list[int] = []
+        self.names: dict[str, int] = {}
+        self.registers = arity
+
+    # ---- words
+
+    def step(self, operation: str, *words: int, writes: int = 0) -> int:
+        """A step; the first of the registers it writes to."""
+        target = self.registers
+        self.registers += writes
+        self.words += [_OPERATION[operation], target, *words]
+        return target
+
+    def item(self, value: Any) -> int:
+        """The operand for an object."""
+        if type(value) is str:
+            value = sys.intern(value)
+        if id(value) not in self.places:
+            self.places[id(value)] = len(self.items)
+            self.items.append(value)
+        return CONSTANT + self.places[id(value)]
+
+    def constant(self, node: ast.expr) -> Any:
+        """What a name or literal stands for; it is always the same object."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name) and node.id not in self.names and node.id in self.space:
+            return self.space[node.id]
+        raise _NoPlan
+
+    # ---- text
+
+    def line(self, line: str) -> None:
+        (stmt,) = ast.parse(line).body
+        match stmt:
+            case ast.If(test=test, body=[ast.Return(value=ast.Name(id="MISS"))], orelse=[]):
+                self.never(test)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                self.names[name] = self.value(value)
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Name(id="a")):
+                for i, name in enumerate(names):
+                    assert isinstance(name, ast.Name)
+                    self.names[name.id] = i
+            case ast.Assign(targets=[ast.Subscript() as target], value=value):
+                operands = map(self.value, (target.value, target.slice, value))
+                self.step("set_item", *operands)
+            case _:
+                raise _NoPlan
+
+    def value(self, node: ast.expr) -> int:
+        """The operand for the value of an expression."""
+        match node:
+            case ast.Name(id=name) if name in self.names:
+                return self.names[name]
+            case ast.Name() | ast.Constant():
+                return self.item(self.constant(node))
+            case ast.Subscript(value=ast.Name(id="kept"), slice=ast.Constant(value=i)):
+                return self.step("kept", i, writes=1)
+            case ast.Subscript(value=ast.Name(id="rest"), slice=ast.Constant(value=i)):
+                return self.names["rest"] + i
+            case ast.Subscript(value=holder, slice=key):
+                return self.step("item", self.value(holder), self.value(key), writes=1)
+            case ast.Attribute(value=ast.Name(id=root), attr=name) if self.is_stored(root, name):
+                attributes = self.item(vars(self.space[root]))
+                return self.step("item", attributes, self.item(name), writes=1)
+            case ast.Attribute(value=ast.Name(id=root), attr=name) if self.is_method(root, name):
+                return self.item(getattr(self.space[root], name))
+            case ast.Attribute(value=holder, attr=name):
+                return self.step("attribute", self.value(holder), self.item(name), writes=1)
+            case ast.Tuple(elts=parts):
+                operands = [*map(self.value, parts)]
+                return self.step("tuple", len(operands), *operands, writes=1)
+            case ast.List(elts=parts):
+                operands = [*map(self.value, parts)]
+                return self.step("list", len(operands), *operands, writes=1)
+            case ast.Dict(keys=keys, values=parts):
+                named = self.item(tuple(self.constant(k) for k in keys if k is not None))
+                operands = [*map(self.value, parts)]
+                return self.step("dict", len(operands), named, *operands, writes=1)
+        raise _NoPlan
+
+    def never(self, test: ast.expr) -> None:
+        """Steps for a condition under which a call does not fit."""
+        match test:
+            case ast.UnaryOp(op=ast.Not(), operand=inner):
+                self.always(inner)
+            case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[right]):
+                self.same(left, right)
+            case ast.BoolOp(op=ast.And(), values=[first, *_]):
+                # If only the others are false, the text decides.
+                self.never(first)
+            case ast.Compare(
+                left=ast.Call(func=ast.Name(id="len"), args=[holder]),
+                ops=[ast.NotEq()],
+                comparators=[ast.Constant(value=int(size))],
+            ) if size < CONSTANT:
+                self.step("length", self.value(holder), size)
+            case ast.Compare(
+                left=ast.List(elts=[ast.Starred(value=holder)]),
+                ops=[ast.NotEq()],
+                comparators=[keys],
+            ):
+                self.step("keys", self.value(holder), self.item(tuple(self.constant(keys))))
+            case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
+                self.step("differ", self.value(left), self.value(right))
+            case ast.Compare(left=key, ops=[ast.In()], comparators=[holder]):
+                if type(self.constant(holder)) is not dict:
+                    raise _NoPlan
+                self.step("absent", self.value(holder), self.value(key))
+            case ast.Name() if type(self.constant(test)) in (set, list):
+                self.step("empty", self.value(test))
+            case _:
+                raise _NoPlan
+
+    def always(self, test: ast.expr) -> None:
+        """Steps for a condition under which alone a call fits."""
+        match test:
+            case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
+                self.same(left, right)
+            case ast.BoolOp(op=ast.And(), values=tests):
+                for part in tests:
+                    self.always(part)
+            case ast.IfExp(test=first, body=second):
+                # Otherwise the text decides.
+                self.always(first)
+                self.always(second)
+            case ast.Call(func=ast.Name(id="same_items"), args=[left, right]):
+                self.step("same", self.value(left), self.value(right))
+            case ast.Compare(
+                left=ast.Call(func=ast.Name(id="tuple"), args=[holder]),
+                ops=[ast.Eq()],
+                comparators=[keys],
+            ):
+                self.step("keys", self.value(holder), self.value(keys))
+            case _:
+                raise _NoPlan
+
+    def same(self, left: ast.expr, right: ast.expr) -> None:
+        match left:
+            case ast.Attribute(value=holder, attr="cell_contents") if self.is_a(
+                holder, types.CellType
+            ):
+                self.step("cell_is", self.value(holder), self.value(right))
+            case ast.Attribute(value=holder, attr="__code__") if self.is_a(
+                holder, types.FunctionType
+            ):
+                self.step("code", self.value(holder), self.value(right))
+            case ast.Call(func=ast.Name(id="type"), args=[value]):
+                self.step("type_is", self.value(value), self.value(right))
+            case _:
+                self.step("is", self.value(left), self.value(right))
+
+    def is_a(self, node: ast.expr, cls: type) -> bool:
+        return isinstance(node, ast.Name) and type(self.space.get(node.id)) is cls
+
+    # ---- attributes
+
+    def is_stored(self, holder: str, name: str) -> bool:
+        """Whether an attribute is what the dictionary of an object has by that name, until a
+        change is announced."""
+        value = self.space.get(holder)
+        cls = type(value)
+        if holder in self.names or not announce.tells(value) or name not in vars(value):
+            return False
+        plain = cls.__getattribute__ is object.__getattribute__
+        if not plain or hasattr(inspect.getattr_static(cls, name, None), "__set__"):
+            return False
+        if not self.is_unchanged(cls):
+            return False
+        attributes, class_ = self.name_of(vars(value)), self.name_of(cls)
+        moved = f"{holder}.__dict__ is not {attributes} or type({holder}) is not {class_}"
+        line = f"if {moved}: return MISS"
+        if line not in self.rarely:
+            self.rarely.insert(0, line)
+        return True
+
+    def is_method(self, holder: str, name: str) -> bool:
+        """Whether an attribute of a class is a function, as long as the class does not change."""
+        cls = self.space.get(holder)
+        if holder in self.names or type(cls) is not type:
+            return False
+        found = inspect.getattr_static(cls, name, None)
+        return type(found) is types.FunctionType and self.is_unchanged(cls)
+
+    def is_unchanged(self, cls: type) -> bool:
+        """Has it looked at in every call."""
+        if id(cls) not in self.known:
+            tag = tag_of(cls)
+            if not tag:
+                return False
+            self.step("tag", self.item(cls), tag & 0xFFFF, tag >> 16)
+            self.known.add(id(cls))
+        return True
+
+    # ---- the whole
+
+    def finish(self, given: Sequence[str], results: int, after: Sequence[str]) -> tuple[Any, ...]:
+        if self.rarely:
+            self.step("seen", self.item(self.space["changes"]))
+        expressions = [ast.parse(text, mode="eval").body for text in given]
+        operands = [*map(self.value, expressions)]
+        entrance = HEADER + len(self.words)
+        self.names["rest"] = self.step("enter", results, len(operands), *operands, writes=results)
+        for line in after:
+            if line.startswith("return "):
+                result = self.value(ast.parse(line.removeprefix("return "), mode="eval").body)
+                self.words += [_OPERATION["return"], result]
+            else:
+                self.line(line)
+        words = [self.arity, max(self.registers, 1), entrance, *self.words]
+        if max(len(self.items), self.registers) >= CONSTANT or len(words) > 2 * CONSTANT:
+            raise _NoPlan
+        self.items[0] = struct.pack(f"={len(words)}H", *words)
+        return tuple(self.items)
