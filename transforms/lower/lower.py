@@ -28,6 +28,7 @@ from .elementwise import cast
 from .fuse import as_values
 from .gather import gather
 from .gemm_update import accumulate
+from .hoist import hoist
 from .interchange import interchange
 from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
@@ -132,7 +133,10 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     interchange(body, shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
-    return Splitter(body, shares, visible, cx.em.fresh).block(body) if parallel else body
+    if parallel:
+        body = Splitter(body, shares, visible, cx.em.fresh).block(body)
+    hoist(body)
+    return body
 
 
 def _arrays(cx: Context, outs: dict[int, str], visible: set[str]) -> Parameters:
