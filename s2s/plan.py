@@ -116,9 +116,9 @@ class _Writer:
                 return self.names[name]
             case ast.Name() | ast.Constant():
                 return self.item(self.constant(node))
-            case ast.Subscript(value=ast.Name(id="kept"), slice=ast.Constant(value=i)):
+            case ast.Subscript(value=ast.Name(id="kept"), slice=ast.Constant(value=int(i))):
                 return self.step("kept", i, writes=1)
-            case ast.Subscript(value=ast.Name(id="rest"), slice=ast.Constant(value=i)):
+            case ast.Subscript(value=ast.Name(id="rest"), slice=ast.Constant(value=int(i))):
                 return self.names["rest"] + i
             case ast.Subscript(value=holder, slice=key):
                 return self.step("item", self.value(holder), self.value(key), writes=1)

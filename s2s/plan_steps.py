@@ -281,7 +281,7 @@ fail:
   %failed.place = getelementptr i8*, i8** %items, i64 3
   %failed = load i8*, i8** %failed.place
   %this = load i8*, i8** %error
-  %told = call i8* @PyObject_CallOneArg(i8* %failed, i8* %this)
+  %told = call i8* (i8*, ...) @PyObject_CallFunctionObjArgs(i8* %failed, i8* %this, i8* null)
   %class = load i8*, i8** %type
   %lines = load i8*, i8** %trace
   call void @Py_DecRef(i8* %class)

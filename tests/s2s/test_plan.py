@@ -80,7 +80,8 @@ def test_numbers_and_arrays(python: list[Any]) -> None:
     np.testing.assert_array_equal(dx, y)
     np.testing.assert_array_equal(dy, x)
     del python[:]
-    f(2.0), g(x, y)
+    f(2.0)
+    g(x, y)
     assert not python
 
 
@@ -193,7 +194,7 @@ def test_classes_that_change() -> None:
     assert settled(f, 3.0) == 1.0
     Thing.factor = property(lambda self: 100.0, lambda self, value: None)  # type: ignore[attr-defined]
     assert f(3.0) == -97.0
-    del Thing.factor, Thing.of
+    del Thing.factor, Thing.of  # type: ignore[attr-defined]
     assert settled(f, 3.0) == 5.0
 
 
