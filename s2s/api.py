@@ -56,6 +56,8 @@ class Function(Planned):
 
     _s2s_mode = "function"
     _mode = "primal"
+    __name__: str
+    __qualname__: str
 
     def __init__(self, target: Any, options: Options) -> None:
         found = unwrap(target)

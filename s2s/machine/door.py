@@ -88,7 +88,10 @@ class _Writer:
                 self.release(o)
             info = builder.bitcast(builder.load(error), POINTER)
             number = self.call("PyLong_FromVoidPtr", POINTER, [info])
-            self.call("PyObject_CallOneArg", POINTER, [self.link("failure"), number])
+            name = "PyObject_CallFunctionObjArgs"  # of those that call, all versions have this one
+            kind = ir.FunctionType(POINTER, [POINTER], var_arg=True)
+            function = declared(self.module, kind, name)
+            builder.call(function, [self.link("failure"), number, NULL])
             self.release(number)
             builder.ret(NULL)
         self.hand_over(objects, returned)
