@@ -162,7 +162,7 @@ class _Writer:
                 ops=[ast.NotEq()],
                 comparators=[keys],
             ):
-                self.step("keys", self.value(holder), self.item(tuple(self.constant(keys))))
+                self.keys(holder, keys)
             case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
                 self.step("differ", self.value(left), self.value(right))
             case ast.Compare(left=key, ops=[ast.In()], comparators=[holder]):
@@ -193,9 +193,15 @@ class _Writer:
                 ops=[ast.Eq()],
                 comparators=[keys],
             ):
-                self.step("keys", self.value(holder), self.value(keys))
+                self.keys(holder, keys)
             case _:
                 raise _NoPlan
+
+    def keys(self, holder: ast.expr, keys: ast.expr) -> None:
+        wanted = tuple(self.constant(keys))
+        if not {*map(type, wanted)} <= {str, int}:  # comparing others may run anything
+            raise _NoPlan
+        self.step("keys", self.value(holder), self.item(wanted))
 
     def same(self, left: ast.expr, right: ast.expr) -> None:
         match left:

@@ -40,6 +40,7 @@ declare i8* @PyObject_GetAttr(i8*, i8*)
 declare i8* @PyObject_GetItem(i8*, i8*)
 declare i32 @PyObject_SetItem(i8*, i8*, i8*)
 declare i64 @PyObject_Size(i8*)
+declare i32 @PyObject_RichCompareBool(i8*, i8*, i32)
 declare i8* @PyObject_CallFunctionObjArgs(i8*, ...)
 declare i8* @PyDict_GetItemWithError(i8*, i8*)
 declare i32 @PyDict_Contains(i8*, i8*)
@@ -238,11 +239,16 @@ define internal i8* @operand(i8** %regs, i8** %items, i16* %at, i64 %i) {
 define internal i1 @is_a(i8* %thing, i64 %which) {
   %place = getelementptr [6 x i8*], [6 x i8*]* @s2s.plan.links, i64 0, i64 %which
   %class = load i8*, i8** %place
-  %raw = getelementptr i8, i8* %thing, i64 TYPE
-  %where = bitcast i8* %raw to i8**
-  %found = load i8*, i8** %where
+  %found = call i8* @type_of(i8* %thing)
   %same = icmp eq i8* %found, %class
   ret i1 %same
+}
+
+define internal i8* @type_of(i8* %thing) {
+  %raw = getelementptr i8, i8* %thing, i64 TYPE
+  %place = bitcast i8* %raw to i8**
+  %type = load i8*, i8** %place
+  ret i8* %type
 }
 
 define internal i64 @list_size(i8* %list) {

@@ -136,9 +136,7 @@ define internal i16* @op.absent(i8** %regs, i8** %items, i16* %at) {
 define internal i16* @op.type_is(i8** %regs, i8** %items, i16* %at) {
   %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
   %class = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 3)
-  %raw = getelementptr i8, i8* %value, i64 TYPE
-  %place = bitcast i8* %raw to i8**
-  %found = load i8*, i8** %place
+  %found = call i8* @type_of(i8* %value)
   %same = icmp eq i8* %found, %class
   %next = call i16* @go_if(i1 %same, i16* %at, i64 4)
   ret i16* %next
@@ -154,7 +152,7 @@ define internal i16* @op.length(i8** %regs, i8** %items, i16* %at) {
   ret i16* %next
 }
 
-; keys _ dict tuple: the very keys, in order
+; keys _ dict tuple: equal keys of the same types, in order
 define internal i16* @op.keys(i8** %regs, i8** %items, i16* %at) {
 entry:
   %place = alloca i64
@@ -170,7 +168,7 @@ sizes:
   %equal = icmp eq i64 %have, %want
   br i1 %equal, label %head, label %no
 head:
-  %i = phi i64 [0, %sizes], [%more, %body]
+  %i = phi i64 [0, %sizes], [%more, %body], [%more, %compare]
   %done = icmp eq i64 %i, %want
   br i1 %done, label %yes, label %body
 body:
@@ -179,7 +177,16 @@ body:
   %wanted = call i8* @PyTuple_GetItem(i8* %keys, i64 %i)
   %more = add i64 %i, 1
   %same = icmp eq i8* %found, %wanted
-  br i1 %same, label %head, label %no
+  br i1 %same, label %head, label %other
+other:
+  %found.type = call i8* @type_of(i8* %found)
+  %wanted.type = call i8* @type_of(i8* %wanted)
+  %alike = icmp eq i8* %found.type, %wanted.type
+  br i1 %alike, label %compare, label %no
+compare:
+  %answer = call i32 @PyObject_RichCompareBool(i8* %found, i8* %wanted, i32 2)
+  %is.equal = icmp eq i32 %answer, 1
+  br i1 %is.equal, label %head, label %no
 yes:
   %next = getelementptr i16, i16* %at, i64 4
   ret i16* %next

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import copy
 import gc
+import os
 import pickle
+import subprocess
 import sys
+import textwrap
 import threading
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +24,7 @@ from s2s.call import MISS
 from s2s.plan_runtime import is_known
 
 pytest.importorskip("numba")
+ROOT = Path(__file__).parents[2]
 if not is_known():
     pytest.skip("objects are laid out in another way", allow_module_level=True)
 
@@ -266,6 +271,31 @@ def test_steps_do_what_they_do_in_python(kind: str, python: list[Any]) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-4)
 
 
+def test_steps_that_are_recalled(tmp_path: Any) -> None:
+    """What another process compiled has other strings in it, which are the same."""
+    program = """
+        import numpy as np, s2s
+        from s2s import api
+        from tests.s2s.test_plan import trained
+        step, model, optimizer = trained("Adam")
+        f = s2s.function(step)
+        x = np.linspace(-1.0, 1.0, 8, dtype=np.float32)[:, None]
+        for _ in range(3):
+            f(x, x)
+        api.Function._in_python = None
+        print(f(x, x), f._plan is not None)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    environment = os.environ | {"S2S_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    first, second = (
+        subprocess.run(
+            command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        for _ in range(2)
+    )
+    assert first.stdout == second.stdout and "True" in second.stdout
+
+
 def test_tapes_in_python_see_old_values() -> None:
     v = s2s.Variable(np.ones(3))
 
@@ -411,6 +441,7 @@ def test_containers(python: list[Any]) -> None:
     assert settled(f, d, t) == expected
     del python[:]
     assert f(d, t) == expected and not python
+    assert f({"".join("a"): 2.0, str(b"b", "ascii"): 3.0}, t) == expected and not python
     assert f({"b": 3.0, "a": 2.0}, t) == expected and python
     assert f({"a": 2.0, "b": 3.0, "c": 1.0}, t) == expected
     assert f(d, (4.0, [5.0, 6.0])) == expected
