@@ -1,6 +1,6 @@
 """Optimisations that can be switched off, to see that they change nothing but the speed.
 
-`pytest --without all tests/test_corpus.py` runs tests without any of them, `--without gather,once`
+`pytest --without all tests/test_corpus.py` runs tests without any of them, `--without gather,hoist`
 without some.
 """
 
@@ -26,7 +26,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "gather": ("lower.lower.gather", lambda body, shares: None),
     "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
     "mirror": ("lower.lower.mirror", lambda body, shares: None),
-    "once": ("lower.lower.make_once", lambda body: None),
+    "hoist": ("lower.lower.hoist", lambda body: None),
 }
 
 

@@ -28,12 +28,12 @@ from .elementwise import cast
 from .fuse import as_values
 from .gather import gather
 from .gemm_update import accumulate
+from .hoist import hoist
 from .interchange import interchange
 from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .mirror import mirror
-from .once import make_once
 from .parallel import Splitter
 from .scalarise import scalarise
 from .siblings import Merger
@@ -137,7 +137,7 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     scalarise(body, params)
     if parallel:
         body = Splitter(body, shares, visible, cx.em.fresh).block(body)
-    make_once(body)
+    hoist(body)
     return body
 
 
