@@ -24,6 +24,8 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "scalarise": ("lower.lower.scalarise", lambda body, params: None),
     "checks": ("lower.lower.drop_settled", lambda body: body),
     "gather": ("lower.lower.gather", lambda body, shares: None),
+    "unread": ("lower.lower.drop_unread", lambda body: None),
+    "first touch": ("lower.lower.touch_first", lambda body: None),
     "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
     "mirror": ("lower.lower.mirror", lambda body, shares: None),
     "hoist": ("lower.lower.hoist", lambda body: None),

@@ -88,6 +88,12 @@ def f(x, m, y, d, s, n, idx):
         k = np.sin(x + w)
         w = w + k + np.sin(w + t * k)
     w[:n] += t * np.flip(w[:n])
+    for i in range(n):
+        v = np.empty_like(x)
+        v[0] = x[0]
+        for j in range(1, len(x)):
+            v[j] = x[j] * w[j - 1]
+        w = w + t * v
     return np.sum(z * z + x) + np.sum(z) + np.sum(w * w) * x[0] * np.cos(x[0])
 """
     trial, run_ = Trial(source, tmp_path), plain_run(load(source, tmp_path), Watched(source), 2)

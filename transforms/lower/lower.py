@@ -25,6 +25,7 @@ from .checks import drop_settled
 from .context import HANDLERS, Context, Failures
 from .draw import draw
 from .elementwise import cast
+from .first_touch import touch_first
 from .fuse import as_values
 from .gather import gather
 from .gemm_update import accumulate
@@ -39,6 +40,7 @@ from .scalarise import scalarise
 from .siblings import Merger
 from .stacks import push_statement
 from .store import store
+from .unread import drop_unread
 from .values import buffer_value
 from .write import write
 
@@ -129,7 +131,9 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     visible = {cx.python_name(p) for p, _ in cx.function.effects}
     body = drop_settled(cx.em.out)
     mirror(body, shares)
+    drop_unread(body)
     gather(body, shares)
+    touch_first(body)
     accumulate(body, _whole_matrices(cx), shares)
     turn(body, _arrays(cx, outs, visible), shares, cx.em)
     interchange(body, shares)

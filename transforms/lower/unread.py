@@ -1,0 +1,101 @@
+"""Drops what is stored in a loop but never read again, on loop-level IR.
+
+The adjoint of `y[i] = …` takes what has come to `y_bar[i]` and leaves zero there, for what y held
+before.  Where y was made for the loop, nobody asks for that:
+
+    for i in range(1, n):               for i in range(1, n):
+        t = y_bar[i]                        t = y_bar[i]
+        y_bar[i] = 0.0              →       …
+        …                               u = y_bar[0]
+    u = y_bar[0]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import loop_ir as L
+from .scalarise import Uses, survey
+from .work import settled
+
+
+def drop_unread(body: list[L.Stmt]) -> None:
+    """Rewrites `body` in place."""
+    known = settled(list(L.walk(body)))
+    unread: list[tuple[list[L.Stmt], L.Put]] = []
+    for name, use in survey(body).items():
+        if use.odd or len(use.allocs) != 1:
+            continue
+        block, alloc = use.allocs[0]
+        made = next(k for k, s in enumerate(block) if s is alloc)
+        for place, loop in enumerate(block):
+            if not isinstance(loop, L.Loop):
+                continue
+            for position, put in enumerate(loop.body):
+                if isinstance(put, L.Put) and put.buffer == name and not put.add:
+                    at = _Place(block, made, place, position)
+                    if _is_unread(put, loop, at, use, known):
+                        unread.append((loop.body, put))
+    for block, put in unread:
+        block[:] = [s for s in block if s is not put]
+
+
+@dataclass
+class _Place:
+    """Of a statement in a loop: the block in which the buffer lives, where in it the buffer is
+    made and the loop stands, and where in the loop's body the statement does."""
+
+    block: list[L.Stmt]
+    made: int
+    loop: int
+    stmt: int
+
+
+def _is_unread(
+    put: L.Put, loop: L.Loop, place: _Place, use: Uses, known: dict[str, L.Expr]
+) -> bool:
+    """Whether nothing reads what `put` stores: not in its round, in which all else comes before;
+    nor in another, which has elements of its own; nor after the loop."""
+    own = _own_axis(put.index, loop)
+    if own is None:
+        return False
+    axis, shift = own
+    for path, index, plain in use.accesses:
+        level = next((k for k, (inside, _) in enumerate(path) if inside is place.block), None)
+        if level is None or path[level][1] < place.made:
+            return False
+        at = path[level][1]
+        if at == place.loop:
+            if L.offset(_resolved(index[axis], known), loop.var) != shift or len(path) == level + 1:
+                return False
+            inside = path[level + 1][1]
+            if inside > place.stmt or (inside == place.stmt and not plain):
+                return False
+        elif at > place.loop and not plain and not _outside(index[axis], loop, shift):
+            return False
+    return True
+
+
+def _own_axis(index: L.Index, loop: L.Loop) -> tuple[int, int] | None:
+    """The axis at which the index is the loop's variable and a constant, and that constant."""
+    for axis, e in enumerate(index):
+        shift = L.offset(e, loop.var)
+        if shift is not None:
+            return axis, shift
+    return None
+
+
+def _resolved(e: L.Expr, known: dict[str, L.Expr]) -> L.Expr:
+    """An index by the loop's variable, where a number in the round stands for it."""
+    return known.get(e.name, e) if isinstance(e, L.Name) else e
+
+
+def _outside(e: L.Expr, loop: L.Loop, shift: int) -> bool:
+    """Whether the loop's variable, shifted, never is this number."""
+    if not isinstance(e, L.Lit):
+        return False
+    if L.is_lit(loop.step, 1) and isinstance(loop.start, L.Lit):
+        return e.value - shift < loop.start.value
+    if L.is_lit(loop.step, -1) and isinstance(loop.stop, L.Lit):
+        return e.value - shift <= loop.stop.value
+    return False
