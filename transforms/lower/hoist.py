@@ -15,7 +15,8 @@ from .independent import is_small
 from .live import binds, names_in
 from .work import settled
 
-Path = tuple[tuple[list[L.Stmt], L.Stmt], ...]
+# The statements around one, and itself.
+Path = tuple[L.Stmt, ...]
 
 
 def hoist(body: list[L.Stmt]) -> None:
@@ -24,26 +25,36 @@ def hoist(body: list[L.Stmt]) -> None:
     _find(body, (), found)
     known = settled(list(L.walk(body)))
     shared = _shared(body)
+    bound: dict[int, set[str]] = {}
+    gone: set[int] = set()
+    before: dict[int, list[L.Stmt]] = {}
     for name, allocs in found.items():
         first = allocs[0][1]
         if name in shared or is_small(first):
             continue
         if any((a.dtype, a.sizes) != (first.dtype, first.sizes) for _, a in allocs):
             continue
-        place = _place([path for path, _ in allocs], first, known)
-        if place is None:
-            continue
-        block, loop, sizes = place
-        for path, alloc in allocs:
-            inner = path[-1][0]
-            inner[:] = [s for s in inner if s is not alloc]
-        at = next(k for k, s in enumerate(block) if s is loop)
-        block.insert(at, L.Alloc(name, first.dtype, sizes))
+        place = _place([path for path, _ in allocs], first, known, bound)
+        if place is not None:
+            loop, sizes = place
+            gone |= {id(alloc) for _, alloc in allocs}
+            before.setdefault(id(loop), []).append(L.Alloc(name, first.dtype, sizes))
+    if gone:
+        _move(body, gone, before)
+
+
+def _move(block: list[L.Stmt], gone: set[int], before: dict[int, list[L.Stmt]]) -> None:
+    for stmt in block:
+        for inner in L.blocks_of(stmt):
+            _move(inner, gone, before)
+    block[:] = [
+        new for stmt in block if id(stmt) not in gone for new in (*before.get(id(stmt), ()), stmt)
+    ]
 
 
 def _find(block: list[L.Stmt], path: Path, found: dict[str, list[tuple[Path, L.Alloc]]]) -> None:
     for stmt in block:
-        here = (*path, (block, stmt))
+        here = (*path, stmt)
         if isinstance(stmt, L.Alloc):
             found.setdefault(stmt.name, []).append((here, stmt))
         for inner in L.blocks_of(stmt):
@@ -64,20 +75,20 @@ def _shared(body: list[L.Stmt]) -> set[str]:
 
 
 def _place(
-    paths: list[Path], alloc: L.Alloc, known: dict[str, L.Expr]
-) -> tuple[list[L.Stmt], L.Stmt, tuple[L.Expr, ...]] | None:
-    """The outermost loop, and its block, around all of them before which the sizes are known;
-    and those sizes as they can be computed there."""
-    for level in range(len(paths[0]) - 1):
-        block, loop = paths[0][level]
-        if not all(len(path) > level and path[level][1] is loop for path in paths):
+    paths: list[Path], alloc: L.Alloc, known: dict[str, L.Expr], bound: dict[int, set[str]]
+) -> tuple[L.Stmt, tuple[L.Expr, ...]] | None:
+    """The outermost loop around all of them before which the sizes are known; and those sizes
+    as they can be computed there.  `bound` remembers what loops bind."""
+    for level, loop in enumerate(paths[0][:-1]):
+        if not all(len(path) > level and path[level] is loop for path in paths):
             return None
         if not all(_is_way_out(path[level:-1]) for path in paths):
             continue
-        bound = {name for s in L.walk([loop]) for name in binds(s)}
-        sizes = tuple(_before(size, bound, known) for size in alloc.sizes)
-        if not any(size is None for size in sizes):
-            return block, loop, tuple(_at_least_none(size) for size in sizes if size is not None)
+        if id(loop) not in bound:
+            bound[id(loop)] = {name for s in L.walk([loop]) for name in binds(s)}
+        sizes = [_before(size, bound[id(loop)], known) for size in alloc.sizes]
+        if None not in sizes:
+            return loop, tuple(_at_least_none(size) for size in sizes if size is not None)
     return None
 
 
@@ -86,7 +97,7 @@ def _is_way_out(path: Path) -> bool:
     Nor does what is made in one case only leave its branch: there may not be memory for it."""
     return all(
         isinstance(stmt, L.Forever) or (isinstance(stmt, L.Loop) and not stmt.parallel)
-        for _, stmt in path
+        for stmt in path
     )
 
 
