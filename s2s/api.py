@@ -109,6 +109,8 @@ class Function(Planned):
             found = call.run(*given)
             if found is not MISS:
                 self._prefer(call)
+                if call.plan is not None:
+                    install(Function)  # which takes a while, and is for what is called again
                 return found
         # What a plan cannot tell, the text may; and only that looks at what was announced.
         for call in calls:
@@ -142,8 +144,6 @@ class Function(Planned):
             call = entry.call(bound, *self._what(entry), asked)
             if call is not None:
                 self._prefer(call)
-                if call.plan is not None:
-                    install(Function)
 
     def _what(self, entry: Entry) -> tuple[dict[str, Any], str]:
         """What a call yields, for `Entry.call`."""

@@ -463,7 +463,7 @@ class _Writer:
         exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), space)
         call = space["call"]
         call.plan = planned
-        call.run = call if planned is None else runner(planned)
+        call.run = call if planned is None else _once_called(call)
         return call
 
     def _failed(self) -> Callable[[Exception], Any]:
@@ -586,3 +586,13 @@ def _maker(tree: Tree) -> Callable[[list[Any]], Any]:
     """A namedtuple or dataclass of values."""
     flat = Tree(tree.kind, tree.cls, tree.keys, tuple(Out(i) for i in range(len(tree.children))))
     return lambda values: rebuild(flat, values.__getitem__, lambda path: None)
+
+
+def _once_called(call: Any) -> Any:
+    """Runs a call's plan, for which what runs plans is loaded when it is first wanted."""
+
+    def run(*args: Any) -> Any:
+        call.run = runner(call.plan)
+        return call.run(*args)
+
+    return run

@@ -29,6 +29,7 @@ FASTCALL, KEYWORDS = 0x80, 0x02  # CPython's names for how a C function takes it
 
 DOOR, LINKS = "s2s.door", "s2s.links"
 PARALLEL_FOR = "s2s_parallel_for"
+GEMM = "numba_xxgemm"
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,12 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
     """Of the functions that machine code calls: ours, those of the process, or Numba's."""
     import llvmlite.binding as llvm
 
-    ours = dict(_runtime())
+    _engine()  # from then on LLVM knows the functions of the process
+    ours: dict[str, int] = {}
+    if any(s in memory.GIVEN for s in symbols):
+        ours.update({name: memory.library()[name] for name in memory.GIVEN})
+    if GEMM in symbols:
+        ours.update(_runtime())
     if PARALLEL_FOR in symbols:
         from . import threads
 
@@ -113,7 +119,7 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
         return found
     _wake_numba()
     found = {s: llvm.address_of_symbol(s) for s in symbols}
-    for name in ("numba_xxgemm", PARALLEL_FOR):
+    for name in (GEMM, PARALLEL_FOR):
         if name in found and name in ours:
             found[name] = ours[name]  # the same one in every process
     if not all(found.values()):
@@ -257,13 +263,11 @@ def _runtime() -> dict[str, int]:
     """The addresses of what is written above."""
     import ctypes
 
-    library = runtime(_RUNTIME, ("numba_xxgemm", _SAME, LINKS))
+    library = runtime(_RUNTIME, (GEMM, _SAME, LINKS))
     blas = _blas()
     table = (ctypes.c_void_p * 6).from_address(library[LINKS])
     table[:] = [*(blas or [0] * 4), id(True), id(False)]
-    names = (_SAME, *(["numba_xxgemm"] if blas else []))
-    given = {name: memory.library()[name] for name in memory.GIVEN}
-    return given | {name: library[name] for name in names}
+    return {name: library[name] for name in (_SAME, *([GEMM] if blas else []))}
 
 
 @functools.cache
@@ -393,5 +397,5 @@ def _fail(address: int) -> None:
             told = iter(struct.unpack(codes, behind))
             unknown = [a is None for a in args]
         args = [next(told) if u else a for u, a in zip(unknown, args)]
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_runtime()["NRT_Free"])(address)
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(memory.library()["NRT_Free"])(address)
     raise exception(*args)
