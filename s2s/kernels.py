@@ -63,16 +63,11 @@ def lent(a: Any) -> Any:
     return a
 
 
-# A stack of fewer elements grows faster: room that is never touched costs less than copying.
-FEW = 1 << 17
-
-
 def reserve(buffer: Any, used: int, more: int) -> Any:
     """A buffer that holds the first `used` elements and has room for `more`."""
     if used + more <= buffer.shape[0]:
         return buffer
-    room = used + more
-    longer = np.empty((4 if room < FEW else 2) * room + 64, buffer.dtype)
+    longer = np.empty(2 * (used + more) + 8, buffer.dtype)
     for i in range(used):
         longer[i] = buffer[i]
     return longer

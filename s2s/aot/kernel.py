@@ -224,7 +224,7 @@ class Body(machine.Body):
         return self._buffer(type_, data, sizes, memory)
 
     def longer(self, name: str, value: ast.Call, old: Buffer, used: Any, more: Any) -> Buffer:
-        """As `kernels.reserve`, but in the heap, and so with less to spare."""
+        """As `kernels.reserve`, in the heap."""
         builder = self.builder
         room = builder.add(builder.mul(builder.add(used, more), INT(2)), INT(8))
         new = self._from_heap(old.type, [room])

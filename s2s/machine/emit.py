@@ -198,10 +198,8 @@ class Body(Expressions):
     def longer(self, name: str, value: ast.Call, old: Buffer, used: Any, more: Any) -> Buffer:
         """A buffer with room for more, which begins with what is used of the old one."""
         builder, kind = self.builder, old.type
-        room = builder.add(used, more)
-        few = builder.icmp_signed("<", room, INT(kernels.FEW))
-        grown = builder.shl(room, builder.select(few, INT(2), INT(1)))
-        made = self.new_array(name, kind, [builder.add(grown, INT(64))])
+        twice = builder.shl(builder.add(used, more), INT(1))
+        made = self.new_array(name, kind, [builder.add(twice, INT(8))])
         size = builder.mul(used, INT(kind.dtype.bytes))
         copy = builder.module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, INT])
         goal, source = (builder.bitcast(b.data, POINTER) for b in (made, old))
