@@ -33,6 +33,7 @@ from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .parallel import Splitter
+from .rows import join_rows
 from .scalarise import scalarise
 from .siblings import Merger
 from .stacks import push_statement
@@ -132,7 +133,11 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     interchange(body, shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
-    return Splitter(body, shares, visible, cx.em.fresh).block(body) if parallel else body
+    if parallel:
+        return Splitter(body, shares, visible, cx.em.fresh).block(body)
+    arrays = _arrays(cx, outs, visible).sizes
+    join_rows(body, {n: s for n, s in arrays.items() if cx.is_contiguous(n)}, shares, cx.em.fresh)
+    return body
 
 
 def _arrays(cx: Context, outs: dict[int, str], visible: set[str]) -> Parameters:
