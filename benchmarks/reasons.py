@@ -1,7 +1,7 @@
 """Why rows fall short, as far as it is known: by the beginning of their names."""
 
 REASONS = {
-    "syrk": "the loops run down the columns of A, as the program says; JAX and the hand-written "
+    "syrk": "one column of A is added at a time, as the program says; JAX and the hand-written "
     "adjoint multiply matrices.",
     "cnn": "windows are copied into a matrix and multiplied; PyTorch convolves in place (oneDNN).",
     "mlp32": "the products of matrices take nearly all of it.",
@@ -11,8 +11,7 @@ REASONS = {
     "ode": "adjoints are set to zero after they are read, although nobody reads them again.",
     "kmeans": "the centres that were not chosen are multiplied by zero; by hand they are skipped.",
     "det": "the index and sign of every term are kept, and elements are checked to be in range.",
-    "nbody": "coordinates are read three apart, by hand from three rows; a matrix of strengths is "
-    "kept for each step.",
+    "nbody": "a matrix of strengths is kept for each step.",
     "linear": "what is left is Python's: the call itself, and one look at the objects.",
     "call": "what is left is Python's: the call itself.",
 }

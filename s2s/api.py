@@ -41,12 +41,23 @@ class _Shared:
         self.numba_type: Any = None
 
 
+class _Signature:
+    """That of an object; its class has none.  (`__getattr__` would slow down all attributes.)"""
+
+    def __get__(self, instance: Function | None, owner: type) -> inspect.Signature:
+        if instance is None:
+            raise AttributeError("__signature__")
+        return signature(instance._with_given(instance._shared.target.function))
+
+
 class Function(Planned):
     """A compiled function.  Calling it runs compiled code, specialised to the types of the
     arguments; `.python` is the function as it was written."""
 
     _s2s_mode = "function"
     _mode = "primal"
+    __name__: str
+    __qualname__: str
 
     def __init__(self, target: Any, options: Options) -> None:
         found = unwrap(target)
@@ -55,8 +66,8 @@ class Function(Planned):
         self._shared = _Shared(found, options)
         self._prefix = found.prefix
         self._fixed = found.fixed
-        # The written-out call that fitted last, for those whose arguments are all given anew, and
-        # its plan, if it has one.
+        # The written-out call that fitted last, for those whose arguments are all given anew: its
+        # plan, or itself if it has none.
         self._quick: Any = None
         self._plan = None
         # In a class body it is not yet known whether this becomes a method: then check later.
@@ -71,21 +82,43 @@ class Function(Planned):
             found = quick(*args)
             if found is not MISS:
                 return found
-        return self._otherwise(quick, args, kwargs)
+        if self._shared.calls and not debug.active:
+            found = self._written_out(args, kwargs)
+            if found is not MISS:
+                return found
+        return self._slowly(args, kwargs)
 
     # Once there are plans, calls are left to them first.
     __call__ = _in_python
 
-    def _otherwise(self, tried: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that does not fit the one before, or is about objects that are given already."""
-        if not (kwargs or debug.active or self._fixed):
-            given = self._prefix + args
-            for call in self._shared.calls:
-                found = call(*given) if call is not tried else MISS
-                if found is not MISS:
-                    self._prefer(call)
-                    return found
-        return self._slowly(args, kwargs)
+    def _written_out(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of a call that does not fit the one before, or whose arguments have to be
+        put in order, if it fits one that is written out."""
+        shared = self._shared
+        binder, calls = shared.specialisers[self._mode].binder, shared.calls
+        if self._prefix:
+            args = self._prefix + args
+        if self._fixed:
+            kwargs = {**self._fixed, **kwargs}
+        if kwargs and "out" in kwargs and "out" not in binder.names:
+            return MISS
+        given = binder.filled(args, kwargs)
+        if given is None:
+            return MISS
+        for call in calls:
+            found = call.run(*given)
+            if found is not MISS:
+                self._prefer(call)
+                if call.plan is not None:
+                    install(Function)  # which takes a while, and is for what is called again
+                return found
+        # What a plan cannot tell, the text may; and only that looks at what was announced.
+        for call in calls:
+            found = call(*given) if call.plan is not None else MISS
+            if found is not MISS:
+                self._prefer(call)
+                return found
+        return MISS
 
     def _slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that does not fit what is written out."""
@@ -93,14 +126,17 @@ class Function(Planned):
 
     def _prefer(self, call: Any) -> None:
         """Tries a specialisation first the next time."""
-        entry = call.entry
-        others = [c for c in self._shared.calls if c.entry is not entry]
-        self._shared.calls = (call, *others[: CALLS - 1])
-        self._specialiser(self._mode).latest = entry
-        if not (self._prefix or self._fixed):
-            self._quick, self._plan = call, call.plan
-            if call.plan is not None:
-                install(Function)
+        shared, entry = self._shared, call.entry
+        calls = shared.calls
+        if not calls or calls[0] is not call:
+            others = [c for c in calls if c.entry is not entry]
+            shared.calls = (call, *others[: CALLS - 1])
+        specialiser = shared.specialisers[self._mode]
+        specialiser.latest = entry
+        # Calls are written for arguments in order; others have to be put in order first.
+        if not (self._prefix or self._fixed) and specialiser.binder.exact >= 0:
+            self._plan = call.plan
+            self._quick = call if call.plan is None else None
 
     def _write_call(self, entry: Entry, bound: tuple[Any, ...], backend: str) -> None:
         if backend == "numba":
@@ -279,10 +315,7 @@ class Function(Planned):
 
     # ---- being a good object
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "__signature__":
-            return signature(self._with_given(self._shared.target.function))
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    __signature__ = _Signature()
 
     def __repr__(self) -> str:
         return f"<s2s.{self._s2s_mode} of {self.__qualname__}{inspect.signature(self)}>"

@@ -10,7 +10,6 @@ the shape of a parameter, and returns the remaining results in order.
 
 from __future__ import annotations
 
-import functools
 import linecache
 import os
 import types
@@ -77,13 +76,12 @@ def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kern
     text, entry, written = compiled.lowered, compiled.entry, compiled.written
     with Progress(compiled.name) as progress:
         progress.stage("compiling with Numba")
-        types_ = functools.partial(signature, compiled, seed, params)
         try:
-            function = door and build_door(text, entry, types_, written, door)
+            function = door and build_door(text, entry, written, door)
             if function is not None:
                 assert door is not None
                 return _through_door(function, door, compiled)
-            dispatcher = build(text, entry, types_(), written)
+            dispatcher = build(text, entry, signature(compiled, seed, params), written)
         except InternalCompilerError:
             if "np.float16" in compiled.lowered:
                 raise half_precision(compiled) from None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
 import os
 import pickle
 import platform
@@ -17,6 +16,7 @@ import stat
 import sys
 import tempfile
 import warnings
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +150,8 @@ def platform_key() -> str:
         platform.python_version(),
         platform.machine(),
         sys.platform,
-        _version("numba"),
-        _version("llvmlite"),
+        version("numba"),
+        version("llvmlite"),
         np.__version__,
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
@@ -160,8 +160,10 @@ def platform_key() -> str:
     )
 
 
-def _version(package: str) -> bytes:
+def version(package: str) -> bytes:
     """What tells versions of a package apart; importing it may take long."""
-    spec = importlib.util.find_spec(package)
-    assert spec is not None and spec.origin is not None
-    return read(Path(spec.origin).with_name("_version.py")) or spec.origin.encode()
+    found = PathFinder.find_spec(package)  # also for what is in the middle of being imported
+    if found is None or found.origin is None:
+        return b""
+    files = (Path(found.origin).with_name(name) for name in ("_version.py", "version.py"))
+    return next((data for data in map(read, files) if data), found.origin.encode())

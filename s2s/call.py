@@ -25,6 +25,7 @@ from .fingerprint import fingerprint
 from .guards import Constants, dim_text, guard_text
 from .linking import MISS, same_items
 from .plan import plan
+from .plan_runtime import runner
 from .transforms.ir import Scalar, Type
 from .transforms.structure import (
     Argument,
@@ -161,7 +162,11 @@ class _Writer:
         else:
             static = ", True" if self._static(path) else ""
             expected = fingerprint(value, bool(static))
-            self.miss(f"fingerprint({text}{static}) != {self.constant(expected)}")
+            other = f"fingerprint({text}{static}) != {self.constant(expected)}"
+            if value is None or isinstance(value, (str, bytes, int)):
+                # Which is mostly the same object, too.
+                other = f"{text} is not {self.constant.named(value)} and {other}"
+            self.miss(other)
 
     def _static(self, path: Path) -> bool:
         return len(path) == 1 and path[0][1] in self.entry.static
@@ -458,6 +463,7 @@ class _Writer:
         exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), space)
         call = space["call"]
         call.plan = planned
+        call.run = call if planned is None else _once_called(call)
         return call
 
     def _failed(self) -> Callable[[Exception], Any]:
@@ -580,3 +586,13 @@ def _maker(tree: Tree) -> Callable[[list[Any]], Any]:
     """A namedtuple or dataclass of values."""
     flat = Tree(tree.kind, tree.cls, tree.keys, tuple(Out(i) for i in range(len(tree.children))))
     return lambda values: rebuild(flat, values.__getitem__, lambda path: None)
+
+
+def _once_called(call: Any) -> Any:
+    """Runs a call's plan, for which what runs plans is loaded when it is first wanted."""
+
+    def run(*args: Any) -> Any:
+        call.run = runner(call.plan)
+        return call.run(*args)
+
+    return run

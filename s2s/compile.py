@@ -14,7 +14,7 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +50,9 @@ def build(
     return _built[path]
 
 
-def build_door(
-    lowered: str,
-    entry: str,
-    signature: Callable[[], tuple[Any, ...]],
-    written: Sequence[int],
-    door: Door,
-) -> Any:
+def build_door(lowered: str, entry: str, written: Sequence[int], door: Door) -> Any:
     """The function behind a kernel's door, or None if it cannot have one; it raises `Overlap` as
-    those above.  `signature` is asked for only if the kernel has to be compiled."""
+    those above."""
     products = gemm_choice() if "rt.gemm(" in lowered else ""
     how = repr((_spelled(OPTIONS), products, door, [*written], entry))
     key = cache.digest(cache.platform_key(), how, lowered)
@@ -66,7 +60,7 @@ def build_door(
     if path not in _built:
         code = cache.fetch(path)
         if code is None:
-            code = _native(lowered, entry, signature(), written, door) or REFUSED
+            code = _native(lowered, entry, written, door) or REFUSED
             cache.keep(path, code)
         _built[path] = None if code == REFUSED else _linked(code)
     return _built[path]
@@ -83,33 +77,30 @@ def _linked(code: linking.Code) -> Any:
         return None
 
 
-def _native(
-    lowered: str, entry: str, signature: tuple[Any, ...], written: Sequence[int], door: Door
-) -> linking.Code | None:
+def _native(lowered: str, entry: str, written: Sequence[int], door: Door) -> linking.Code | None:
     from . import machine
 
-    space = space_of(lowered, entry, signature)
     try:
-        return machine.native(lowered, entry, space, signature, [*written], OPTIONS, door)
+        kinds = tuple(map(machine.kinds.of_spec, door.takes))
+        return machine.native(source(lowered, entry, kinds), [*written], door)
     except machine.Unsupported:
         return None
 
 
-def listing(lowered: str, entry: str, signature: tuple[Any, ...], level: str) -> str:
-    """What becomes of a kernel, for people to read: in LLVM's language ("llvm") or for this
-    machine ("asm").  It may turn out to be `machine.Unsupported`."""
-    from . import machine
+def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
+    """A kernel to be compiled for arguments of certain types (`machine.kinds`)."""
+    from .machine import Source
 
-    space = space_of(lowered, entry, signature)
-    return machine.listing(lowered, entry, space, signature, OPTIONS, level)
+    module = types.ModuleType(f"{PREFIX}{entry}")
+    exec(compile(lowered, module.__name__, "exec"), vars(module))
 
+    def prepare() -> None:
+        tell_numba(lowered)
+        jit_helpers(module, entry)
 
-def space_of(lowered: str, entry: str, signature: tuple[Any, ...]) -> dict[str, Any]:
-    """The names of a kernel's module, its functions compiled."""
-    tell_numba(lowered)
-    module = load(write_source(lowered, str(signature)))
-    jit_helpers(module, entry)
-    return vars(module)
+    if "rt.prange(" in lowered:
+        _offer_threads()
+    return Source(lowered, entry, vars(module), kinds, prepare, OPTIONS)
 
 
 def tell_numba(lowered: str) -> None:
@@ -184,20 +175,20 @@ def _compiled(
     """Compiled the short way if the text allows it, else by all of Numba."""
     import numba
 
-    from . import machine
+    from .machine import Unsupported, inside
 
     text = path.read_text()
     jit_helpers(module, entry)
     for first, count in re.findall(rf"{APART}_(\d+)_(\d+)", text):
-        check = machine.check_apart(int(first), int(count))
+        check = inside.check_apart(int(first), int(count))
         setattr(module, f"{APART}_{first}_{count}", check)
-    body = machine.body(text, entry, vars(module))
+    body = inside.body(text, entry, vars(module))
     for way in (body, numba.njit(getattr(module, entry), **OPTIONS)):
         setattr(module, BODY, way)
         kernel: Any = numba.njit(getattr(module, CALL), cache=cached, **WRAPPED)
         try:
             kernel.compile(signature)
-        except machine.Unsupported:
+        except Unsupported:
             continue
         return kernel
     raise AssertionError

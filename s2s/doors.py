@@ -2,7 +2,7 @@
 
 Most kernels take arrays and numbers and return such.  Those are entered through a C function in
 the kernel's own machine code (`s2s.machine.door`), which looks at the arguments, calls the kernel
-and makes Python objects of its results; Numba is needed to compile it, not to call it.
+and makes Python objects of its results.
 """
 
 from __future__ import annotations
@@ -49,6 +49,13 @@ class Door:
     results: tuple[str, ...]
     buffers: tuple[tuple[int, int], ...]
     relations: tuple[tuple[bool, Size, Size], ...]
+
+    @property
+    def takes(self) -> list[ArraySpec | ScalarSpec]:
+        """What the kernel behind it takes."""
+        like = (self.arguments[position] for _, position in self.buffers)
+        arrays = [ArraySpec(a.dtype, a.ndim, "C") for a in like if isinstance(a, ArraySpec)]
+        return [*self.arguments, *arrays]
 
 
 def door_of(compiled: Compiled, seed: Any) -> Door | None:

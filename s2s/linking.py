@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import pickle
+import struct
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -24,8 +25,11 @@ MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 TYPE, VALUE = 8, 16
 DATA, NDIM, DIMS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 
+FASTCALL, KEYWORDS = 0x80, 0x02  # CPython's names for how a C function takes its arguments
+
 DOOR, LINKS = "s2s.door", "s2s.links"
 PARALLEL_FOR = "s2s_parallel_for"
+GEMM = "numba_xxgemm"
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,12 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
     """Of the functions that machine code calls: ours, those of the process, or Numba's."""
     import llvmlite.binding as llvm
 
-    ours = dict(_runtime())
+    _engine()  # from then on LLVM knows the functions of the process
+    ours: dict[str, int] = {}
+    if any(s in memory.GIVEN for s in symbols):
+        ours.update({name: memory.library()[name] for name in memory.GIVEN})
+    if GEMM in symbols:
+        ours.update(_runtime())
     if PARALLEL_FOR in symbols:
         from . import threads
 
@@ -110,7 +119,7 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
         return found
     _wake_numba()
     found = {s: llvm.address_of_symbol(s) for s in symbols}
-    for name in ("numba_xxgemm", PARALLEL_FOR):
+    for name in (GEMM, PARALLEL_FOR):
         if name in found and name in ours:
             found[name] = ours[name]  # the same one in every process
     if not all(found.values()):
@@ -254,13 +263,11 @@ def _runtime() -> dict[str, int]:
     """The addresses of what is written above."""
     import ctypes
 
-    library = runtime(_RUNTIME, ("numba_xxgemm", _SAME, LINKS))
+    library = runtime(_RUNTIME, (GEMM, _SAME, LINKS))
     blas = _blas()
     table = (ctypes.c_void_p * 6).from_address(library[LINKS])
     table[:] = [*(blas or [0] * 4), id(True), id(False)]
-    names = (_SAME, *(["numba_xxgemm"] if blas else []))
-    given = {name: memory.library()[name] for name in memory.GIVEN}
-    return given | {name: library[name] for name in names}
+    return {name: library[name] for name in (_SAME, *([GEMM] if blas else []))}
 
 
 @functools.cache
@@ -353,14 +360,19 @@ def definition(name: bytes, address: int, flags: int) -> int:
     return ctypes.addressof(_immortal(Definition(name, address, flags, None)))
 
 
-def _function(address: int) -> Any:
-    """A C function that takes its arguments as CPython hands them over."""
+def function(definition: int, belongs_to: Any = None) -> Any:
+    """A C function that takes its arguments as CPython hands them over; what it belongs to, if
+    anything, is its first parameter."""
     import ctypes
 
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    return make(definition(b"kernel", address, 0x80), None, None)  # METH_FASTCALL
+    return make(definition, None if belongs_to is None else id(belongs_to), None)
+
+
+def _function(address: int) -> Any:
+    return function(definition(b"kernel", address, FASTCALL))
 
 
 def _fail(address: int) -> None:
@@ -374,11 +386,16 @@ def _fail(address: int) -> None:
         )  # fmt: skip
 
     info = Info.from_address(address)
-    exception, args, _ = pickle.loads(ctypes.string_at(info.text, info.size))
+    exception, args, codes = pickle.loads(ctypes.string_at(info.text, info.size))
     if info.count > 0:
-        unwrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(info.unwrap)
-        told = iter(unwrap(info.values))
-        # What is known only at run time is an LLVM value in the text.
-        args = [next(told) if type(a).__module__.startswith("llvmlite") else a for a in args]
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_runtime()["NRT_Free"])(address)
+        if info.unwrap:  # Numba's own, with an LLVM value for what is known only at run time
+            unwrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(info.unwrap)
+            told = iter(unwrap(info.values))
+            unknown = [type(a).__module__.startswith("llvmlite") for a in args]
+        else:
+            behind = ctypes.string_at(address + ctypes.sizeof(Info), 8 * info.count)
+            told = iter(struct.unpack(codes, behind))
+            unknown = [a is None for a in args]
+        args = [next(told) if u else a for u, a in zip(unknown, args)]
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(memory.library()["NRT_Free"])(address)
     raise exception(*args)

@@ -57,7 +57,8 @@ class _Writer:
         self.name_of, self.space = constant, (space := constant.space)
         self.arity, self.rarely = arity, rarely
         self.known: set[int] = set()  # the classes that have not changed
-        self.items: list[Any] = [None, space["kept"], space["kernel"], space["failed"]]
+        program = object()  # which is known at the end
+        self.items: list[Any] = [program, space["kept"], space["kernel"], space["failed"]]
         self.places = {id(item): i for i, item in enumerate(self.items)}
         self.words: list[int] = []
         self.names: dict[str, int] = {}
@@ -115,9 +116,9 @@ class _Writer:
                 return self.names[name]
             case ast.Name() | ast.Constant():
                 return self.item(self.constant(node))
-            case ast.Subscript(value=ast.Name(id="kept"), slice=ast.Constant(value=i)):
+            case ast.Subscript(value=ast.Name(id="kept"), slice=ast.Constant(value=int(i))):
                 return self.step("kept", i, writes=1)
-            case ast.Subscript(value=ast.Name(id="rest"), slice=ast.Constant(value=i)):
+            case ast.Subscript(value=ast.Name(id="rest"), slice=ast.Constant(value=int(i))):
                 return self.names["rest"] + i
             case ast.Subscript(value=holder, slice=key):
                 return self.step("item", self.value(holder), self.value(key), writes=1)
@@ -131,6 +132,13 @@ class _Writer:
             case ast.Tuple(elts=parts):
                 operands = [*map(self.value, parts)]
                 return self.step("tuple", len(operands), *operands, writes=1)
+            case ast.List(elts=parts):
+                operands = [*map(self.value, parts)]
+                return self.step("list", len(operands), *operands, writes=1)
+            case ast.Dict(keys=keys, values=parts):
+                named = self.item(tuple(self.constant(k) for k in keys if k is not None))
+                operands = [*map(self.value, parts)]
+                return self.step("dict", len(operands), named, *operands, writes=1)
         raise _NoPlan
 
     def never(self, test: ast.expr) -> None:
@@ -140,6 +148,21 @@ class _Writer:
                 self.always(inner)
             case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[right]):
                 self.same(left, right)
+            case ast.BoolOp(op=ast.And(), values=[first, *_]):
+                # If only the others are false, the text decides.
+                self.never(first)
+            case ast.Compare(
+                left=ast.Call(func=ast.Name(id="len"), args=[holder]),
+                ops=[ast.NotEq()],
+                comparators=[ast.Constant(value=int(size))],
+            ) if size < CONSTANT:
+                self.step("length", self.value(holder), size)
+            case ast.Compare(
+                left=ast.List(elts=[ast.Starred(value=holder)]),
+                ops=[ast.NotEq()],
+                comparators=[keys],
+            ):
+                self.keys(holder, keys)
             case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
                 self.step("differ", self.value(left), self.value(right))
             case ast.Compare(left=key, ops=[ast.In()], comparators=[holder]):
@@ -170,9 +193,15 @@ class _Writer:
                 ops=[ast.Eq()],
                 comparators=[keys],
             ):
-                self.step("keys", self.value(holder), self.value(keys))
+                self.keys(holder, keys)
             case _:
                 raise _NoPlan
+
+    def keys(self, holder: ast.expr, keys: ast.expr) -> None:
+        wanted = tuple(self.constant(keys))
+        if not {*map(type, wanted)} <= {str, int}:  # comparing others may run anything
+            raise _NoPlan
+        self.step("keys", self.value(holder), self.item(wanted))
 
     def same(self, left: ast.expr, right: ast.expr) -> None:
         match left:
@@ -184,6 +213,8 @@ class _Writer:
                 holder, types.FunctionType
             ):
                 self.step("code", self.value(holder), self.value(right))
+            case ast.Call(func=ast.Name(id="type"), args=[value]):
+                self.step("type_is", self.value(value), self.value(right))
             case _:
                 self.step("is", self.value(left), self.value(right))
 

@@ -26,7 +26,6 @@ HEADER = 3
 CONSTANT = 32768
 # The method that is called where there is no plan, or it does not fit.
 OTHERWISE = "_in_python"
-FASTCALL, KEYWORDS = 0x80, 0x02  # CPython's names for how a C function takes its arguments
 
 TEXT = """
 @s2s.plan.links = global [6 x i8*] zeroinitializer
@@ -41,12 +40,17 @@ declare i8* @PyObject_GetAttr(i8*, i8*)
 declare i8* @PyObject_GetItem(i8*, i8*)
 declare i32 @PyObject_SetItem(i8*, i8*, i8*)
 declare i64 @PyObject_Size(i8*)
-declare i8* @PyObject_CallOneArg(i8*, i8*)
+declare i32 @PyObject_RichCompareBool(i8*, i8*, i32)
+declare i8* @PyObject_CallFunctionObjArgs(i8*, ...)
 declare i8* @PyDict_GetItemWithError(i8*, i8*)
 declare i32 @PyDict_Contains(i8*, i8*)
 declare i64 @PyDict_Size(i8*)
 declare i32 @PyDict_Next(i8*, i64*, i8**, i8**)
 declare i8* @PyTuple_New(i64)
+declare i8* @PyList_New(i64)
+declare i32 @PyList_SetItem(i8*, i64, i8*)
+declare i8* @PyDict_New()
+declare i32 @PyDict_SetItem(i8*, i8*, i8*)
 declare i32 @PyTuple_SetItem(i8*, i64, i8*)
 declare i64 @PyTuple_Size(i8*)
 declare i8* @PyTuple_GetItem(i8*, i64)
@@ -235,11 +239,16 @@ define internal i8* @operand(i8** %regs, i8** %items, i16* %at, i64 %i) {
 define internal i1 @is_a(i8* %thing, i64 %which) {
   %place = getelementptr [6 x i8*], [6 x i8*]* @s2s.plan.links, i64 0, i64 %which
   %class = load i8*, i8** %place
-  %raw = getelementptr i8, i8* %thing, i64 TYPE
-  %where = bitcast i8* %raw to i8**
-  %found = load i8*, i8** %where
+  %found = call i8* @type_of(i8* %thing)
   %same = icmp eq i8* %found, %class
   ret i1 %same
+}
+
+define internal i8* @type_of(i8* %thing) {
+  %raw = getelementptr i8, i8* %thing, i64 TYPE
+  %place = bitcast i8* %raw to i8**
+  %type = load i8*, i8** %place
+  ret i8* %type
 }
 
 define internal i64 @list_size(i8* %list) {
@@ -306,7 +315,7 @@ def _library() -> Any:
     }  # fmt: skip
     for name, number in numbers.items():
         text = text.replace(f" {name}", f" {number}")
-    made = linking.runtime(text, ("s2s.front", "s2s.plan.links"))
+    made = linking.runtime(text, ("s2s.front", "s2s.plan", "s2s.plan.links"))
     known = [linking.MISS, dict, tuple, list, debug.active, sys.intern(OTHERWISE)]
     table = (ctypes.c_void_p * len(known)).from_address(made["s2s.plan.links"])
     for i, thing in enumerate(known):
@@ -330,11 +339,26 @@ def install(cls: type[Planned]) -> None:
 
     if "__call__" not in vars(cls) or isinstance(vars(cls)["__call__"], types.MethodDescriptorType):
         return
-    definition = linking.definition(b"__call__", _library()["s2s.front"], FASTCALL | KEYWORDS)
+    flags = linking.FASTCALL | linking.KEYWORDS
+    definition = linking.definition(b"__call__", _library()["s2s.front"], flags)
     make = ctypes.pythonapi.PyDescr_NewMethod
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.py_object, ctypes.c_void_p]
     cls.__call__ = make(cls, definition)  # type: ignore[attr-defined]
+
+
+def runner(plan: tuple[Any, ...]) -> Any:
+    """A function that runs a plan."""
+    from . import linking
+
+    return linking.function(_runner(), plan)
+
+
+@functools.cache
+def _runner() -> int:
+    from . import linking
+
+    return linking.definition(b"call", _library()["s2s.plan"], linking.FASTCALL)
 
 
 def tag_of(cls: type) -> int:

@@ -2,7 +2,8 @@
 
 OPERATIONS = (
     "return", "kept", "attribute", "item", "is", "differ", "cell_is", "same", "empty", "absent",
-    "keys", "code", "tag", "seen", "enter", "tuple", "set_item",
+    "type_is", "length", "keys", "code", "tag", "seen", "enter", "tuple", "list", "dict",
+    "set_item",
 )  # fmt: skip
 
 # Every operation gets the registers, the items of the plan, and where it stands; it returns where
@@ -131,7 +132,27 @@ define internal i16* @op.absent(i8** %regs, i8** %items, i16* %at) {
   ret i16* %next
 }
 
-; keys _ dict tuple: the very keys, in order
+; type_is _ value class
+define internal i16* @op.type_is(i8** %regs, i8** %items, i16* %at) {
+  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
+  %class = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 3)
+  %found = call i8* @type_of(i8* %value)
+  %same = icmp eq i8* %found, %class
+  %next = call i16* @go_if(i1 %same, i16* %at, i64 4)
+  ret i16* %next
+}
+
+; length _ container count
+define internal i16* @op.length(i8** %regs, i8** %items, i16* %at) {
+  %container = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
+  %wanted = call i64 @word(i16* %at, i64 3)
+  %size = call i64 @PyObject_Size(i8* %container)
+  %same = icmp eq i64 %size, %wanted
+  %next = call i16* @go_if(i1 %same, i16* %at, i64 4)
+  ret i16* %next
+}
+
+; keys _ dict tuple: equal keys of the same types, in order
 define internal i16* @op.keys(i8** %regs, i8** %items, i16* %at) {
 entry:
   %place = alloca i64
@@ -147,7 +168,7 @@ sizes:
   %equal = icmp eq i64 %have, %want
   br i1 %equal, label %head, label %no
 head:
-  %i = phi i64 [0, %sizes], [%more, %body]
+  %i = phi i64 [0, %sizes], [%more, %body], [%more, %compare]
   %done = icmp eq i64 %i, %want
   br i1 %done, label %yes, label %body
 body:
@@ -156,7 +177,16 @@ body:
   %wanted = call i8* @PyTuple_GetItem(i8* %keys, i64 %i)
   %more = add i64 %i, 1
   %same = icmp eq i8* %found, %wanted
-  br i1 %same, label %head, label %no
+  br i1 %same, label %head, label %other
+other:
+  %found.type = call i8* @type_of(i8* %found)
+  %wanted.type = call i8* @type_of(i8* %wanted)
+  %alike = icmp eq i8* %found.type, %wanted.type
+  br i1 %alike, label %compare, label %no
+compare:
+  %answer = call i32 @PyObject_RichCompareBool(i8* %found, i8* %wanted, i32 2)
+  %is.equal = icmp eq i32 %answer, 1
+  br i1 %is.equal, label %head, label %no
 yes:
   %next = getelementptr i16, i16* %at, i64 4
   ret i16* %next
@@ -258,7 +288,7 @@ fail:
   %failed.place = getelementptr i8*, i8** %items, i64 3
   %failed = load i8*, i8** %failed.place
   %this = load i8*, i8** %error
-  %told = call i8* @PyObject_CallOneArg(i8* %failed, i8* %this)
+  %told = call i8* (i8*, ...) @PyObject_CallFunctionObjArgs(i8* %failed, i8* %this, i8* null)
   %class = load i8*, i8** %type
   %lines = load i8*, i8** %trace
   call void @Py_DecRef(i8* %class)
@@ -292,6 +322,60 @@ body:
 end:
   %length = add i64 %count, 3
   %next = call i16* @put(i8** %regs, i16* %at, i8* %made, i64 %length)
+  ret i16* %next
+bad:
+  ret i16* null
+}
+
+; list to count value...
+define internal i16* @op.list(i8** %regs, i8** %items, i16* %at) {
+entry:
+  %count = call i64 @word(i16* %at, i64 2)
+  %made = call i8* @PyList_New(i64 %count)
+  %none = icmp eq i8* %made, null
+  br i1 %none, label %bad, label %head
+head:
+  %i = phi i64 [0, %entry], [%more, %body]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %end, label %body
+body:
+  %where = add i64 %i, 3
+  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 %where)
+  call void @Py_IncRef(i8* %value)
+  call i32 @PyList_SetItem(i8* %made, i64 %i, i8* %value)
+  %more = add i64 %i, 1
+  br label %head
+end:
+  %length = add i64 %count, 3
+  %next = call i16* @put(i8** %regs, i16* %at, i8* %made, i64 %length)
+  ret i16* %next
+bad:
+  ret i16* null
+}
+
+; dict to count keys value...
+define internal i16* @op.dict(i8** %regs, i8** %items, i16* %at) {
+entry:
+  %count = call i64 @word(i16* %at, i64 2)
+  %keys = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 3)
+  %length = add i64 %count, 4
+  %made = call i8* @PyDict_New()
+  %next = call i16* @put(i8** %regs, i16* %at, i8* %made, i64 %length)
+  %none = icmp eq i8* %made, null
+  br i1 %none, label %bad, label %head
+head:
+  %i = phi i64 [0, %entry], [%more, %body]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %end, label %body
+body:
+  %where = add i64 %i, 4
+  %key = call i8* @PyTuple_GetItem(i8* %keys, i64 %i)
+  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 %where)
+  %status = call i32 @PyDict_SetItem(i8* %made, i8* %key, i8* %value)
+  %more = add i64 %i, 1
+  %good = icmp eq i32 %status, 0
+  br i1 %good, label %head, label %bad
+end:
   ret i16* %next
 bad:
   ret i16* null

@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path as File
@@ -280,8 +279,7 @@ def compiler_key() -> str:
     compiler = os.path.join(here, "transforms")
     if os.path.islink(compiler):  # as in a checkout
         stamps += sorted(_stamps(os.path.realpath(compiler)))
-    scipy = getattr(sys.modules.get("scipy"), "__version__", "")
-    return cache.digest(__version__, repr(stamps), scipy)
+    return cache.digest(__version__, repr(stamps), cache.version("scipy"))
 
 
 def _stamps(folder: str) -> Iterator[tuple[str, str, int, int]]:

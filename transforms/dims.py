@@ -13,7 +13,8 @@ What is no polynomial is an `Atom`: a symbol that stands for an expression of ot
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from .records import field, record
 
 Monomial = tuple[str, ...]
 
@@ -38,7 +39,7 @@ class Atom(str):
         return Dim.of(self) if tuple(parts) == self.parts else _REBUILD[self.op](*parts)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Dim:
     """A polynomial with integer coefficients: terms by monomial, in sorted order."""
 
@@ -259,7 +260,7 @@ def mask_count(mask: Dim) -> Dim:
     return Atom.make(f"count_nonzero({mask})", "count", mask)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Guard:
     """A fact read off the arguments that the compiled code relies on:
     `left == right` ("equal"), `left == 1` ("one") or `left != right` ("differ")."""
@@ -276,7 +277,7 @@ class Guard:
         return f"{self.left} {'!=' if self.kind == 'differ' else '=='} {self.right}"
 
 
-@dataclass
+@record
 class Facts:
     """What is known about dims while compiling one specialisation.
 

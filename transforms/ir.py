@@ -40,15 +40,16 @@ block that holds the statement; loop phis and the loop index belong to the body.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from .dims import Dim
+from .records import field, record
 
 # ---------------------------------------------------------------- types
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Scalar:
     """A NumPy scalar.  `weak` marks a Python number, which adopts its partner's dtype
     (NEP 50).  `value` is what is known of an integer: its symbolic value."""
@@ -66,7 +67,7 @@ class Scalar:
         return ()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Array:
     """An array of any rank, 0 included.  `layout` is "C" (contiguous) or "A" (any)."""
 
@@ -79,7 +80,7 @@ class Array:
         return len(self.shape)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ListOf:
     """A list that grows at run time; its elements share dtype and rank."""
 
@@ -95,7 +96,7 @@ class ListOf:
         return self.elem.ndim + 1
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Record:
     """A structured array (`ndim` > 0) or one of its records: inactive data, fields by name."""
 
@@ -112,7 +113,7 @@ class Record:
         return "record"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Rng:
     """A random number generator (`np.random.Generator`): an object whose state each `Draw`
     changes."""
@@ -153,7 +154,7 @@ def real_dtype(dtype: str) -> str:
 # ---------------------------------------------------------------- origins
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Span:
     """Lines count from 1 and columns from 0, in the user's file."""
 
@@ -164,7 +165,7 @@ class Span:
     end_col: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Origin:
     """Where a statement comes from: the expression, its whole source statement (for a
     compound statement the header only), and the inlined call it belongs to, outermost
@@ -190,7 +191,7 @@ class Origin:
 # ---------------------------------------------------------------- operands
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Var:
     """A named value.  `user` is the user's own name for it, empty for a temporary."""
 
@@ -199,7 +200,7 @@ class Var:
     user: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Const:
     """A number or bool known to the compiler."""
 
@@ -222,7 +223,7 @@ Operand = Var | Const
 # ---------------------------------------------------------------- statements
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Op:
     """One operation; `transforms.rules` says what each name means."""
 
@@ -231,14 +232,14 @@ class Op:
     attrs: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass
+@record
 class Assign:
     target: Var
     op: Op
     origin: Origin | None = None
 
 
-@dataclass
+@record
 class Call:
     """Binds `targets` to the results of another function of the module, which writes to none
     of its parameters.  `keep` says that it may raise or print: it runs even if nobody reads
@@ -251,7 +252,7 @@ class Call:
     origin: Origin | None = None
 
 
-@dataclass
+@record
 class Draw:
     """What `method` of the generator `rng` yields, or of NumPy's own legacy generator if there
     is none: a number, or an array of `size` if that is given.  It runs exactly once where it
@@ -266,7 +267,7 @@ class Draw:
     origin: Origin | None = None
 
 
-@dataclass
+@record
 class Custom:
     """Binds `targets` to `values`, whose derivative by `inputs` is the one given here, whatever
     the values are computed from.  `pullback` is a function of `captured` and of one adjoint per
@@ -281,7 +282,7 @@ class Custom:
     origin: Origin | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Slot:
     """Remembers one value per instance of the loops it is saved in.  Each `restore` of a
     slot runs in the mirror of the loop nest its `Save` runs in, so that the two pair up."""
@@ -290,21 +291,21 @@ class Slot:
     type: Type = field(compare=False)
 
 
-@dataclass
+@record
 class Save:
     slot: Slot
     value: Operand
     origin: Origin | None = None
 
 
-@dataclass
+@record
 class Phi:
     target: Var
     then_value: Operand
     else_value: Operand
 
 
-@dataclass
+@record
 class If:
     cond: Operand
     then: Block
@@ -313,7 +314,7 @@ class If:
     origin: Origin | None = None
 
 
-@dataclass
+@record
 class Carried:
     """A loop-carried value: `phi` in the body is `init` at first and then the `next` of the
     iteration before; `result` after the loop is the last `next`, or `init`."""
@@ -324,7 +325,7 @@ class Carried:
     result: Var
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Budget:
     """What the adjoint sweep may keep of a loop that it computes again: `amount` states, or as
     many as fit into `amount` bytes."""
@@ -333,7 +334,7 @@ class Budget:
     in_bytes: bool = False
 
 
-@dataclass
+@record
 class For:
     """`index` takes start, start + step, … (`count` of them where given, else up to `stop`),
     in the opposite order if `reverse`.  The loop ends early after an iteration in which
@@ -358,7 +359,7 @@ class For:
     budget: Budget | None = None
 
 
-@dataclass
+@record
 class While:
     """Runs `test`, and `body` while `cond` holds; ends early after `until`, as For does."""
 
@@ -372,7 +373,7 @@ class While:
     origin: Origin | None = None
 
 
-@dataclass
+@record
 class Raise:
     """`message` is texts and operands, as an f-string has them; a pair is an operand and its
     format.  `check` marks an error that NumPy or Python would raise by itself."""
@@ -383,7 +384,7 @@ class Raise:
     check: bool = False
 
 
-@dataclass
+@record
 class Print:
     """`parts` are the arguments of print: texts and operands; a tuple is an f-string, in
     which a pair is an operand and its format."""
@@ -394,7 +395,7 @@ class Print:
     origin: Origin | None = None
 
 
-@dataclass
+@record
 class Store:
     """Memory form only: writes `value` into `array` in place, at `path` (see `update`).
     `add` accumulates, with repeated indices counted as often as they occur."""
@@ -407,7 +408,7 @@ class Store:
     origin: Origin | None = None
 
 
-@dataclass
+@record
 class Push:
     """Memory form only: appends `value` to a list or stack, which may keep a reference to
     it.  The operation `pop` (args: the stack) takes the last one off again."""
@@ -421,7 +422,7 @@ Stmt = Assign | Call | Draw | Custom | Save | If | For | While | Raise | Print |
 Block = list[Stmt]
 
 
-@dataclass
+@record
 class Function:
     """`effects` are (parameter, value): what the parameter's array must hold on return.
     `source` is the user's text (`transforms.read.Source`), for the writer and messages."""
@@ -435,7 +436,7 @@ class Function:
     notes: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass
+@record
 class Module:
     functions: dict[str, Function]
     entry: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from . import desugar
@@ -27,6 +26,7 @@ from .ir import (
 )
 from .lower import lower
 from .pipeline_types import Build, ObjectGuard, Param, Whence
+from .records import field, record
 from .reverse import reverse
 from .save import save
 from .show import show
@@ -38,7 +38,7 @@ from .structure import Fixed, Out, OutTree, Path, Spec, Step, Tree, TreeSpec, ch
 from .write import write_with_places
 
 
-@dataclass
+@record
 class Request:
     """What to compile.  `args` are the specs of the bound arguments, in order of the
     function's parameters (defaults filled in; `*args` a tuple, `**kwargs` a dict);
@@ -60,7 +60,7 @@ class Request:
     decorated: bool = False
 
 
-@dataclass
+@record
 class Compiled:
     """The outcome: texts, and how to call the kernel.
 
@@ -144,7 +144,7 @@ def compile_request(request: Request) -> Compiled:
     )
 
 
-@dataclass
+@record
 class Reads(Compiled):
     """What a program reads: `used` are the positions of the parameters that it does anything
     with, `legacy` says whether it draws from NumPy's legacy generator."""
@@ -167,7 +167,7 @@ def reads(request: Request) -> Reads:
     )  # fmt: skip
 
 
-@dataclass
+@record
 class Examined:
     """A request's outcome before it is written: each pass in value form, by name."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .dims import Dim, Guard
 from .ir import Type
+from .records import record
 from .structure import OutTree, Path, Spec, same_function
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Param:
     """One parameter of the kernel: where its value comes from, and what it must be."""
 
@@ -21,7 +21,7 @@ class Param:
     type: Type
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ObjectGuard:
     """What the specialisation assumed of something reached by `path`: `kind` is "is"
     (identity), "function" (made by the same lines), "equals" (a plain value), "type",
@@ -63,7 +63,7 @@ class Whence(NamedTuple):
     sweep: int = 0
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Build:
     """An object that was completed while a program was specialised, and what was known then:
     who does the same under the same conditions completes it in the same way.  `function` was called

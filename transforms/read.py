@@ -86,7 +86,7 @@ def read(function: Any) -> Source:
     except (OSError, TypeError, IndexError):
         name = getattr(function, "__qualname__", repr(function))
         raise SourceError(f"{name}: {NOT_AVAILABLE}") from None
-    node = _find(function, _functions(file, "".join(lines)))
+    node = _find(function, file, "".join(lines))
     if node is None:
         raise SourceError(
             f"{function.__qualname__}: its source in {file} has changed since it was loaded",
@@ -114,20 +114,33 @@ def parse(file: str, text: str) -> ast.Module:
 
 
 @functools.lru_cache(maxsize=32)
-def _functions(file: str, text: str) -> tuple[ast.AST, ...]:
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    return tuple(node for node in ast.walk(parse(file, text)) if isinstance(node, kinds))
+def _lambdas(file: str, text: str) -> tuple[Any, ...]:
+    return tuple(node for node in ast.walk(parse(file, text)) if isinstance(node, ast.Lambda))
 
 
-def _find(function: Any, nodes: tuple[ast.AST, ...]) -> ast.FunctionDef | ast.Lambda | None:
+@functools.lru_cache(maxsize=32)
+def _functions(file: str, text: str) -> tuple[Any, ...]:
+    """Those that are statements; nothing else of a file is looked at."""
+    found: list[ast.AST] = []
+    todo: list[Any] = [parse(file, text)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found.append(node)
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, part, ())
+            if isinstance(inner, list):  # of a lambda or a choice it is an expression
+                todo += inner
+    return tuple(found)
+
+
+def _find(function: Any, file: str, text: str) -> ast.FunctionDef | ast.Lambda | None:
     """The node a code object was compiled from."""
     code: types.CodeType = function.__code__
-    wanted = (
-        (ast.Lambda,) if code.co_name == "<lambda>" else (ast.FunctionDef, ast.AsyncFunctionDef)
-    )
+    nodes = (_lambdas if code.co_name == "<lambda>" else _functions)(file, text)
     found: list[Any] = []
     for node in nodes:
-        if not isinstance(node, wanted) or getattr(node, "name", code.co_name) != code.co_name:
+        if getattr(node, "name", code.co_name) != code.co_name:
             continue
         first = min([d.lineno for d in getattr(node, "decorator_list", ())] + [node.lineno])
         if first <= code.co_firstlineno <= node.lineno:

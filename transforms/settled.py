@@ -13,7 +13,6 @@ than itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from .dims import Atom, Dim, Facts, symbol_is_size
@@ -35,6 +34,7 @@ from .ir import (
     targets_of,
     walk,
 )
+from .records import record
 
 # a - b <= c, where a and b are variables, or "" for nothing
 Bound = tuple[str, str, int]
@@ -42,7 +42,7 @@ Bound = tuple[str, str, int]
 Span = tuple[Dim | None, Dim | None]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Moment:
     """When an array becomes one of its versions: the loops around that, outermost first, and
     how many statements come before."""
@@ -51,7 +51,7 @@ class Moment:
     order: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Access:
     """Elements that are read or written, the loops around it, outermost first, and since when
     the array has been what is read or written."""
@@ -61,7 +61,7 @@ class Access:
     since: Moment
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Names:
     """What symbols are called in inequalities: the indices of loops have names of their own,
     and a mark tells apart what is not the same at two moments."""

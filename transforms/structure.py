@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from .dims import Dim
 from .errors import UnsupportedError
 from .ir import Array, Record, Rng, Scalar, Type
+from .records import record
 
 # A path is a root and steps: ("arg", "x"), ("global", "W"), ("closure", "k"), or
 # ("module", "package.module"), followed by
@@ -27,7 +27,7 @@ Step = tuple[str, Any]
 Path = tuple[Step, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ArraySpec:
     dtype: str
     ndim: int
@@ -35,19 +35,19 @@ class ArraySpec:
     writeable: bool = True
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ScalarSpec:
     dtype: str
     weak: bool
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RecordSpec:
     fields: tuple[tuple[str, str], ...]
     ndim: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class TreeSpec:
     """`kind` is tuple, list, dict, namedtuple or dataclass; `keys` name the children."""
 
@@ -57,7 +57,7 @@ class TreeSpec:
     children: tuple[Spec, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Fixed:
     """An object that is part of the specialisation itself, compared by `identify`."""
 
@@ -70,7 +70,7 @@ class Fixed:
         return isinstance(other, Fixed) and identify(self.value) == identify(other.value)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RngSpec:
     """An `np.random.Generator`."""
 
@@ -246,21 +246,21 @@ def leaf_type(spec: Spec, name: str) -> Type:
 # ---------------------------------------------------------------- results
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Out:
     """One result of the kernel, by position."""
 
     index: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Argument:
     """The very object passed in at `path` (a function that returns its argument object)."""
 
     path: Path
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Tree:
     kind: str
     cls: Any
@@ -268,7 +268,7 @@ class Tree:
     children: tuple[OutTree, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Either:
     """The first if a result of the kernel is true, else the second."""
 

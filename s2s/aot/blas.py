@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
 
-from ..machine.buffers import POINTER
+from ..machine import kinds as types
+from ..machine.writing import POINTER, declared
 
 SHORT = ir.IntType(32)
 BY_ROWS, PLAIN, TRANSPOSED = 101, 111, 112
@@ -20,7 +20,7 @@ def large(builder: Any, dtype: Any, args: Any) -> None:
     kinds = [SHORT] * 6 + [number, POINTER, SHORT, POINTER, SHORT, number, POINTER, SHORT]
     name = "cblas_sgemm" if dtype == types.float32 else "cblas_dgemm"
     kind = ir.FunctionType(ir.VoidType(), kinds)
-    function = cgutils.get_or_insert_function(builder.module, kind, name)
+    function = declared(builder.module, kind, name)
     orders = [builder.select(s, SHORT(TRANSPOSED), SHORT(PLAIN)) for s in (swap_a, swap_b)]
     widths = [builder.select(swap_a, m, k), builder.select(swap_b, k, n), n]
     sizes = [builder.trunc(v, SHORT) for v in (m, n, k)]

@@ -13,13 +13,14 @@ import ast
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.callconv import excinfo_ptr_t
 
-from ..machine.buffers import INT, POINTER, Buffer
+from ..machine.buffers import Buffer
 from ..machine.emit import CODE
 from ..machine.infer import Types
+from ..machine.kinds import Array
+from ..machine.native import INFO
 from ..machine.outline import Plan
+from ..machine.writing import INT, POINTER, room
 from . import heap, linalg
 from .kernel import Body
 from .plan import Memory
@@ -46,9 +47,8 @@ class Callees:
         """The types and values of what a call yields; its errors are the caller's."""
         builder = caller.builder
         assert isinstance(call.func, ast.Name)
-        _, signature = caller.types.calls[call]
-        given = tuple(types.unliteral(t) for t in signature.args)
-        results = tuple(signature.return_type)
+        callee = caller.types.calls[call]
+        given, results = callee.args, callee.result.types
         function = self._function(caller, call.func.id, given, results)
         parts: list[Any] = []
         for node, wanted in zip(call.args, given, strict=True):
@@ -57,9 +57,9 @@ class Callees:
                 parts += [value.data, *value.sizes]
             else:
                 parts.append(caller.cast(value, caller.types.of[node], wanted))
-        places = [[cgutils.alloca_once(builder, k) for k in _parts(caller, t)] for t in results]
-        code = cgutils.alloca_once(builder, CODE)
-        unused = cgutils.alloca_once(builder, excinfo_ptr_t)
+        places = [[room(builder, k) for k in _parts(caller, t)] for t in results]
+        code = room(builder, CODE)
+        unused = room(builder, INFO.as_pointer())
         rest = [caller.workspace, caller.bytes, *caller.heap]
         flat = [p for group in places for p in group]
         failed = builder.call(function, [code, unused, *parts, *flat, *rest])
@@ -71,7 +71,7 @@ class Callees:
         found = []
         for type_, group in zip(results, places):
             values = [builder.load(p) for p in group]
-            if isinstance(type_, types.Array):
+            if isinstance(type_, Array):
                 found.append((type_, Buffer(type_, values[0], values[1:-1], None, values[-1])))
             else:
                 found.append((type_, values[0]))
@@ -84,7 +84,7 @@ class Callees:
         module, context = caller.builder.module, caller.context
         arguments = [k for t in given for k in kinds_of(context, t)]
         places = [k.as_pointer() for t in results for k in _parts(caller, t)]
-        kinds = [CODE.as_pointer(), excinfo_ptr_t.as_pointer(), *arguments, *places]
+        kinds = [CODE.as_pointer(), INFO.as_pointer().as_pointer(), *arguments, *places]
         kinds += [POINTER, INT, POINTER, INT]
         unique = module.get_unique_name(f"s2s.{name}")
         made = self.made[key] = ir.Function(module, ir.FunctionType(CODE, kinds), unique)
@@ -101,14 +101,14 @@ class Callees:
 
 def _parts(caller: Body, type_: Any) -> list[Any]:
     """What a result is handed over as: an array with its sizes and its block of memory."""
-    if isinstance(type_, types.Array):
+    if isinstance(type_, Array):
         return [*kinds_of(caller.context, type_), POINTER]
-    return [caller.context.get_value_type(type_)]
+    return [caller.context.value_type(type_)]
 
 
 class _Callee(Body):
     def __init__(self, caller: Body, made: Any, known: Types, outline: Plan, results: Any) -> None:
-        arrays = {n for n, t in known.names.items() if isinstance(t, types.Array)}
+        arrays = {n for n, t in known.names.items() if isinstance(t, Array)}
         memory = Memory(heap=True, counted=arrays)
         super().__init__(
             caller.context, made, known, caller.failures, memory, outline, set(), caller.phrases,

@@ -18,6 +18,7 @@ from ..backends import signature as numba_signature
 from ..dispatch import specialiser_for
 from ..errors import UnsupportedError
 from ..guards import dim_text
+from ..machine.context import of_numba
 from ..transforms.ir import Array, Scalar
 from ..transforms.structure import (
     ArraySpec,
@@ -65,7 +66,7 @@ class Export:
     name: str
     function: api.Function
     entry: Any
-    numba_types: tuple[Any, ...]
+    kinds: tuple[Any, ...]
     parameters: list[Parameter]
     arguments: list[Item]
     outputs: list[Item]  # of results and buffers, in the order of the API
@@ -146,7 +147,7 @@ class _Describer:
             name=self.name,
             function=self.function,
             entry=self.entry,
-            numba_types=numba_signature(compiled, self.entry.seed, self.values),
+            kinds=tuple(map(of_numba, numba_signature(compiled, self.entry.seed, self.values))),
             parameters=parameters,
             arguments=arguments,
             outputs=list(leaves.values()),

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.callconv import excinfo_ptr_t
+from numba.core import cgutils
 
 from ..machine import apart
-from ..machine.buffers import INT, POINTER
+from ..machine import kinds as types
+from ..machine.context import Context, memory_type
 from ..machine.emit import CODE
+from ..machine.kinds import Array, of_dtype
+from ..machine.native import INFO
+from ..machine.writing import INT, POINTER, room
 from . import pcg, statuses
 from .describe import Export, Item
 from .kernel import Kernel
@@ -23,14 +26,14 @@ NOTHING = ir.Constant(POINTER, None)
 ALIGNED = 64
 
 
-def write_call(context: Any, module: Any, export: Export, kernel: Kernel, state: State) -> None:
+def write_call(context: Context, module: Any, export: Export, kernel: Kernel, state: State) -> None:
     """int32_t name(sizes…, arguments…, outputs…, [state], workspace, workspace_bytes)"""
     _Call(context, module, export, kernel, state).write()
 
 
 class _Call:
     def __init__(
-        self, context: Any, module: Any, export: Export, kernel: Kernel, state: State
+        self, context: Context, module: Any, export: Export, kernel: Kernel, state: State
     ) -> None:
         self.context, self.export, self.kernel, self.state = context, export, kernel, state
         self.items = [*export.arguments, *export.outputs]
@@ -48,7 +51,7 @@ class _Call:
         """Arrays and outputs are pointers, other numbers are passed by value."""
         if item.axes is not None or item.written:
             return POINTER
-        return self.context.get_data_type(_number(item.dtype))
+        return memory_type(of_dtype(item.dtype))
 
     def write(self) -> None:
         builder = self.builder
@@ -58,7 +61,7 @@ class _Call:
             self._refuse(builder.icmp_unsigned("==", pointer, NOTHING), statuses.NULL)
         for item in self.items:
             if self._kind(item) is POINTER:
-                width = _number(item.dtype).bitwidth // 8 if item.dtype != "bool" else 1
+                width = of_dtype(item.dtype).bytes
                 self._check_alignment(self.values[id(item)], min(width, 8))
         for pointer in blocks:
             self._check_alignment(pointer, ALIGNED)
@@ -111,7 +114,7 @@ class _Call:
 
     def _extent(self, item: Item) -> Any:
         """The bytes of an array; those of an output whose size is computed are not checked."""
-        width = 1 if item.dtype == "bool" else _number(item.dtype).bitwidth // 8
+        width = of_dtype(item.dtype).bytes
         total: Any = INT(width)
         for axis in item.axes or ():
             if isinstance(axis, str) and axis not in self.sizes:
@@ -127,7 +130,7 @@ class _Call:
     def _call(self) -> None:
         builder = self.builder
         arguments: list[Any] = []
-        for parameter, type_ in zip(self.export.parameters, self.export.numba_types):
+        for parameter, type_ in zip(self.export.parameters, self.export.kinds):
             arguments += self._argument(parameter.source, type_)
         copies: list[tuple[Any, Slot, Any]] = []
         for places, type_ in zip(self.export.kept, self._returned()):
@@ -139,8 +142,8 @@ class _Call:
             for other in others:
                 assert isinstance(other, Slot)
                 copies.append((place, other, type_))
-        code = cgutils.alloca_once(builder, CODE)
-        unused = cgutils.alloca_once(builder, excinfo_ptr_t)
+        code = room(builder, CODE)
+        unused = room(builder, INFO.as_pointer())
         given = [code, unused, *arguments, self.workspace, self.bytes]
         failed = builder.call(self.kernel.function, given)
         self._refuse(builder.icmp_signed("!=", failed, CODE(0)), statuses.FAILED)
@@ -157,7 +160,7 @@ class _Call:
         return [t for i, t in enumerate(results) if i not in out_like]
 
     def _place(self, where: Item | Slot, type_: Any) -> Any:
-        kind = self.context.get_data_type(_number(type_.dtype)).as_pointer()
+        kind = memory_type(of_dtype(type_.dtype)).as_pointer()
         if isinstance(where, Slot):
             raw = self.builder.gep(self.block, [INT(where.offset)])
         else:
@@ -166,8 +169,8 @@ class _Call:
 
     def _argument(self, source: Any, type_: Any) -> list[Any]:
         builder, context = self.builder, self.context
-        if isinstance(type_, types.Array):
-            kind = context.get_data_type(type_.dtype).as_pointer()
+        if isinstance(type_, Array):
+            kind = memory_type(type_.dtype).as_pointer()
             if isinstance(source, Slot):
                 raw = builder.gep(self.block, [INT(source.offset)])
                 sizes = [INT(n) for n in source.shape or ()]
@@ -175,39 +178,30 @@ class _Call:
                 raw = self.values[id(source)]
                 sizes = [self._size(a) for a in source.axes or ()]
             else:
-                place = cgutils.alloca_once(builder, kind.pointee)
+                place = room(builder, kind.pointee)
                 builder.store(ir.Constant(kind.pointee, source.item()), place)
                 raw, sizes = place, []
             return [builder.bitcast(raw, kind), *sizes]
         if isinstance(source, Slot):
             raw = builder.gep(self.block, [INT(source.offset)])
-            if isinstance(type_, types.NumPyRandomGeneratorType):
+            if type_ == types.generator:
                 return [pcg.generator(context, builder, type_, raw)]
-            place = builder.bitcast(raw, context.get_data_type(type_).as_pointer())
-            return [context.unpack_value(builder, type_, place)]
+            place = builder.bitcast(raw, memory_type(type_).as_pointer())
+            return [context.load(builder, type_, place)]
         if isinstance(source, Item):
-            return [self._number(type_, self.values[id(source)])]
-        return [ir.Constant(context.get_value_type(type_), source.item())]
-
-    def _number(self, type_: Any, value: Any) -> Any:
-        model = self.context.data_model_manager[type_]
-        return model.from_data(self.builder, value)
-
-
-def _number(dtype: str) -> Any:
-    from numba import from_dtype
-    from numpy import dtype as numpy_dtype
-
-    return from_dtype(numpy_dtype(dtype))
+            return [context.of_memory(builder, type_, self.values[id(source)])]
+        return [ir.Constant(context.value_type(type_), source.item())]
 
 
 # ---------------------------------------------------------------- the other functions
 
 
-def write_workspace(context: Any, module: Any, export: Export, kernel: Kernel, name: str) -> None:
+def write_workspace(
+    context: Context, module: Any, export: Export, kernel: Kernel, name: str
+) -> None:
     """int64_t name(sizes…, numbers…): bytes, or -1 if the sizes do not fit."""
     numbers = [i for i in export.arguments if i.axes is None]
-    kinds = [INT] * len(export.sizes) + [context.get_data_type(_number(i.dtype)) for i in numbers]
+    kinds = [INT] * len(export.sizes) + [memory_type(of_dtype(i.dtype)) for i in numbers]
     made = ir.Function(module, ir.FunctionType(INT, kinds), name)
     builder = ir.IRBuilder(made.append_basic_block())
     sizes = dict(zip(export.sizes, made.args))
@@ -218,20 +212,19 @@ def write_workspace(context: Any, module: Any, export: Export, kernel: Kernel, n
     with builder.if_then(bad, likely=False):
         builder.ret(INT(-1))
     arguments: list[Any] = []
-    for parameter, type_ in zip(export.parameters, export.numba_types):
+    for parameter, type_ in zip(export.parameters, export.kinds):
         source = parameter.source
-        if isinstance(type_, types.Array):
-            arguments.append(ir.Constant(context.get_data_type(type_.dtype).as_pointer(), None))
+        if isinstance(type_, Array):
+            arguments.append(ir.Constant(memory_type(type_.dtype).as_pointer(), None))
             axes = source.shape if isinstance(source, Slot) else getattr(source, "axes", ())
             arguments += [sizes[a] if isinstance(a, str) else INT(a) for a in axes or ()]
         elif isinstance(source, Item):
-            model = context.data_model_manager[type_]
-            arguments.append(model.from_data(builder, values[id(source)]))
-        elif isinstance(type_, types.NumPyRandomGeneratorType):
-            arguments.append(ir.Constant(context.get_value_type(type_), None))
+            arguments.append(context.of_memory(builder, type_, values[id(source)]))
+        elif type_ == types.generator:
+            arguments.append(ir.Constant(context.value_type(type_), None))
         else:
             start = source.start if isinstance(source, Slot) else source
-            arguments.append(ir.Constant(context.get_value_type(type_), start.item()))
+            arguments.append(ir.Constant(context.value_type(type_), start.item()))
     nowhere = ir.Constant(INT.as_pointer(), None)
     builder.ret(ask(builder, kernel.sizes, nowhere, arguments))
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
-from ..machine.buffers import INT, NULL, POINTER
+from ..machine import kinds as types
+from ..machine.writing import INT, NULL, POINTER
 from . import small
 
 WORDS = INT.as_pointer()

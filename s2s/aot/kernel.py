@@ -14,19 +14,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.callconv import excinfo_ptr_t
+from numba.core import cgutils
 
 from ..errors import ValueError_
 from ..machine import emit as machine
-from ..machine.buffers import INT, NULL, POINTER, Buffer
+from ..machine import kinds as types
+from ..machine.buffers import Buffer
+from ..machine.context import Context, memory_type
 from ..machine.emit import CODE, Failures
 from ..machine.infer import Types
 from ..machine.kernel import last_mentions, returned
+from ..machine.kinds import Array, Number
+from ..machine.native import INFO
 from ..machine.outline import Plan, call_nest
+from ..machine.writing import INT, NULL, POINTER, room
 from . import heap, unavailable
-from .plan import HEADER, Memory, itemsize, plan
-from .sizes import ask, bytes_of, give, kinds_of, parameters_of, write_sizes
+from .plan import HEADER, Memory, plan
+from .sizes import answer, ask, bytes_of, give, kinds_of, parameters_of, write_sizes
 from .statuses import SIZES, WORKSPACE
 
 
@@ -40,7 +44,7 @@ class Kernel:
 
 
 def write(
-    context: Any,
+    context: Context,
     module: Any,
     name: str,
     function: ast.FunctionDef,
@@ -61,7 +65,7 @@ def write(
     sizes = write_sizes(context, module, f"{name}.sizes", memory, known, conditions)
     arguments = [k for n in parameters_of(function) for k in kinds_of(context, known.names[n])]
     places = [_place_kind(context, t) for t, k in zip(known.results, kept) if k is not None]
-    kinds = [CODE.as_pointer(), excinfo_ptr_t.as_pointer(), *arguments, *places, POINTER, INT]
+    kinds = [CODE.as_pointer(), INFO.as_pointer().as_pointer(), *arguments, *places, POINTER, INT]
     made = ir.Function(module, ir.FunctionType(CODE, kinds), f"{name}.kernel")
     made.linkage = "internal"
     made.attributes.add("noinline")
@@ -72,9 +76,9 @@ def write(
     return Kernel(made, sizes, memory)
 
 
-def _place_kind(context: Any, type_: Any) -> Any:
-    dtype = type_.dtype if isinstance(type_, types.Array) else type_
-    return context.get_data_type(dtype).as_pointer()
+def _place_kind(context: Context, type_: Any) -> Any:
+    dtype = type_.dtype if isinstance(type_, Array) else type_
+    return memory_type(dtype).as_pointer()
 
 
 # ---------------------------------------------------------------- the kernel itself
@@ -83,7 +87,7 @@ def _place_kind(context: Any, type_: Any) -> Any:
 class Body(machine.Body):
     def __init__(
         self,
-        context: Any,
+        context: Context,
         made: Any,
         known: Types,
         failures: Failures,
@@ -100,8 +104,8 @@ class Body(machine.Body):
         self.phrases, self.products, self.callees = phrases, products, callees
         self.frugal = outline.huge
         self.workspace, self.bytes = made.args[-2:]
-        arrays = sum(isinstance(t, types.Array) for t in known.names.values())
-        self.table = cgutils.alloca_once(builder, ir.ArrayType(POINTER, arrays), zfill=True)
+        arrays = sum(isinstance(t, Array) for t in known.names.values())
+        self.table = room(builder, ir.ArrayType(POINTER, arrays), zero=True)
         self.site: ast.Assign | None = None
         self.starts: list[Any] = []
         self.strides: list[Any] = []
@@ -209,7 +213,7 @@ class Body(machine.Body):
     def _from_heap(self, type_: Any, sizes: list[Any]) -> Buffer:
         builder = self.builder
         start, total = self.heap
-        size = bytes_of(builder, itemsize(type_.dtype), sizes)
+        size = bytes_of(builder, type_.dtype.bytes, sizes)
         size = builder.and_(builder.add(size, INT(HEADER + 63)), INT(-64))
         need = builder.lshr(size, INT(3))
         word = heap.call(self.context, builder, heap.TAKE, start, total, need)
@@ -224,12 +228,12 @@ class Body(machine.Body):
         builder = self.builder
         room = builder.add(builder.mul(builder.add(used, more), INT(2)), INT(8))
         new = self._from_heap(old.type, [room])
-        item = INT(itemsize(old.type.dtype))
+        item = INT(old.type.dtype.bytes)
         cgutils.raw_memcpy(builder, new.data, old.data, used, item)
         return new
 
     def _buffer(self, type_: Any, data: Any, sizes: list[Any], memory: Any) -> Buffer:
-        kind = self.context.get_data_type(type_.dtype).as_pointer()
+        kind = memory_type(type_.dtype).as_pointer()
         return Buffer(type_, self.builder.bitcast(data, kind), sizes, None, memory)
 
     def hold(self, name: str, buffer: Buffer, fresh: bool) -> None:
@@ -255,12 +259,14 @@ class Body(machine.Body):
         return alone
 
     def call(self, node: ast.expr, args: list[Any], kinds: list[Any]) -> Any:
-        kind, signature = self.types.calls[node]
-        result = signature.return_type
-        known = unavailable.name_of(getattr(kind, "typing_key", None))
-        if known or not isinstance(result, (types.Number, types.Boolean, types.NoneType)):
+        callee = self.types.calls[node]
+        if callee.numba is None:
+            return super().call(node, args, kinds)
+        kind, _ = callee.numba
+        known = unavailable.name_of(callee.function)
+        if known or not (isinstance(callee.result, Number) or callee.result == types.none):
             raise unavailable.error(kind, self.phrases.place_of(self.line))
-        if any(isinstance(t, types.Array) for t in kinds):
+        if any(isinstance(t, Array) for t in kinds):
             self.phrases.called.append((kind, self.phrases.place_of(self.line)))
         return super().call(node, args, kinds)
 
@@ -281,10 +287,10 @@ class Body(machine.Body):
                 continue
             place = places.pop(0)
             if isinstance(value, Buffer):
-                item = INT(itemsize(value.type.dtype))
+                item = INT(value.type.dtype.bytes)
                 cgutils.raw_memcpy(builder, place, value.data, self._count(value), item)
             else:
-                self.context.pack_value(builder, self.types.of[element], value, place)
+                self.context.store(builder, self.types.of[element], value, place)
         self.returned = True
         self.fail(CODE(0))
 
@@ -296,7 +302,7 @@ class Body(machine.Body):
         return count
 
     def fail(self, code: Any) -> None:
-        self.context.call_conv.return_value(self.builder, code)
+        answer(self.builder, code)
 
     def fail_with(self, exception: Any, args: list[ast.expr]) -> None:
         """An error with numbers in its message, which is told without them."""

@@ -13,9 +13,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from numba.core import types
-
 from ..machine.infer import Types
+from ..machine.kinds import Array
 
 TEXT = """
 def eliminate(u, b):
@@ -235,7 +234,7 @@ class _Expander:
         kinds = [self.types.of[a] for a in call.args]
         name = call.func.attr
         target = s.targets[0] if isinstance(s, ast.Assign) else None
-        first = next(k for k in kinds if isinstance(k, types.Array))
+        first = next(k for k in kinds if isinstance(k, Array))
         lines = self._written(name, call.args, kinds, target, first.dtype)
         for line in lines:
             for node in ast.walk(line):

@@ -16,9 +16,10 @@ from numba.core.registry import cpu_target
 from ..compile import FASTMATH, OPTIONS, tell_numba
 from ..errors import UnsupportedError, ValueError_, exception
 from ..machine import gemm
-from ..machine.buffers import POINTER
+from ..machine.context import Context
 from ..machine.emit import Failures
 from ..machine.infer import Types, Unsupported
+from ..machine.writing import POINTER
 from . import entry, kernel, linalg, statuses, target, unavailable
 from .callees import Callees
 from .describe import Export
@@ -102,7 +103,7 @@ class Library:
         failures = Failures(statuses.FIRST)
         with context.push_code_library(library):
             for export in self.exports:
-                self._write(context, module, export, failures, products)
+                self._write(Context(lambda: context), module, export, failures, products)
         for (kind, args), code in failures.known.items():
             name = kind if isinstance(kind, str) else kind.__name__
             self.messages[code] = ": ".join([name, *map(str, args)])
@@ -123,7 +124,7 @@ class Library:
         return whole
 
     def _write(
-        self, context: Any, module: Any, export: Export, failures: Failures, products: Any
+        self, context: Context, module: Any, export: Export, failures: Failures, products: Any
     ) -> None:
         compiled = export.entry.compiled
         phrases = Phrases(compiled)
@@ -174,14 +175,14 @@ def _read(
     function = functions.pop(compiled.entry)
     callees = Callees(functions, space)
     try:
-        known = Types(function, space, export.numba_types)
+        known = Types(function, space, export.kinds)
         expanded = linalg.expand(function, known)
         if expanded is None:
             return function, known, callees
-        return expanded, Types(expanded, space, export.numba_types), callees
+        return expanded, Types(expanded, space, export.kinds), callees
     except Unsupported as error:
         why = str(error)
-        if "RandomGenerator" in why:
+        if "generator" in why:
             why = "it makes a generator of random numbers; make it outside, once"
         raise UnsupportedError(
             f"{compiled.name} cannot be compiled ahead of time: {why}"

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils
 
 from ..errors import UnsupportedError
-from ..machine.buffers import INT
+from ..machine.context import Context, to_numba
+from ..machine.writing import INT
 
 WORDS = 6
 MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
@@ -36,9 +36,11 @@ def words(generator: np.random.Generator, name: str) -> np.ndarray[Any, Any]:
     return np.array([*halves, state["has_uint32"], state["uinteger"]], np.uint64)
 
 
-def generator(context: Any, builder: Any, type_: Any, place: Any) -> Any:
+def generator(own: Context, builder: Any, kind: Any, place: Any) -> Any:
     """The state at a place, as what Numba takes for a generator."""
-    module = builder.module
+    from numba.core import cgutils
+
+    module, context, type_ = builder.module, own.numba, to_numba(kind)
     whole = cgutils.create_struct_proxy(type_)(context, builder)
     bits_type = context.data_model_manager[type_].get_type("bit_generator")
     bits = cgutils.create_struct_proxy(bits_type)(context, builder)

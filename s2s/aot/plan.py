@@ -12,13 +12,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numba.core import types
 
 from .. import kernels
 from ..machine.infer import Types
+from ..machine.kinds import Array
 
 ALIGNMENT = 64
 HEADER = 64
@@ -141,17 +140,13 @@ def _sites(function: ast.FunctionDef, known: Types) -> Iterator[Site]:
                 assert isinstance(target, ast.Name) and isinstance(s.value, ast.Call)
                 sizes = s.value.args[0]
                 assert isinstance(sizes, ast.Tuple)
-                item = itemsize(known.names[target.id].dtype)
+                item = known.names[target.id].dtype.bytes
                 yield Site(s, target.id, item, list(sizes.elts), repeated)
             inner = repeated or isinstance(s, (ast.For, ast.While))
             yield from walk(getattr(s, "body", []), inner)
             yield from walk(getattr(s, "orelse", []), inner)
 
     return walk(function.body, False)
-
-
-def itemsize(dtype: Any) -> int:
-    return 1 if dtype == types.boolean else dtype.bitwidth // 8
 
 
 def _makes(s: ast.Assign, known: Types) -> bool:
@@ -197,12 +192,12 @@ def _growth(function: ast.FunctionDef, known: Types, entry: _Entry) -> Iterator[
         assert isinstance(s.targets[0], ast.Name)
         more = entry.known(s.value.args[2])
         if more is not None:
-            yield Growth(itemsize(known.names[s.targets[0].id].dtype), more)
+            yield Growth(known.names[s.targets[0].id].dtype.bytes, more)
 
 
 def _families(function: ast.FunctionDef, known: Types) -> dict[str, str]:
     """Array variables by a representative of those they may share memory with."""
-    parent = {n: n for n, t in known.names.items() if isinstance(t, types.Array)}
+    parent = {n: n for n, t in known.names.items() if isinstance(t, Array)}
 
     def find(name: str) -> str:
         while parent[name] != name:
@@ -303,7 +298,7 @@ class _Entry:
 
     def _name(self, node: ast.Name) -> ast.expr | None:
         name = node.id
-        if isinstance(self.types.names.get(name), types.Array):
+        if isinstance(self.types.names.get(name), Array):
             return None
         if name in self.needed or (name in self.parameters and name not in self.types.slots):
             return node

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.callconv import excinfo_ptr_t
 
 from ..machine import emit as machine
-from ..machine.buffers import INT, Buffer
+from ..machine.buffers import Buffer
+from ..machine.context import memory_type
 from ..machine.emit import CODE, Failures
 from ..machine.infer import Types
+from ..machine.kinds import Array
+from ..machine.native import INFO
+from ..machine.writing import INT, room
 from . import heap
 from .plan import GROWING, HEADER, LARGEST, Memory, grown
 
@@ -25,9 +27,9 @@ def parameters_of(function: ast.FunctionDef) -> list[str]:
 
 
 def kinds_of(context: Any, type_: Any) -> list[Any]:
-    if isinstance(type_, types.Array):
-        return [context.get_data_type(type_.dtype).as_pointer(), *[INT] * type_.ndim]
-    return [context.get_value_type(type_)]
+    if isinstance(type_, Array):
+        return [memory_type(type_.dtype).as_pointer(), *[INT] * type_.ndim]
+    return [context.value_type(type_)]
 
 
 class _Sizes(machine.Body):
@@ -57,7 +59,7 @@ def write_sizes(
     given = tuple(known.names[p] for p in parameters)
     own = Types(function, known.space, given)
     kinds = [k for p in parameters for k in kinds_of(context, own.names[p])]
-    kinds = [heap.WORDS, excinfo_ptr_t.as_pointer(), heap.WORDS, *kinds]
+    kinds = [heap.WORDS, INFO.as_pointer().as_pointer(), heap.WORDS, *kinds]
     made = ir.Function(module, ir.FunctionType(CODE, kinds), name)
     made.linkage = "internal"
     made.attributes.add("noinline")
@@ -69,7 +71,7 @@ def write_sizes(
         body.stmt(s)
     *found, fits_here = body.found
     with builder.if_then(builder.icmp_signed("==", fits_here, INT(0)), likely=False):
-        context.call_conv.return_value(builder, INT(-1))
+        answer(builder, INT(-1))
     wanted = builder.icmp_unsigned("!=", places, ir.Constant(heap.WORDS, None))
     total: Any = INT(HEADER)
     for i, (sites, count) in enumerate(memory.groups()):
@@ -88,14 +90,20 @@ def write_sizes(
     for growth in memory.growth:
         each = bytes_of(builder, grown(growth.itemsize, memory.trips), [found.pop(0)])
         total = builder.add(total, builder.add(each, INT(GROWING)))
-    context.call_conv.return_value(builder, total)
+    answer(builder, total)
     return made
+
+
+def answer(builder: Any, value: Any) -> None:
+    """Returns a value from a function such as Numba's: at the place that was given for it."""
+    builder.store(value, builder.function.args[0])
+    builder.ret(CODE(0))
 
 
 def ask(builder: Any, sizes: Any, places: Any, arguments: list[Any]) -> Any:
     """The answer of such a function."""
-    total = cgutils.alloca_once(builder, INT)
-    unused = cgutils.alloca_once(builder, excinfo_ptr_t)
+    total = room(builder, INT)
+    unused = room(builder, INFO.as_pointer())
     failed = builder.call(sizes, [total, unused, places, *arguments])
     fine = builder.icmp_signed("==", failed, CODE(0))
     return builder.select(fine, builder.load(total), INT(-1))
@@ -105,7 +113,7 @@ def give(body: machine.Body, names: list[str], values: list[Any]) -> None:
     """Binds parameters to what stands for them in a call."""
     for name in names:
         type_ = body.types.names[name]
-        if isinstance(type_, types.Array):
+        if isinstance(type_, Array):
             data, sizes = values[0], values[1 : type_.ndim + 1]
             values = values[type_.ndim + 1 :]
             body.parameter(name, Buffer(type_, data, sizes))

@@ -7,13 +7,16 @@ import ast
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
-from ..machine.buffers import INT, Buffer
+from ..machine import kinds as types
+from ..machine.buffers import Buffer
+from ..machine.context import memory_type
 from ..machine.emit import Body, Failures
 from ..machine.infer import Types
+from ..machine.kinds import Array
+from ..machine.writing import INT
 
-VECTOR = types.Array(types.int64, 1, "C")
+VECTOR = Array(types.int64, 1, "C")
 
 
 class Small(Body):
@@ -35,9 +38,7 @@ def function(context: Any, module: Any, text: str, kinds: list[Any]) -> Any:
     if found is not None:
         return found
     arguments = [
-        context.get_data_type(k.dtype).as_pointer()
-        if isinstance(k, types.Array)
-        else context.get_value_type(k)
+        memory_type(k.dtype).as_pointer() if isinstance(k, Array) else context.value_type(k)
         for k in kinds
     ]
     found = ir.Function(module, ir.FunctionType(INT, arguments), name)
@@ -46,7 +47,7 @@ def function(context: Any, module: Any, text: str, kinds: list[Any]) -> Any:
     known = Types(tree, {}, tuple(kinds))
     body = Small(context, ir.IRBuilder(found.append_basic_block()), known, Failures())
     for parameter, kind, value in zip(tree.args.args, kinds, found.args):
-        if isinstance(kind, types.Array):
+        if isinstance(kind, Array):
             value = Buffer(kind, value, [INT(0)])
         body.parameter(parameter.arg, value)
     for stmt in tree.body:

@@ -1,7 +1,7 @@
 """From LLVM's representation of a library to an object file for a machine.
 
-The passes are those that Numba runs, in the same order: code for this machine computes what the
-code that is compiled when it is called computes, to the last bit.
+The passes are the same: code for this machine computes what the code that is compiled when it is
+called computes, to the last bit.
 """
 
 from __future__ import annotations
@@ -10,14 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core import config as numba_config
-from numba.core.codegen import get_host_cpu_features, initialize_llvm
-from numba.core.llvm_bindings import create_pass_builder
 
 from ..errors import ValueError_
 from ..machine import blocked, scattered
-
-config: Any = numba_config
+from ..machine import optimise as passes
 
 # Machines by the width of their vectors; what else there is has at least the narrowest.
 _WIDE = ("x86-64-v4", "skylake-avx512", "icelake-server", "sapphirerapids", "znver4", "znver5")
@@ -41,7 +37,8 @@ class Target:
 
 def find(triple: str | None, cpu: str | None) -> Target:
     """This machine, unless another is named; then one of any model, unless that is named, too."""
-    initialize_llvm()
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
     own = llvm.get_process_triple()
     native = triple is None or _architecture(triple) == _architecture(own)
     if triple is None:
@@ -58,7 +55,7 @@ def find(triple: str | None, cpu: str | None) -> Target:
     if cpu in ("native", "host"):
         if not native:
             raise ValueError_(f"this machine is not a {triple}", advice="name a model with cpu=")
-        name, features = llvm.get_host_cpu_name(), get_host_cpu_features()
+        name, features = llvm.get_host_cpu_name(), passes.features()
         width = blocked.width(features)
     else:
         name, features = cpu, ""
@@ -66,7 +63,7 @@ def find(triple: str | None, cpu: str | None) -> Target:
         wide = 32 if cpu not in _NARROW else 16
         width = (64 if cpu in _WIDE else wide) if arch == "x86_64" else 16
     machine = target.create_target_machine(
-        cpu=name, features=features, opt=int(config.OPT), reloc="pic", codemodel="default"
+        cpu=name, features=features, opt=3, reloc="pic", codemodel="default"
     )
     return Target(triple, name, features, machine, width)
 
@@ -104,15 +101,12 @@ def optimise(whole: Any, exported: set[str], target: Target) -> None:
     for value in hidden:
         if value not in late:
             value.linkage = "internal"
-    slp = config.SLP_VECTORIZE or scattered.is_used(whole)
-    for level in ("cheap", "full"):
-        passes, builder = _passes(target, level=level, slp=slp)
-        passes.run(whole, builder)
+    passes.run(whole, target.machine, scattered.is_used(whole))
     for value in late:
         value.linkage = "internal"
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.run(whole, _passes(target, level="full")[1])
+    unused = llvm.create_new_module_pass_manager()
+    unused.add_global_dead_code_eliminate_pass()
+    unused.run(whole, passes.builder(target.machine, level=3))
     for prefix, kind in (("s2s.f", whole.functions), ("s2s.d", whole.global_variables)):
         names = [v for v in kind if not v.is_declaration and v.name not in exported]
         for number, value in enumerate(names):
@@ -134,21 +128,3 @@ def undefined(whole: Any) -> list[str]:
     kinds = (whole.functions, whole.global_variables)
     names = [v.name for kind in kinds for v in kind if v.is_declaration]
     return sorted(n for n in names if not n.startswith("llvm."))
-
-
-def _passes(target: Target, level: str, slp: Any = config.SLP_VECTORIZE) -> tuple[Any, Any]:
-    options: dict[str, Any] = {}
-    if level == "cheap":
-        options = {"opt": 0, "loop_vectorize": False, "slp_vectorize": False}
-    builder = create_pass_builder(
-        target.machine,
-        opt=options.get("opt", config.OPT),
-        loop_vectorize=options.get("loop_vectorize", config.LOOP_VECTORIZE),
-        slp_vectorize=options.get("slp_vectorize", slp),
-    )
-    passes = builder.getModulePassManager()
-    if level == "cheap":
-        passes.add_loop_rotate_pass()
-        passes.add_instruction_combine_pass()
-        passes.add_jump_threading_pass()
-    return passes, builder

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..backends import signature
-from ..compile import CALL, listing
-from ..machine import KERNEL, Unsupported
+from ..compile import CALL, source
+from ..machine import KERNEL, Unsupported, listing
+from ..machine.context import of_numba
 from .environment import cold_cache
 
 _FOREIGN = ("cpython", "NRT_", "numba_", "_ZN5numba")
@@ -22,9 +23,9 @@ _MANGLED = re.compile(rf"_ZN\d+\w*?{CALL}[\w$.]*|{re.escape(KERNEL)}")
 def text(entry: Any, params: Any, level: str) -> str:
     """The functions of a kernel in LLVM's language (`llvm`) or for this machine (`asm`)."""
     compiled = entry.compiled
-    kinds = signature(compiled, entry.seed, params)
+    kinds = tuple(map(of_numba, signature(compiled, entry.seed, params)))
     try:
-        whole = listing(compiled.lowered, compiled.entry, kinds, level)
+        whole = listing(source(compiled.lowered, compiled.entry, kinds), level)
     except Unsupported:
         whole = _by_numba(entry, params, level)
     pieces = (_definitions if level == "llvm" else _routines)(whole)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import kernels
 from ..backends import signature
-from ..compile import space_of
+from ..compile import source
 
 # Functions that make arrays of their own.
 _MAKERS = ("rt.linalg.", "rt.fft.", "rt.draws.")
@@ -19,25 +19,21 @@ _MAKERS = ("rt.linalg.", "rt.fft.", "rt.draws.")
 def workspace(entry: Any, params: tuple[Any, ...]) -> int | None:
     """The most bytes in use at a time; None if only the run tells."""
     from numba.core.errors import NumbaError
-    from numba.core.registry import cpu_target
 
     from ..aot.plan import plan
     from ..machine import Unsupported
-    from ..machine.infer import Types
+    from ..machine.context import of_numba
     from ..machine.outline import Plan
 
     compiled = entry.compiled
-    kinds = signature(compiled, entry.seed, params)
+    kinds = tuple(map(of_numba, signature(compiled, entry.seed, params)))
     tree = ast.parse(compiled.lowered)
     defined = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
     if len(defined) > 1 or any(maker in compiled.lowered for maker in _MAKERS):
         return None
-    function = defined[compiled.entry]
-    names = space_of(compiled.lowered, compiled.entry, kinds)
-    context: Any = cpu_target.typing_context
-    context.refresh()
     try:
-        known = Types(function, names, kinds)
+        read = source(compiled.lowered, compiled.entry, kinds)
+        function, known = read.function, read.types
         memory = plan(function, known, Plan(function, known).private)
     except (Unsupported, NumbaError):  # which is for Numba's own front end to compile
         return None

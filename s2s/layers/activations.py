@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy  # whose parts are loaded when they are asked for
 
 from ..derivatives import stop_gradient
+from ..later import later
+
+scipy: Any = later("scipy")  # which takes longer to load than all of this package
 
 Activation = Callable[[Any], Any]
 

@@ -6,8 +6,8 @@ import ast
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
+from . import kinds as types
 from .infer import Types
 
 NAME = "s2s.loop"
@@ -16,15 +16,24 @@ NUMBER = ir.IntType(32)
 WIDE = 8
 
 
-def advise(branch: Any, s: ast.For, known: Types, frugal: bool) -> None:
+def advise(branch: Any, s: ast.For, known: Types, frugal: bool, brief: bool) -> None:
     """Notes at the branch back to a loop's head what it is worth to do with the loop."""
     told: list[tuple[str, int | None]] = []
-    if frugal and _is_long(s):
+    if brief:
+        told += [("interleave.count", 1), ("unroll.disable", None)]
+    elif _is_outer(s):
+        # All that could be repeated is what is left of it where a loop inside has no rounds.
+        told.append(("unroll.runtime.disable", None))
+    elif frugal and _is_long(s):
         told += [("interleave.count", 1), ("unroll.runtime.disable", None)]
     if _is_narrow(s, known):
         told.append(("vectorize.width", WIDE))
     if told:
         branch.set_metadata("llvm.loop", note(branch.function.module, told))
+
+
+def _is_outer(s: ast.For) -> bool:
+    return any(isinstance(n, (ast.For, ast.While)) for part in s.body for n in ast.walk(part))
 
 
 def _is_long(s: ast.For) -> bool:
@@ -34,16 +43,33 @@ def _is_long(s: ast.For) -> bool:
 
 def _is_narrow(s: ast.For, known: Types) -> bool:
     """All elements are float32 but numbers are float64, such as sums.  Those alone would tell the
-    optimiser how many elements to take at once, which is half of what vectors hold."""
+    optimiser how many elements to take at once, which is half of what vectors hold.  It complains
+    aloud where it cannot do as it is told, so it is told only of loops that it surely can."""
     elements, numbers = set(), set()
     for node in (n for stmt in s.body for n in ast.walk(stmt)):
-        if isinstance(node, (ast.For, ast.While)):
+        if isinstance(node, ast.stmt) and not _is_simple(node, known):
+            return False
+        if isinstance(node, ast.Call) and node in known.calls and known.calls[node].numba:
             return False
         if isinstance(node, ast.Subscript) and not isinstance(node.value, ast.Attribute):
             elements.add(known.of.get(node))
         elif isinstance(node, ast.BinOp):
             numbers.add(known.of.get(node))
     return elements == {types.float32} and types.float64 in numbers
+
+
+def _is_simple(s: ast.stmt, known: Types) -> bool:
+    """Whether a statement writes an element, gives a number a name, or adds to a sum."""
+    if isinstance(s, ast.AugAssign):
+        return True
+    if not isinstance(s, ast.Assign):
+        return False
+    (target,), value = s.targets, s.value
+    if not isinstance(target, ast.Name) or target.id not in known.slots:
+        return True
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Add, ast.Sub)):
+        return False
+    return isinstance(value.left, ast.Name) and value.left.id == target.id
 
 
 def note(module: Any, told: list[tuple[str, int | None]]) -> Any:

@@ -6,53 +6,35 @@ that may overlap do is found out by those who get the error.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.typing.templates import signature
-from numba.extending import intrinsic
-from numba.np import arrayobj
 
-from ..errors import Overlap
-from .buffers import INT, unpack
+from .buffers import Buffer
+from .writing import BIT, INT, counting, new_function, room
 
 _TABLE = INT.as_pointer()
 NAME = "s2s.apart"
 
 
-def check(written: int, count: int) -> Any:
-    """A function of so many arrays that raises `Overlap` unless the first ones, which are
-    written, lie apart from each other and from the rest."""
-
-    def typed(*arrays: Any) -> tuple[Any, Any]:
-        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            emit(context, builder, sig.args, args, written)
-            return context.get_dummy_value()
-
-        return signature(types.none, *arrays), code
-
-    names = ", ".join(f"a{i}" for i in range(count))
-    made: dict[str, Any] = {"typed": typed}
-    exec(f"def apart(context, {names}):\n    return typed({names})\n", made)
-    return intrinsic(made["apart"])
-
-
-def emit(context: Any, builder: Any, kinds: Any, args: Any, written: int) -> None:
-    """The same in place: `args` are arrays of types `kinds`, the first of which are written."""
-    table = cgutils.alloca_once(builder, INT, size=2 * len(args))
-    for i, (type_, value) in enumerate(zip(kinds, args)):
-        for end, bound in enumerate(_ends(context, builder, type_, value)):
+def emit(
+    builder: Any, arrays: list[tuple[Buffer, int]], written: int, fail: Callable[[], None]
+) -> None:
+    """The question whether the first arrays, which are written, lie apart from each other and
+    from the rest; with each stands how long an element is.  `fail` is written for the case that
+    they do not."""
+    table = room(builder, INT, 2 * len(arrays))
+    for i, (array, item) in enumerate(arrays):
+        for end, bound in enumerate(_ends(builder, array, INT(item))):
             builder.store(bound, builder.gep(table, [INT(2 * i + end)]))
-    apart = builder.call(function(builder.module), [table, INT(written), INT(len(args))])
+    apart = builder.call(function(builder.module), [table, INT(written), INT(len(arrays))])
     with builder.if_then(builder.not_(apart), likely=False):
-        context.call_conv.return_user_exc(builder, Overlap, ())
+        fail()
 
 
-def _ends(context: Any, builder: Any, type_: Any, value: Any) -> tuple[Any, Any]:
+def _ends(builder: Any, buffer: Buffer, item: Any) -> tuple[Any, Any]:
     """The first address of an array and the one after its last, or nothing's."""
-    buffer = unpack(context, builder, type_, value)
-    item = INT(arrayobj.get_itemsize(context, type_))
     start = end = builder.ptrtoint(buffer.data, INT)
     empty: Any = ir.IntType(1)(0)
     extent: Any = item
@@ -74,10 +56,8 @@ def function(module: Any) -> Any:
     function = module.globals.get(NAME)
     if function is not None:
         return function
-    boolean = ir.IntType(1)
-    function = ir.Function(module, ir.FunctionType(boolean, [_TABLE, INT, INT]), NAME)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
+    type_ = ir.FunctionType(BIT, [_TABLE, INT, INT])
+    function = new_function(module, type_, NAME, "noinline")
     builder = ir.IRBuilder(function.append_basic_block())
     table, written, count = function.args
 
@@ -85,13 +65,11 @@ def function(module: Any) -> Any:
         place = builder.add(builder.mul(position, INT(2)), INT(end))
         return builder.load(builder.gep(table, [place]))
 
-    with cgutils.for_range(builder, written) as outer:
-        i = outer.index
-        with cgutils.for_range(builder, count, start=builder.add(i, INT(1))) as inner:
-            j = inner.index
+    with counting(builder, written) as i:
+        with counting(builder, count, start=builder.add(i, INT(1))) as j:
             before = builder.icmp_unsigned("<", bound(i, 0), bound(j, 1))
             after = builder.icmp_unsigned("<", bound(j, 0), bound(i, 1))
             with builder.if_then(builder.and_(before, after), likely=False):
-                builder.ret(boolean(0))
-    builder.ret(boolean(1))
+                builder.ret(BIT(0))
+    builder.ret(BIT(1))
     return function

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
 
+from . import kinds as types
+from . import writing
 from .advice import note
-from .buffers import INT
+from .writing import INT, counting, declared, new_function
 
 ROWS = 6
 # The inner axis is taken in stretches of so many bytes of a column,
@@ -64,10 +65,8 @@ class Gemm:
         return made
 
     def _declare(self, name: str, kinds: list[Any]) -> Any:
-        made = ir.Function(self.module, ir.FunctionType(ir.VoidType(), kinds), name)
-        made.linkage = "internal"
-        made.attributes.add("noinline")
-        return made
+        type_ = ir.FunctionType(ir.VoidType(), kinds)
+        return new_function(self.module, type_, name, "noinline")
 
     # ---- loops over tiles
 
@@ -108,8 +107,8 @@ class Gemm:
         with builder.if_then(none, likely=False):
             zero = ir.Constant(self.number, 0.0)
             clean = builder.fcmp_ordered("==", beta, zero)
-            with cgutils.for_range(builder, builder.mul(m, n)) as loop:
-                place = builder.gep(c, [loop.index])
+            with counting(builder, builder.mul(m, n)) as loop:
+                place = builder.gep(c, [loop])
                 scaled = builder.fmul(builder.load(place), beta, flags=FLAGS)
                 builder.store(builder.select(clean, zero, scaled), place)
 
@@ -122,8 +121,8 @@ class Gemm:
     def _steps(self, builder: Any, stop: Any, step: int) -> Iterator[tuple[Any, Any]]:
         """A loop over 0, step, … with how much is left there, `step` at most."""
         rounds = builder.sdiv(builder.add(stop, INT(step - 1)), INT(step))
-        with cgutils.for_range(builder, rounds) as loop:
-            at = builder.mul(loop.index, INT(step))
+        with counting(builder, rounds) as loop:
+            at = builder.mul(loop, INT(step))
             left = builder.sub(stop, at)
             whole = builder.icmp_signed(">", left, INT(step))
             yield at, builder.select(whole, INT(step), left)
@@ -148,9 +147,9 @@ class Gemm:
         whole = builder.icmp_signed("==", across, INT(self.columns))
         straight = builder.and_(whole, builder.icmp_signed("==", right, INT(1)))
         with builder.if_then(straight):
-            with cgutils.for_range(builder, depth) as loop:
-                source = builder.gep(b, [builder.mul(loop.index, down)])
-                goal = builder.gep(panel, [builder.mul(loop.index, INT(self.columns))])
+            with counting(builder, depth) as loop:
+                source = builder.gep(b, [builder.mul(loop, down)])
+                goal = builder.gep(panel, [builder.mul(loop, INT(self.columns))])
                 for half in range(self.vectors):
                     value = self._load(builder, source, half)
                     self._store(builder, value, goal, half)
@@ -244,7 +243,7 @@ class Gemm:
         start of each row with the vectors at `line(p)`."""
         name = f"llvm.fmuladd.v{self.lanes}{self.suffix}"
         kind = ir.FunctionType(self.vector, [self.vector] * 3)
-        add = cgutils.get_or_insert_function(self.module, kind, name)
+        add = declared(self.module, kind, name)
         zero = ir.Constant(self.vector, [0.0] * self.lanes)
         begin = begin or [[zero] * self.vectors for _ in starts]
         before = builder.block
@@ -308,7 +307,7 @@ class Gemm:
         fresh: Any, factor: Any,
     ) -> None:  # fmt: skip
         """By way of a whole tile elsewhere."""
-        room = cgutils.alloca_once(builder, self.vector, size=self.vectors * self.rows)
+        room = writing.room(builder, self.vector, self.vectors * self.rows)
         tile = builder.bitcast(room, self.pointer)
         for i, row in enumerate(sums):
             line = builder.gep(tile, [INT(i * self.columns)])

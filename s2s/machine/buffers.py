@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils
-from numba.np import arrayobj
 
-INT = ir.IntType(64)
-POINTER = ir.IntType(8).as_pointer()
-NULL = ir.Constant(POINTER, None)
+from .context import Context, memory_type, to_numba
+from .writing import INT, NULL, POINTER, declared, member, new_function, room
+
+ALIGN = 32  # of the first element of an array
 
 
 @dataclass
 class Buffer:
-    """Values that describe an array of a Numba type: `strides`, in bytes, only where it is
+    """Values that describe an array: `strides`, in bytes, only where it is
     not laid out in C order; `memory` is what Numba's runtime counts references to."""
 
     type: Any
@@ -61,24 +60,38 @@ class Buffer:
         return Buffer(type_, self.place(builder, index), self.sizes[n:], strides, self.memory)
 
 
-def unpack(context: Any, builder: Any, type_: Any, value: Any) -> Buffer:
+def parts_of_type(type_: Any) -> list[Any]:
+    """The types of what describes an array of a type."""
+    strides = type_.ndim if type_.layout != "C" else 0
+    return [memory_type(type_.dtype).as_pointer(), *[INT] * (type_.ndim + strides), POINTER]
+
+
+def of_values(type_: Any, values: list[Any]) -> Buffer:
+    """An array of a type, of such values."""
+    n = type_.ndim
+    strides = values[n + 1 : -1] if type_.layout != "C" else None
+    return Buffer(type_, values[0], values[1 : n + 1], strides, values[-1])
+
+
+def unpack(context: Context, builder: Any, type_: Any, value: Any) -> Buffer:
     """From Numba's own representation."""
-    model = context.data_model_manager[type_]
+    model = context.numba.data_model_manager[to_numba(type_)]
 
     def field(name: str) -> Any:
         return builder.extract_value(value, model.get_field_position(name))
 
-    sizes = cgutils.unpack_tuple(builder, field("shape"), type_.ndim)
-    strides = None
-    if type_.layout != "C":
-        strides = cgutils.unpack_tuple(builder, field("strides"), type_.ndim)
-    return Buffer(type_, field("data"), sizes, strides, field("meminfo"))
+    def axes(name: str) -> list[Any]:
+        whole = field(name)
+        return [builder.extract_value(whole, axis) for axis in range(type_.ndim)]
+
+    strides = axes("strides") if type_.layout != "C" else None
+    return Buffer(type_, field("data"), axes("shape"), strides, field("meminfo"))
 
 
-def pack(context: Any, builder: Any, buffer: Buffer) -> Any:
+def pack(context: Context, builder: Any, buffer: Buffer) -> Any:
     """To Numba's own representation."""
     type_ = buffer.type
-    item = INT(arrayobj.get_itemsize(context, type_))
+    item = INT(type_.dtype.bytes)
     strides = buffer.strides
     if strides is None:
         strides = [item][: type_.ndim]
@@ -87,7 +100,7 @@ def pack(context: Any, builder: Any, buffer: Buffer) -> Any:
     count: Any = INT(1)
     for size in buffer.sizes:
         count = builder.mul(count, size)
-    model = context.data_model_manager[type_]
+    model = context.numba.data_model_manager[to_numba(type_)]
     value: Any = ir.Constant(model.get_value_type(), ir.Undefined)
     fields = {
         "meminfo": buffer.memory, "parent": NULL, "nitems": count, "itemsize": item,
@@ -107,38 +120,38 @@ def pack(context: Any, builder: Any, buffer: Buffer) -> Any:
 # ---------------------------------------------------------------- memory
 
 
-def allocate(
-    context: Any, builder: Any, type_: Any, sizes: list[Any], fail: Callable[[], None]
-) -> Buffer:
+# What is counted: the references, two things of Numba's, the data and its size.
+HEADER = ir.LiteralStructType([INT, POINTER, POINTER, POINTER, INT])
+
+
+def allocate(builder: Any, type_: Any, sizes: list[Any], fail: Callable[[], None]) -> Buffer:
     """A new array; `fail` is written for the case that there is no memory for it."""
-    item = INT(arrayobj.get_itemsize(context, type_))
-    align = context.get_preferred_array_alignment(type_.dtype)
-    make = _allocator(context, builder.module, len(sizes), align)
-    memory = builder.call(make, [item, *sizes])
+    make = _allocator(builder.module, len(sizes))
+    memory = builder.call(make, [INT(type_.dtype.bytes), *sizes])
     with builder.if_then(builder.icmp_unsigned("==", memory, NULL), likely=False):
         fail()
-    raw = context.nrt.meminfo_data(builder, memory)
-    data = builder.bitcast(raw, context.get_data_type(type_.dtype).as_pointer())
+    header = builder.bitcast(memory, HEADER.as_pointer())
+    raw = builder.load(member(builder, header, 3))
+    data = builder.bitcast(raw, memory_type(type_.dtype).as_pointer())
     return Buffer(type_, data, sizes, None, memory)
 
 
-def on_stack(context: Any, builder: Any, type_: Any, sizes: list[Any]) -> Buffer:
+def on_stack(builder: Any, type_: Any, sizes: list[Any]) -> Buffer:
     """A small array of fixed size that nothing counts references to."""
     count = math.prod(n.constant for n in sizes)
-    element = context.get_data_type(type_.dtype)
-    place = cgutils.alloca_once(builder, ir.ArrayType(element, max(count, 1)))
+    element = memory_type(type_.dtype)
+    place = room(builder, ir.ArrayType(element, max(count, 1)))
     return Buffer(type_, builder.bitcast(place, element.as_pointer()), sizes, None, NULL)
 
 
-def _allocator(context: Any, module: Any, rank: int, align: int) -> Any:
+def _allocator(module: Any, rank: int) -> Any:
     """alloc(itemsize, size, …): null for sizes that are negative or too large."""
-    name = f"s2s.alloc.{rank}.{align}"
+    name = f"s2s.alloc.{rank}"
     function = module.globals.get(name)
     if function is not None:
         return function
-    function = ir.Function(module, ir.FunctionType(POINTER, [INT] * (rank + 1)), name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
+    type_ = ir.FunctionType(POINTER, [INT] * (rank + 1))
+    function = new_function(module, type_, name, "noinline")
     builder = ir.IRBuilder(function.append_basic_block())
     bad: Any = ir.IntType(1)(0)
     total, *sizes = function.args
@@ -151,9 +164,9 @@ def _allocator(context: Any, module: Any, rank: int, align: int) -> Any:
         builder.ret(NULL)
     small = ir.IntType(32)
     kind = ir.FunctionType(POINTER, [INT, small])
-    give = cgutils.get_or_insert_function(module, kind, "NRT_MemInfo_alloc_aligned")
+    give = declared(module, kind, "NRT_MemInfo_alloc_aligned")
     give.return_value.add_attribute("noalias")
-    builder.ret(builder.call(give, [total, small(align)]))
+    builder.ret(builder.call(give, [total, small(ALIGN)]))
     return function
 
 
@@ -167,8 +180,7 @@ def release(builder: Any, place: Any) -> None:
 
 
 def _counter(module: Any, name: str) -> Any:
-    kind = ir.FunctionType(ir.VoidType(), [POINTER])
-    return cgutils.get_or_insert_function(module, kind, name)
+    return declared(module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
 
 
 def _release(module: Any) -> Any:
@@ -176,9 +188,7 @@ def _release(module: Any) -> Any:
     function = module.globals.get("s2s.release")
     if function is None:
         type_ = ir.FunctionType(ir.VoidType(), [POINTER.as_pointer()])
-        function = ir.Function(module, type_, "s2s.release")
-        function.linkage = "internal"
-        function.attributes.add("noinline")
+        function = new_function(module, type_, "s2s.release", "noinline")
         builder = ir.IRBuilder(function.append_basic_block())
         (place,) = function.args
         builder.call(_counter(module, "NRT_decref"), [builder.load(place)])

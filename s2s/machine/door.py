@@ -11,34 +11,45 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
-from numba import from_dtype, types
-from numba.core import cgutils
 
 from ..doors import PYTHON, Door, Size
 from ..linking import DATA, DESCR, DIMS, DOOR, FLAGS, LINKS, NDIM, STRIDES, TYPE, VALUE
 from ..memory import LEAST
 from ..transforms.structure import ArraySpec, ScalarSpec, Spec
 from . import plain
-from .buffers import INT, NULL, POINTER, Buffer, allocate, pack, unpack
+from .buffers import Buffer, allocate, of_values, parts_of_type
+from .context import Context, memory_type
+from .kinds import Array, of_dtype, of_spec
+from .writing import (
+    BIT,
+    INT,
+    NULL,
+    POINTER,
+    counting,
+    declared,
+    member,
+    new_function,
+    room,
+    room_for,
+)
 
-INT32, BIT = ir.IntType(32), ir.IntType(1)
+INT32 = ir.IntType(32)
 POINTERS = POINTER.as_pointer()
 C_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 
 
-def write(context: Any, target: Any, kinds: Any, result: Any, door: Door) -> tuple[str, ...]:
-    """Adds the way into the function `target` of Numba's to its module.  Which addresses its
-    table is to hold is returned."""
-    writer = _Writer(context, target, kinds, result, door)
+def write(context: Context, target: Any, kinds: Any, results: Any, door: Door) -> tuple[str, ...]:
+    """Adds the way into the function `target` to its module.  Which addresses its table is to
+    hold is returned."""
+    writer = _Writer(context, target, kinds, results, door)
     writer.write()
     return tuple(writer.links)
 
 
 class _Writer:
-    def __init__(self, context: Any, target: Any, kinds: Any, result: Any, door: Door) -> None:
-        self.context, self.target, self.kinds, self.result = context, target, kinds, result
+    def __init__(self, context: Context, target: Any, kinds: Any, results: Any, door: Door) -> None:
+        self.context, self.target, self.kinds, self.returns = context, target, kinds, results
         self.door = door
         module = self.module = target.module
         type_ = ir.FunctionType(POINTER, [POINTER, POINTERS, INT])
@@ -67,18 +78,20 @@ class _Writer:
             self.need(builder.icmp_signed("==" if equal else "!=", *sizes))
         objects = self.buffers(bare, values)
         values += [self.array(o, k) for o, k in zip(objects, self.kinds[count:])]
-        packed = [self.pack(v) if isinstance(v, Buffer) else v for v in values]
+        parts = [p for v in values for p in (v.parts()[:-1] if isinstance(v, Buffer) else [v])]
+        returned, error = (room(builder, a.type.pointee) for a in self.target.args[:2])
         thread = self.call("PyEval_SaveThread", POINTER, [])
-        status, returned = self.context.call_conv.call_function(
-            builder, self.target, self.result, self.kinds, packed
-        )
+        status = builder.call(self.target, [returned, error, *parts])
         self.call("PyEval_RestoreThread", ir.VoidType(), [thread])
-        with builder.if_then(builder.not_(status.is_ok), likely=False):
+        with builder.if_then(builder.icmp_signed("!=", status, INT32(0)), likely=False):
             for o in objects:
                 self.release(o)
-            info = builder.bitcast(status.excinfoptr, POINTER)
+            info = builder.bitcast(builder.load(error), POINTER)
             number = self.call("PyLong_FromVoidPtr", POINTER, [info])
-            self.call("PyObject_CallOneArg", POINTER, [self.link("failure"), number])
+            name = "PyObject_CallFunctionObjArgs"  # of those that call, all versions have this one
+            kind = ir.FunctionType(POINTER, [POINTER], var_arg=True)
+            function = declared(self.module, kind, name)
+            builder.call(function, [self.link("failure"), number, NULL])
             self.release(number)
             builder.ret(NULL)
         self.hand_over(objects, returned)
@@ -98,7 +111,7 @@ class _Writer:
 
     def call(self, name: str, result: Any, args: list[Any]) -> Any:
         type_ = ir.FunctionType(result, [a.type for a in args])
-        return self.builder.call(cgutils.get_or_insert_function(self.module, type_, name), args)
+        return self.builder.call(declared(self.module, type_, name), args)
 
     def numpy(self, number: int, result: Any, args: list[Any]) -> Any:
         """A function of NumPy's, by its number in the table that NumPy offers."""
@@ -146,8 +159,8 @@ class _Writer:
         name = _class_of(spec)
         self.need(self.is_of(thing, f"type:{name}"))
         if name != "int":
-            where = self.place(thing, VALUE, self.context.get_data_type(kind))
-            return self.context.unpack_value(builder, kind, where)
+            where = self.place(thing, VALUE, memory_type(kind))
+            return self.context.load(builder, kind, where)
         number = self.call("PyLong_AsLongLong", INT, [thing])
         with builder.if_then(builder.icmp_signed("==", number, INT(-1)), likely=False):
             error = self.call("PyErr_Occurred", POINTER, [])
@@ -171,7 +184,7 @@ class _Writer:
 
     def array(self, thing: Any, kind: Any) -> Buffer:
         """Of an array object, which goes on owning its memory."""
-        data = self.field(thing, DATA, self.context.get_data_type(kind.dtype).as_pointer())
+        data = self.field(thing, DATA, memory_type(kind.dtype).as_pointer())
         sizes = self._axes(thing, DIMS, kind.ndim)
         strides = self._axes(thing, STRIDES, kind.ndim) if kind.layout != "C" else None
         return Buffer(kind, data, sizes, strides, NULL)
@@ -193,9 +206,6 @@ class _Writer:
                 term = builder.mul(term, value if axis is None else value.sizes[axis])
             total = builder.add(total, term)
         return total
-
-    def pack(self, buffer: Buffer) -> Any:
-        return pack(self.context, self.builder, buffer)
 
     # ---- results
 
@@ -233,19 +243,17 @@ class _Writer:
         function = self.module.globals.get(name)
         if function is not None:
             return function
-        function = ir.Function(self.module, ir.FunctionType(POINTER, [INT] * spec.ndim), name)
-        function.linkage = "internal"
-        function.attributes.add("noinline")
+        type_ = ir.FunctionType(POINTER, [INT] * spec.ndim)
+        function = new_function(self.module, type_, name, "noinline")
         outer, builder = self.builder, ir.IRBuilder(function.append_basic_block())
         self.builder = builder
         sizes = list(function.args)
-        dtype = np.dtype(spec.dtype)
-        bytes_: Any = INT(dtype.itemsize)
+        kind = of_spec(ArraySpec(spec.dtype, spec.ndim, "C"))
+        bytes_: Any = INT(kind.dtype.bytes)
         for size in sizes:
             bytes_ = builder.mul(bytes_, size)
         with builder.if_then(builder.icmp_unsigned(">=", bytes_, INT(1 << LEAST)), likely=False):
-            type_ = types.Array(from_dtype(dtype), spec.ndim, "C")
-            buffer = allocate(self.context, builder, type_, sizes, self._no_memory)
+            buffer = allocate(builder, kind, sizes, self._no_memory)
             made = self.array_at(buffer)
             with builder.if_then(builder.not_(self.is_null(made)), likely=True):
                 self.own(made, buffer.memory)
@@ -271,7 +279,7 @@ class _Writer:
         return self.numpy(94, POINTER, arguments)  # PyArray_NewFromDescr
 
     def _table(self, numbers: list[Any]) -> Any:
-        table = cgutils.alloca_once(self.builder, INT, size=max(len(numbers), 1))
+        table = room(self.builder, INT, max(len(numbers), 1))
         for i, number in enumerate(numbers):
             self.builder.store(number, self.builder.gep(table, [INT(i)]))
         return self.builder.bitcast(table, POINTER)
@@ -279,15 +287,21 @@ class _Writer:
     def hand_over(self, objects: list[Any], returned: Any) -> None:
         """All results in order: one by itself, or as a tuple.  A plan (`s2s.plan`) tells, in place
         of an object that a function belongs to, where it wants them instead."""
-        builder, waiting = self.builder, iter(objects)
+        builder, waiting, types = self.builder, iter(objects), iter(self.returns)
         made, position = [], 0
         for kind in self.door.results:
             if kind == "buffer":
                 made.append(next(waiting))
                 continue
-            value = builder.extract_value(returned, position)
-            made.append(self.boxed(value, self.result.types[position], kind))
-            position += 1
+            type_ = next(types)
+            count = len(parts_of_type(type_)) if isinstance(type_, Array) else 1
+            places = range(position, position + count)
+            made.append(
+                self.boxed(
+                    [builder.load(member(builder, returned, i)) for i in places], type_, kind
+                )
+            )
+            position += count
         if len(made) == 1:
             builder.ret(made[0])
             return
@@ -312,24 +326,20 @@ class _Writer:
         self.builder.cbranch(bad, self.failed, after)
         self.builder.position_at_end(after)
 
-    def boxed(self, value: Any, type_: Any, kind: str) -> Any:
-        builder, context = self.builder, self.context
+    def boxed(self, values: list[Any], type_: Any, kind: str) -> Any:
+        """An object of a result, which is a number or the parts of an array."""
+        builder = self.builder
         if kind == "array":
-            return self.boxed_array(unpack(context, builder, type_, value))
-        wanted = from_dtype(np.dtype(kind))  # "int", "float" and "bool" are dtypes, too
-        if type_ != wanted:
-            found = plain.converted(builder, value, type_, wanted)
-            if found is None:
-                plain.awake()
-                found = context.cast(builder, value, type_, wanted)
-            value = found
+            return self.boxed_array(of_values(type_, values))
+        wanted = of_dtype(kind)  # "int", "float" and "bool" are dtypes, too
+        value = plain.converted(builder, values[0], type_, wanted)
         if kind == "bool":
             return self.retained(builder.select(value, self.link("True"), self.link("False")))
         if kind in ("int", "float"):
             name = "PyLong_FromLongLong" if kind == "int" else "PyFloat_FromDouble"
             return self.call(name, POINTER, [value])
-        place = cgutils.alloca_once(builder, context.get_data_type(wanted))
-        context.pack_value(builder, wanted, value, place)
+        place = room(builder, memory_type(wanted))
+        self.context.store(builder, wanted, value, place)
         arguments = [builder.bitcast(place, POINTER), self.link(f"descr:{kind}"), NULL]
         return self.numpy(60, POINTER, arguments)  # PyArray_Scalar
 
@@ -352,8 +362,7 @@ class _Writer:
     def array_at(self, buffer: Buffer) -> Any:
         flags = ALIGNED | WRITEABLE | (C_ORDER if buffer.strides is None else 0)
         data = self.builder.bitcast(buffer.data, POINTER)
-        dtype = str(np.dtype(str(buffer.type.dtype)))
-        return self.new_array(dtype, buffer.sizes, buffer.strides, data, flags)
+        return self.new_array(str(buffer.type.dtype), buffer.sizes, buffer.strides, data, flags)
 
     def own(self, array: Any, memory: Any) -> None:
         """By way of a capsule."""
@@ -368,8 +377,7 @@ class _Writer:
         name = "s2s.destroy"
         function = self.module.globals.get(name)
         if function is None:
-            function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
-            function.linkage = "internal"
+            function = new_function(self.module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
             outer, self.builder = self.builder, ir.IRBuilder(function.append_basic_block())
             memory = self.call("PyCapsule_GetPointer", POINTER, [function.args[0], NULL])
             self.call("NRT_decref", ir.VoidType(), [memory])
@@ -383,26 +391,21 @@ class _Writer:
         function = self.module.globals.get(name)
         if function is not None:
             return function
-        function = ir.Function(
-            self.module, ir.FunctionType(POINTER, [POINTERS, INT, POINTER]), name
-        )
-        function.linkage = "internal"
-        function.attributes.add("noinline")
+        type_ = ir.FunctionType(POINTER, [POINTERS, INT, POINTER])
+        function = new_function(self.module, type_, name, "noinline")
         objects, count, data = function.args
         outer, builder = self.builder, ir.IRBuilder(function.append_basic_block())
         self.builder = builder
         address = builder.ptrtoint(data, INT)
-        with cgutils.for_range(builder, count) as loop:
-            thing = builder.load(builder.gep(objects, [loop.index]))
+        with counting(builder, count) as i:
+            thing = builder.load(builder.gep(objects, [i]))
             with builder.if_then(self.is_of(thing, "ndarray")):
-                start = cgutils.alloca_once_value(builder, self.field(thing, DATA, INT))
-                end = cgutils.alloca_once_value(builder, builder.load(start))
+                start = room_for(builder, self.field(thing, DATA, INT))
+                end = room_for(builder, builder.load(start))
                 rank = builder.sext(self.field(thing, NDIM, INT32), INT)
-                with cgutils.for_range(builder, rank) as axis:
+                with counting(builder, rank) as axis:
                     size, stride = (
-                        builder.load(
-                            builder.gep(self.field(thing, at, INT.as_pointer()), [axis.index])
-                        )
+                        builder.load(builder.gep(self.field(thing, at, INT.as_pointer()), [axis]))
                         for at in (DIMS, STRIDES)
                     )
                     reach = builder.mul(stride, builder.sub(size, INT(1)))

@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
 
 from .. import kernels
 from . import gemm
+from . import kinds as types
 from .advice import advise
-from .buffers import INT, Buffer, allocate, on_stack, release, retain, unpack
+from .buffers import Buffer, allocate, on_stack, release, retain, unpack
+from .context import Context
 from .expressions import Expressions
 from .infer import Types, indices
+from .kinds import Array
+from .writing import INT, POINTER, room
 
 CODE = ir.IntType(32)
 SMALL = 64
@@ -42,9 +45,10 @@ class Body(Expressions):
     table: Any = None
     private: set[str] = set()  # arrays that have no other name and are not returned
     frugal = False  # whether to compile quickly is worth some speed
+    brief = False  # whether all loops make few rounds
     products: gemm.Library | None = None  # what multiplies matrices, if it is not the usual
 
-    def __init__(self, context: Any, builder: Any, types_: Types, failures: Failures) -> None:
+    def __init__(self, context: Context, builder: Any, types_: Types, failures: Failures) -> None:
         self.context = context
         self.builder = builder
         self.types = types_
@@ -64,15 +68,15 @@ class Body(Expressions):
         if name in self.values:
             return self.values[name]
         type_ = self.types.names[name]
-        if not isinstance(type_, types.Array):
+        if not isinstance(type_, Array):
             return self.builder.load(self._slot(name))
         shape: Buffer = self.slots[name][0]
         return shape.of_parts([self.builder.load(p) for p in self.slots[name][1]])
 
     def _slot(self, name: str) -> Any:
         if name not in self.slots:
-            kind = self.context.get_value_type(self.types.names[name])
-            self.slots[name] = cgutils.alloca_once(self.builder, kind, name=name)
+            kind = self.context.value_type(self.types.names[name])
+            self.slots[name] = room(self.builder, kind, zero=True)
         return self.slots[name]
 
     def assign(self, name: str, value: Any) -> None:
@@ -89,7 +93,7 @@ class Body(Expressions):
             return
         if name not in self.slots:
             kinds = [p.type for p in buffer.parts()]
-            places = [cgutils.alloca_once(self.builder, k, zfill=True) for k in kinds]
+            places = [room(self.builder, k, zero=True) for k in kinds]
             self.slots[name] = buffer, places
         for part, where in zip(buffer.parts(), self.slots[name][1], strict=True):
             self.builder.store(part, where)
@@ -141,7 +145,7 @@ class Body(Expressions):
             return
         assert isinstance(target, ast.Name)
         type_ = self.types.names[target.id]
-        if isinstance(type_, types.Array):
+        if isinstance(type_, Array):
             self._bind(target.id, s.value)
         else:
             self.assign(target.id, self.as_type(s.value, type_))
@@ -152,7 +156,7 @@ class Body(Expressions):
         for position, (element, kind) in enumerate(zip(target.elts, kinds, strict=True)):
             assert isinstance(element, ast.Name)
             part = self.builder.extract_value(whole, position)
-            if isinstance(kind, types.Array):
+            if isinstance(kind, Array):
                 buffer = unpack(self.context, self.builder, kind, part)
                 self.assign_array(element.id, buffer, fresh=True)
             else:
@@ -175,7 +179,7 @@ class Body(Expressions):
             sizes = [self.integer(e) for e in value.args[0].elts]
             if name in self.private and is_small(sizes):
                 # Nobody else sees it, so each round of a loop may have it in the same place.
-                self.values[name] = on_stack(self.context, self.builder, type_, sizes)
+                self.values[name] = on_stack(self.builder, type_, sizes)
                 return
             self.assign_array(name, self.new_array(name, type_, sizes), fresh=True)
         elif self.types.value(value.func) is kernels.reserve:
@@ -192,12 +196,19 @@ class Body(Expressions):
             self.assign_array(name, self.longer(name, value, old, used, more), fresh=True)
 
     def longer(self, name: str, value: ast.Call, old: Buffer, used: Any, more: Any) -> Buffer:
-        """A buffer with room for more."""
-        return self.expr(value)
+        """A buffer with room for more, which begins with what is used of the old one."""
+        builder, kind = self.builder, old.type
+        twice = builder.shl(builder.add(used, more), INT(1))
+        made = self.new_array(name, kind, [builder.add(twice, INT(8))])
+        size = builder.mul(used, INT(kind.dtype.bytes))
+        copy = builder.module.declare_intrinsic("llvm.memcpy", [POINTER, POINTER, INT])
+        goal, source = (builder.bitcast(b.data, POINTER) for b in (made, old))
+        builder.call(copy, [goal, source, size, ir.IntType(1)(0)])
+        return made
 
     def new_array(self, name: str, type_: Any, sizes: list[Any]) -> Buffer:
         """Memory for an array that gets this name."""
-        return allocate(self.context, self.builder, type_, sizes, self._no_memory)
+        return allocate(self.builder, type_, sizes, self._no_memory)
 
     def _no_memory(self) -> None:
         self.fail(CODE(self.failures.code(*NO_MEMORY)))
@@ -207,10 +218,10 @@ class Body(Expressions):
         assert isinstance(target, ast.Subscript)
         buffer: Buffer = self.expr(target.value)
         index = [self.integer(i) for i in indices(target)]
-        kinds = buffer.type.dtype, self.types.of[s.value]
+        kinds = [buffer.type.dtype, self.types.of[s.value]]
         old, value = self.load(buffer, index), self.expr(s.value)
-        result = self.types.calls[target][1].return_type
-        new = self.operation(type(s.op), kinds, old, value, target)
+        new = self.call(target, [old, value], kinds)
+        result = self.types.calls[target].result
         self.store(buffer, index, self.cast(new, result, buffer.type.dtype))
 
     def _do(self, s: ast.Expr) -> None:
@@ -220,7 +231,7 @@ class Body(Expressions):
             self.expr(call)
             return
         args = [self.expr(a) for a in call.args]
-        products = self.products or gemm.usual(self.context)
+        products = self.products or gemm.usual()
         if self.types.value(call.func) is kernels.gemm_at:
             gemm.emit_at(self.builder, args, products)
         else:
@@ -305,7 +316,7 @@ class Body(Expressions):
         self.exits.pop()
         if not builder.block.is_terminated:
             i.add_incoming(builder.add(i, step, flags=["nsw"]), builder.block)
-            advise(builder.branch(head), s, self.types, self.frugal)
+            advise(builder.branch(head), s, self.types, self.frugal, self.brief)
         builder.position_at_end(after)
 
     def _continues(self, i: Any, stop: Any, step: Any) -> Any:

@@ -1,6 +1,6 @@
 """Expressions in machine code.
 
-Arithmetic of the usual types is written here; for everything else Numba's own implementation
+Arithmetic of the usual types is written by `plain`; for everything else Numba's own implementation
 of an operator or function is used, so that both ways of compiling agree.
 """
 
@@ -14,27 +14,21 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from llvmlite.ir.instructions import LoadInstr
-from numba.core import cgutils, types
 
 from .. import kernels
 from . import elementary, plain
+from . import kinds as types
 from .buffers import Buffer, pack, unpack
-from .infer import Types, gathers, indices
-
-_FLOATS = (types.float32, types.float64)
-_ON_FLOATS: dict[type, str] = {
-    ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv",
-}  # fmt: skip
-_ON_INTS: dict[type, str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
-_COMPARE: dict[type, str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
+from .context import Context, to_numba
+from .infer import Types, indices
+from .kinds import Array, Boolean, Callee, Float, Integer, Literal
+from .writing import new_function, room
 
 
 class Expressions:
     """Writes expressions at the builder's place; who inherits supplies the variables."""
 
-    context: Any
+    context: Context
     builder: Any
     types: Types
     constant: set[str] = set()  # arrays whose elements never change
@@ -55,11 +49,10 @@ class Expressions:
     def cast(self, value: Any, old: Any, new: Any) -> Any:
         if old == new:
             return value
-        found = plain.converted(self.builder, value, old, new)
-        if found is None:
-            self.types.wake()
-            found = self.context.cast(self.builder, value, old, new)
-        return found
+        if plain.can_convert(old, new):
+            return plain.converted(self.builder, value, old, new)
+        self.types.wake()
+        return self.context.numba.cast(self.builder, value, to_numba(old), to_numba(new))
 
     def integer(self, node: ast.expr) -> Any:
         return self.as_type(node, types.intp)
@@ -70,11 +63,12 @@ class Expressions:
     def _constant(self, node: ast.Constant) -> Any:
         if isinstance(node.value, str):
             self.types.wake()
-            return self.context.get_constant_generic(self.builder, types.unicode_type, node.value)
+            kind = to_numba(types.string)
+            return self.context.numba.get_constant_generic(self.builder, kind, node.value)
         return self._number(node.value, self.types.of[node])
 
     def _number(self, value: Any, type_: Any) -> Any:
-        return ir.Constant(self.context.get_value_type(type_), value)
+        return ir.Constant(self.context.value_type(type_), value)
 
     def _attribute(self, node: ast.Attribute) -> Any:
         return self._number(self.types.value(node), types.float64)
@@ -87,7 +81,7 @@ class Expressions:
         buffer: Buffer = self.expr(node.value)
         place = [self.integer(i) for i in indices(node)]
         type_ = self.types.of[node]
-        if isinstance(type_, types.Array):
+        if isinstance(type_, Array):
             return buffer.part(self.builder, type_, place)
         value = self.load(buffer, place)
         if isinstance(node.value, ast.Name) and node.value.id in self.constant:
@@ -101,54 +95,23 @@ class Expressions:
 
     def load(self, buffer: Buffer, index: list[Any]) -> Any:
         where = buffer.place(self.builder, index)
-        return self.context.unpack_value(self.builder, buffer.type.dtype, where)
+        return self.context.load(self.builder, buffer.type.dtype, where)
 
     def store(self, buffer: Buffer, index: list[Any], value: Any) -> None:
         where = buffer.place(self.builder, index)
-        self.context.pack_value(self.builder, buffer.type.dtype, value, where)
+        self.context.store(self.builder, buffer.type.dtype, value, where)
 
     def _binary(self, node: ast.BinOp) -> Any:
         left, right = self.expr(node.left), self.expr(node.right)
-        kinds = self.types.of[node.left], self.types.of[node.right]
-        return self.operation(type(node.op), kinds, left, right, node)
-
-    def operation(
-        self, op: type, kinds: tuple[Any, Any], left: Any, right: Any, node: ast.expr
-    ) -> Any:
-        """left op right; `node` is where its signature is noted."""
-        if kinds[0] == kinds[1]:
-            if kinds[0] in _FLOATS and op in _ON_FLOATS:
-                return getattr(self.builder, _ON_FLOATS[op])(left, right)
-            if kinds[0] == types.int64 and op in _ON_INTS:
-                return getattr(self.builder, _ON_INTS[op])(left, right)
-        return self.call(node, [left, right], list(kinds))
+        return self.call(node, [left, right], [self.types.of[node.left], self.types.of[node.right]])
 
     def _compare(self, node: ast.Compare) -> Any:
-        (op,), (other,) = node.ops, node.comparators
+        (other,) = node.comparators
         left, right = self.expr(node.left), self.expr(other)
-        kinds = self.types.of[node.left], self.types.of[other]
-        if kinds[0] == kinds[1]:
-            sign = _COMPARE[type(op)]
-            if kinds[0] == types.int64:
-                return self.builder.icmp_signed(sign, left, right)
-            if kinds[0] in _FLOATS:
-                ordered = self.builder.fcmp_ordered
-                return (ordered if sign != "!=" else self.builder.fcmp_unordered)(sign, left, right)
-        return self.call(node, [left, right], list(kinds))
+        return self.call(node, [left, right], [self.types.of[node.left], self.types.of[other]])
 
     def _unary(self, node: ast.UnaryOp) -> Any:
-        operand, kind = self.expr(node.operand), self.types.of[node.operand]
-        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            number: Any = node.operand.value
-            if kind in (types.int64, types.float64):
-                return self._number(-number, kind)
-        if isinstance(node.op, ast.Not) and kind == types.boolean:
-            return self.builder.not_(operand)
-        if isinstance(node.op, ast.USub) and kind in plain.NUMBERS:
-            if kind in plain.FLOATS:  # not fneg, which would not be reassociated
-                return self.builder.fsub(ir.Constant(operand.type, -0.0), operand)
-            return self.builder.neg(operand)
-        return self.call(node, [operand], [kind])
+        return self.call(node, [self.expr(node.operand)], [self.types.of[node.operand]])
 
     # ---- choices
 
@@ -210,25 +173,33 @@ class Expressions:
         return isinstance(node.func, ast.Attribute) and node.func.attr == "reshape"
 
     def call(self, node: ast.expr, args: list[Any], kinds: list[Any]) -> Any:
-        """What Numba makes of an operator or function."""
-        kind, signature = self.types.calls[node]
-        if gathers(signature):
-            *alone, rest = signature.args
+        """What an operator or function makes of its arguments."""
+        callee = self.types.calls[node]
+        if callee.numba is None:
+            function = elementary.find(callee)
+            if function is not None:
+                return elementary.call(self.builder, function, callee, args)
+            write = plain.writer(callee)
+            assert write is not None
+            return write(self.builder, *args)
+        wanted = callee.args
+        if callee.gathers:
+            *alone, rest = wanted
             last = self._values(args[len(alone) :], kinds[len(alone) :], rest.types)
             values = self._values(args[: len(alone)], kinds[: len(alone)], alone)
-            values.append(self.context.make_tuple(self.builder, rest, last))
+            values.append(self.context.numba.make_tuple(self.builder, to_numba(rest), last))
         else:
-            values = self._values(args, kinds, signature.args)
-        function = elementary.find(kind, signature)
+            values = self._values(args, kinds, wanted)
+        function = elementary.find(callee)
         if function is not None:
-            result = elementary.call(self.builder, function, signature, values)
-        elif never_fails(kind, signature):
-            result = self._shared_call(kind, signature, values)
+            return elementary.call(self.builder, function, callee, values)
+        if never_fails(callee):
+            result = self._shared_call(callee, values)
         else:
             self.types.wake()
-            result = self.context.get_function(kind, signature)(self.builder, values)
-        if isinstance(signature.return_type, types.Array):
-            return unpack(self.context, self.builder, signature.return_type, result)
+            result = self.context.numba.get_function(*callee.numba)(self.builder, values)
+        if isinstance(callee.result, Array):
+            return unpack(self.context, self.builder, callee.result, result)
         return result
 
     def _values(self, args: Any, kinds: Any, wanted: Any) -> list[Any]:
@@ -240,34 +211,33 @@ class Expressions:
             values.append(self.cast(value, old, new) if _differs(old, new) else value)
         return values
 
-    def _shared_call(self, kind: Any, signature: Any, values: list[Any]) -> Any:
+    def _shared_call(self, callee: Callee, values: list[Any]) -> Any:
         """Numba's code for a function of numbers, which is written once.  It may call others
         as functions of Numba's do, and so is one: the result goes to a place, and there is
         another for errors, of which it has none."""
-        function = self._shared(kind, signature)
-        place = cgutils.alloca_once(self.builder, function.args[0].type.pointee)
+        numba, (_, signature) = self.context.numba, callee.numba
+        function = self._shared(callee)
+        place = room(self.builder, function.args[0].type.pointee, zero=True)
         no_error = ir.Constant(function.args[1].type, None)
-        given = self.context.get_arg_packer(signature.args).as_arguments(self.builder, values)
+        given = numba.get_arg_packer(signature.args).as_arguments(self.builder, values)
         self.builder.call(function, [place, no_error, *given])
         found = self.builder.load(place)
-        return self.context.get_returned_value(self.builder, signature.return_type, found)
+        return numba.get_returned_value(self.builder, signature.return_type, found)
 
-    def _shared(self, kind: Any, signature: Any) -> Any:
-        module, conv = self.builder.module, self.context.call_conv
-        name = f"s2s.{kind.typing_key!r}{signature}".replace('"', "'")
+    def _shared(self, callee: Callee) -> Any:
+        module, numba, (kind, signature) = self.builder.module, self.context.numba, callee.numba
+        name = f"s2s.{callee.function!r}{signature}".replace('"', "'")
         function = module.globals.get(name)
         if function is None:
-            type_ = conv.get_function_type(signature.return_type, signature.args)
-            function = ir.Function(module, type_, name)
-            function.linkage = "internal"
-            function.attributes.add("alwaysinline")
+            type_ = numba.call_conv.get_function_type(signature.return_type, signature.args)
+            function = new_function(module, type_, name, "alwaysinline")
             builder = ir.IRBuilder(function.append_basic_block())
-            packer = self.context.get_arg_packer(signature.args)
+            packer = numba.get_arg_packer(signature.args)
             values = packer.from_arguments(builder, function.args[2:])
             self.types.wake()
-            result = self.context.get_function(kind, signature)(builder, values)
-            given = self.context.get_return_value(builder, signature.return_type, result)
-            conv.return_value(builder, given)
+            result = numba.get_function(kind, signature)(builder, values)
+            given = numba.get_return_value(builder, signature.return_type, result)
+            numba.call_conv.return_value(builder, given)
         return function
 
     _KINDS: dict[type, Callable[..., Any]] = {
@@ -285,29 +255,19 @@ class Expressions:
 
 
 def _differs(old: Any, new: Any) -> bool:
-    return old != new and not isinstance(new, (types.Literal, types.Array))
+    return old != new and not isinstance(new, (Literal, Array))
 
 
-def never_fails(kind: Any, signature: Any) -> bool:
-    """Whether Numba's code for it neither raises nor needs a function of Numba's around it."""
-    if elementary.find(kind, signature) is not None:
+def never_fails(callee: Callee) -> bool:
+    """Whether the code for it neither raises nor needs a function of Numba's around it."""
+    if callee.numba is None or elementary.find(callee) is not None:
         return True
-    numbers = (*signature.args, signature.return_type)
-    if not all(isinstance(t, (types.Float, types.Integer, types.Boolean)) for t in numbers):
+    if not all(isinstance(t, (Float, Integer, Boolean)) for t in (*callee.args, callee.result)):
         return False
-    key: Any = getattr(kind, "typing_key", None)
+    key = callee.function
     if isinstance(key, np.ufunc):
-        return all(isinstance(t, types.Float) for t in signature.args)
+        return all(isinstance(t, Float) for t in callee.args)
     return getattr(key, "__module__", "") == "_operator" and key.__name__ not in ("pow", "ipow")
-
-
-def is_native(node: ast.expr, known: Types) -> bool:
-    """Whether an operator is written here, not by Numba."""
-    if isinstance(node, ast.BinOp):
-        kinds = {known.of[node.left], known.of[node.right]}
-        table = _ON_INTS if kinds == {types.int64} else _ON_FLOATS
-        return len(kinds) == 1 and kinds <= {*_FLOATS, types.int64} and type(node.op) in table
-    return False
 
 
 def _is_cast(node: ast.Call) -> bool:

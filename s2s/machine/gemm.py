@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
 from ..compile import gemm_choice
 from . import blocked
-from .buffers import INT, POINTER, Buffer
+from . import kinds as types
+from .buffers import Buffer
+from .context import Context, memory_type
+from .optimise import features
 from .scattered import Scattered
+from .writing import INT, POINTER, declared, new_function
 
 # Below this number of multiplications a plain loop is faster than calling BLAS.
 SMALL = 512
@@ -26,36 +29,37 @@ CHAR = ir.IntType(8)
 # Writes what multiplies large matrices: (builder, dtype, arguments of the function around it).
 Large = Callable[[Any, Any, Any], None]
 
-# In the language of lowered text, with the matrices as vectors.  One column is a sum for each row,
-# or, if there is one row in `b` as well, no sum at all.
+# In the language of lowered text, with the matrices as vectors and steps down and to the right.
+# Rows of `a` are multiplied with columns of `b` where both lie in one piece, else rows of `b` are
+# added to rows of `c`; a single column of `c` may just as well be a row.
 LOOPS = """
 def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k):
-    if n == 1 and k == 1:
-        y = alpha * b[0]
-        for i in range(m):
-            c[i] = y * a[i] + c[i] * beta if beta != zero else y * a[i]
-    elif n == 1:
-        for i in range(m):
-            t = zero
-            if swap_a:
-                for p in range(k):
-                    t = t + a[p * m + i] * b[p]
-            else:
-                for p in range(k):
-                    t = t + a[i * k + p] * b[p]
-            c[i] = alpha * t + c[i] * beta if beta != zero else alpha * t
-    else:
+    if (m == 1 or not swap_a) and (n == 1 or swap_b) and k > 1:
         for i in range(m):
             for j in range(n):
-                c[i * n + j] = c[i * n + j] * beta if beta != zero else beta
+                t = zero
+                for p in range(k):
+                    t = t + a[i * k + p] * b[j * k + p]
+                c[i * n + j] = alpha * t + c[i * n + j] * beta if beta != zero else alpha * t
+    elif n == 1:
+        for j in range(m):
+            c[j] = c[j] * beta if beta != zero else zero
+        for p in range(k):
+            x = alpha * b[p]
+            for j in range(m):
+                c[j] += x * a[p * m + j]
+    else:
+        down = 1 if swap_a else k
+        right = m if swap_a else 1
+        b_down = 1 if swap_b else n
+        b_right = k if swap_b else 1
+        for i in range(m):
+            for j in range(n):
+                c[i * n + j] = c[i * n + j] * beta if beta != zero else zero
             for p in range(k):
-                x = alpha * (a[p * m + i] if swap_a else a[i * k + p])
-                if swap_b:
-                    for j in range(n):
-                        c[i * n + j] += x * b[j * k + p]
-                else:
-                    for j in range(n):
-                        c[i * n + j] += x * b[p * n + j]
+                x = alpha * a[i * down + p * right]
+                for j in range(n):
+                    c[i * n + j] += x * b[p * b_down + j * b_right]
 """
 
 
@@ -67,14 +71,14 @@ class Library:
     vector_bytes: int
 
 
-def usual(context: Any) -> Library:
+def usual() -> Library:
     """For this machine."""
-    vector_bytes = blocked.width(context.codegen()._tm_features)
+    vector_bytes = blocked.width(features())
     own = gemm_choice() == "builtin"
     return Library(builtin(vector_bytes) if own else _blas, vector_bytes)
 
 
-def emit(context: Any, builder: Any, args: list[Any], library: Library) -> None:
+def emit(context: Context, builder: Any, args: list[Any], library: Library) -> None:
     """c = alpha * a @ b + beta * c; as `kernels.gemm`."""
     swap_a, swap_b, alpha, a, b, beta, c = args
     function = _function(context, builder.module, c.type.dtype, library.large)
@@ -102,17 +106,16 @@ def builtin(vector_bytes: int) -> Large:
     return large
 
 
-def _function(context: Any, module: Any, dtype: Any, large: Large) -> Any:
+def _function(context: Context, module: Any, dtype: Any, large: Large) -> Any:
     name = f"s2s.gemm.{dtype}"
     function = module.globals.get(name)
     if function is not None:
         return function
-    number, flag = context.get_value_type(dtype), ir.IntType(1)
-    array = context.get_data_type(dtype).as_pointer()
+    number, flag = memory_type(dtype), ir.IntType(1)
+    array = number.as_pointer()
     kinds = [flag, flag, number, array, array, number, array, INT, INT, INT]
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
+    function = new_function(module, ir.FunctionType(ir.VoidType(), kinds), name, "noinline")
+    function.args[6].add_attribute("noalias")  # c
     builder = ir.IRBuilder(function.append_basic_block())
     m, n, k = function.args[-3:]
     work = builder.mul(builder.mul(m, n), k)
@@ -125,7 +128,7 @@ def _function(context: Any, module: Any, dtype: Any, large: Large) -> Any:
     return function
 
 
-def _loops(context: Any, builder: Any, dtype: Any, args: Any) -> None:
+def _loops(context: Context, builder: Any, dtype: Any, args: Any) -> None:
     from .emit import Body, Failures
     from .infer import Types
 
@@ -136,7 +139,8 @@ def _loops(context: Any, builder: Any, dtype: Any, args: Any) -> None:
     text.args.args.append(ast.arg("zero"))
     known = Types(text, {}, (*kinds, dtype))
     body = Body(context, builder, known, Failures())
-    values = [*args, ir.Constant(context.get_value_type(dtype), 0)]
+    body.brief = True
+    values = [*args, ir.Constant(memory_type(dtype), 0)]
     for name, kind, value in zip(known.names, (*kinds, dtype), values):
         if isinstance(kind, types.Array):
             value = Buffer(kind, value, [INT(0)])
@@ -150,9 +154,7 @@ def _blas(builder: Any, dtype: Any, args: Any) -> None:
     swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
     kinds = [CHAR] * 3 + [INT] * 3 + [POINTER, POINTER, INT, POINTER, INT, POINTER, POINTER, INT]
     type_ = ir.FunctionType(ir.IntType(32), kinds)
-    blas = builder.module.globals.get("numba_xxgemm")
-    if blas is None:
-        blas = ir.Function(builder.module, type_, "numba_xxgemm")
+    blas = declared(builder.module, type_, "numba_xxgemm")
     letter = {
         flag: builder.select(flag, CHAR(ord("t")), CHAR(ord("n"))) for flag in (swap_a, swap_b)
     }

@@ -1,22 +1,23 @@
 """The types of everything in a lowered function.
 
 Lowered text has one type per name and no hidden conversions, so one walk over it suffices.
-What an operator or a function makes of its arguments is asked of Numba, once per kind.
+What an operator or a function makes of its arguments is found here or asked of Numba, once.
 """
 
 from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import from_dtype, types
-from numba.core.errors import NumbaError
-from numba.core.registry import cpu_target
 
 from .. import kernels
+from . import kinds as types
 from . import plain
+from .context import of_numba, to_numba
+from .kinds import Array, Callee, Number, Tuple
 
 OPERATORS: dict[type, Any] = {
     ast.Add: operator.add,
@@ -44,9 +45,7 @@ OPERATORS: dict[type, Any] = {
 
 
 # Strings and generators are only ever passed on to functions.
-_KNOWN = (
-    types.Number, types.Boolean, types.UnicodeType, types.NoneType, types.NumPyRandomGeneratorType,
-)  # fmt: skip
+_PASSED = (types.none, types.string, types.generator)
 
 
 class Unsupported(Exception):
@@ -55,29 +54,32 @@ class Unsupported(Exception):
 
 class Types:
     """`of[node]` is the type of an expression, `names[name]` of a variable, `results` those of
-    the returned values.  `calls[node]` is the function and the signature that Numba knows for
-    an operator or a call.  `slots` are the names that need memory: those that are bound again
-    or read where their binding may not have been reached."""
+    the returned values.  `calls[node]` is what an operator or a call calls.  `slots` are the names
+    that need memory: those that are bound again or read where their binding may not have been
+    reached.  `prepare` is called before Numba is asked for anything: it makes the functions of
+    the text, in `space`, known to Numba."""
 
     def __init__(
-        self, function: ast.FunctionDef, space: dict[str, Any], arguments: tuple[Any, ...]
+        self,
+        function: ast.FunctionDef,
+        space: dict[str, Any],
+        arguments: tuple[Any, ...],
+        prepare: Callable[[], None] | None = None,
     ) -> None:
         self.space = space
         self.awake = False
-        self.context: Any = cpu_target.typing_context
+        self.prepare = prepare
         self.names: dict[str, Any] = {}
         self.of: dict[ast.expr, Any] = {}
-        self.calls: dict[ast.expr, tuple[Any, Any]] = {}
+        self.calls: dict[ast.expr, Callee] = {}
         self.results: tuple[Any, ...] = ()
         self.slots: set[str] = set()
-        self._known: dict[Any, tuple[Any, Any]] = {}
+        self._known: dict[Any, Callee] = {}
         self._home: dict[str, int] = {}
         self._loops: set[str] = set()
         self._open: list[int] = [0]
         self._blocks = 0
         for parameter, type_ in zip(function.args.args, arguments, strict=True):
-            if not isinstance(type_, types.Array):
-                type_ = types.unliteral(type_)
             self._check(type_)
             self.names[parameter.arg] = type_
             self._home[parameter.arg] = 0
@@ -150,7 +152,7 @@ class Types:
             self.bind(element.id, type_)
 
     def bind(self, name: str, type_: Any) -> None:
-        if isinstance(type_, (types.BaseTuple, types.NumPyRandomGeneratorType)):
+        if isinstance(type_, Tuple) or type_ == types.generator:
             raise Unsupported(f"a variable that is a {type_}")
         known = self.names.setdefault(name, type_)
         if known != type_:
@@ -161,9 +163,9 @@ class Types:
 
     def _both(self, a: Any, b: Any) -> Any:
         """One type for a variable that refers now to this array, now to that."""
-        if isinstance(a, types.Array) and isinstance(b, types.Array):
+        if isinstance(a, Array) and isinstance(b, Array):
             if (a.dtype, a.ndim, a.layout) == (b.dtype, b.ndim, b.layout):
-                return a if not a.mutable else b
+                return a if a.readonly else b
         raise Unsupported("a name has two types")
 
     # ---- expressions
@@ -171,7 +173,7 @@ class Types:
     def place(self, node: ast.Subscript) -> Any:
         """The type of the element that is written."""
         type_ = self.expr(node)
-        if isinstance(type_, types.Array):
+        if isinstance(type_, Array):
             raise Unsupported("a write to a part of an array")
         return type_
 
@@ -215,8 +217,10 @@ class Types:
         raise Unsupported(ast.dump(node))
 
     def _unified(self, a: Any, b: Any) -> Any:
-        self.wake()
-        return self.context.unify_types(a, b)
+        found = self.wake().unify_types(to_numba(a), to_numba(b))
+        if found is None:
+            raise Unsupported(f"a choice of {a} and {b}")
+        return of_numba(found)
 
     def _constant(self, value: Any) -> Any:
         if isinstance(value, bool):
@@ -226,7 +230,7 @@ class Types:
         if isinstance(value, float):
             return types.float64
         if isinstance(value, str):
-            return types.unicode_type
+            return types.string
         raise Unsupported(repr(value))
 
     def _subscript(self, node: ast.Subscript) -> Any:
@@ -236,24 +240,24 @@ class Types:
             self.expr(node.value.value)
             return types.intp
         array = self.expr(node.value)
-        if not isinstance(array, types.Array):
+        if not isinstance(array, Array):
             raise Unsupported("a part of something else")
         given = indices(node)
         if not all(isinstance(self.expr(i), types.Integer) for i in given):
             raise Unsupported("an index that is no integer")
         left = array.ndim - len(given)
-        return array.copy(ndim=left) if left else array.dtype
+        return array.with_rank(left) if left else array.dtype
 
     def _binary(self, node: ast.BinOp) -> Any:
         left, right = self.expr(node.left), self.expr(node.right)
         if isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant):
             if isinstance(node.right.value, int):  # unrolled
-                right = types.literal(node.right.value)
+                right = types.Literal(node.right.value)
         return self._operator(node, type(node.op), (left, right))
 
     def _operator(self, node: ast.expr, op: type, args: tuple[Any, ...]) -> Any:
         found = self.calls[node] = self.resolve(OPERATORS[op], args)
-        return found[1].return_type
+        return found.result
 
     def _call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "reshape":
@@ -262,52 +266,66 @@ class Types:
             assert isinstance(sizes, ast.Tuple)
             for e in sizes.elts:
                 self.expr(e)
-            return array.copy(ndim=len(sizes.elts))
+            return array.with_rank(len(sizes.elts))
+        if isinstance(node.func, ast.Name) and node.func.id in self.space:
+            self.wake()  # a function of the same text
         function = self.value(node.func)
         if function is np.empty:
             sizes, dtype = node.args
             assert isinstance(sizes, ast.Tuple)
             for e in sizes.elts:
                 self.expr(e)
-            return types.Array(_of_dtype(self.value(dtype)), len(sizes.elts), "C")
+            return Array(self._of_dtype(self.value(dtype)), len(sizes.elts), "C")
         args = tuple(self.expr(a) for a in node.args)
-        if function in (kernels.gemm, kernels.gemm_at) and args[-1].dtype in (
-            types.float32,
-            types.float64,
-        ):
+        if function in (kernels.gemm, kernels.gemm_at) and args[-1].dtype in plain.FLOATS:
             return types.none
         if function is kernels.lent:
-            return args[0].copy(readonly=True)
+            return args[0].lent()
         if isinstance(function, type) and issubclass(function, np.generic):
-            return _of_dtype(function)
+            return self._of_dtype(function)
+        if function is kernels.reserve:
+            return args[0]
         self.calls[node] = found = self.resolve(function, args)
-        return found[1].return_type
+        return found.result
 
     # ---- what Numba knows
 
-    def resolve(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    def resolve(self, function: Any, args: tuple[Any, ...]) -> Callee:
         key = function, args
-        if key not in self._known and (found := plain.resolve(function, args)) is not None:
-            self._known[key] = found
         if key not in self._known:
-            self.wake()
-            try:
-                kind = self.context.resolve_value_type(function)
-                signature = self.context.resolve_function_type(kind, args, {})
-            except NumbaError as error:
-                raise Unsupported(str(error)) from error
-            if signature is None or len(args) < len(signature.args) - gathers(signature):
-                raise Unsupported(f"{function} of {args}")
-            for type_ in (*args, signature.return_type):
-                self._check(types.unliteral(type_))
-            self._known[key] = kind, signature
+            self._known[key] = plain.resolve(function, args) or self._asked(function, args)
         return self._known[key]
 
-    def wake(self) -> None:
-        """Before Numba is asked for anything."""
+    def _asked(self, function: Any, args: tuple[Any, ...]) -> Callee:
+        from numba.core.errors import NumbaError
+
+        context = self.wake()
+        try:
+            kind = context.resolve_value_type(function)
+            found = context.resolve_function_type(kind, tuple(map(to_numba, args)), {})
+        except NumbaError as error:
+            raise Unsupported(str(error)) from error
+        parameters = found.pysig.parameters.values() if found and found.pysig else ()
+        gathers = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        if found is None or len(args) < len(found.args) - gathers:
+            raise Unsupported(f"{function} of {args}")
+        result = of_numba(found.return_type)
+        for type_ in (*args, result):
+            self._check(type_)
+        function = getattr(kind, "typing_key", None)
+        wanted = tuple(map(of_numba, found.args))
+        return Callee(function, wanted, result, (kind, found), gathers)
+
+    def wake(self) -> Any:
+        """Before Numba is asked for anything: how Numba finds types."""
+        from numba.core.registry import cpu_target
+
         if not self.awake:
+            if self.prepare is not None:
+                self.prepare()
             plain.awake()
             self.awake = True
+        return cpu_target.typing_context
 
     def value(self, node: ast.expr) -> Any:
         """What a dotted name of the module stands for."""
@@ -321,26 +339,19 @@ class Types:
             return getattr(self.value(node.value), node.attr)
         raise Unsupported(ast.dump(node))
 
+    def _of_dtype(self, dtype: Any) -> Any:
+        found = types.of_dtype(dtype)
+        self._check(found)
+        return found
+
     def _check(self, type_: Any) -> None:
-        if isinstance(type_, types.BaseTuple):
-            for part in tuple(type_):  # type: ignore[call-overload]
+        if isinstance(type_, Tuple):
+            for part in type_.types:
                 self._check(part)
             return
-        element = type_.dtype if isinstance(type_, types.Array) else type_
-        if not isinstance(element, _KNOWN):
+        element = type_.dtype if isinstance(type_, Array) else type_
+        if not isinstance(element, (Number, types.Literal)) and element not in _PASSED:
             raise Unsupported(str(type_))
-        if isinstance(type_, types.Array) and not type_.aligned:
-            raise Unsupported("an array that is not aligned")
-
-
-def gathers(signature: Any) -> bool:
-    """Whether a function takes its last arguments as a tuple."""
-    parameters = signature.pysig.parameters.values() if signature.pysig else ()
-    return any(p.kind is p.VAR_POSITIONAL for p in parameters)
-
-
-def _of_dtype(dtype: Any) -> Any:
-    return from_dtype(np.dtype(dtype))
 
 
 def indices(node: ast.Subscript) -> list[ast.expr]:

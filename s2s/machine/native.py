@@ -1,143 +1,202 @@
-"""A kernel as object code, by way of Numba's back end alone."""
+"""A kernel as object code, without Numba unless it calls for what only Numba knows."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import pickle
+import struct
+from collections.abc import Callable
 from typing import Any
 
-import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import cgutils, compiler, types
-from numba.core import config as numba_config
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
-from numba.core.runtime.nrt import rtsys
-from numba.core.typing.templates import signature
 
 from ..doors import Door
-from ..linking import DOOR, Code
-from . import apart, door, scattered
+from ..errors import Overlap
+from ..linking import Code
+from . import apart, counts, door, optimise, scattered
+from .buffers import Buffer, of_values, parts_of_type
+from .context import Context
 from .infer import Types, Unsupported
-from .kernel import Kernel
+from .kernel import Errors, Kernel
+from .kinds import Array, Float, Integer, Number
+from .plain import converted, float64, int64
+from .writing import INT, NULL, POINTER, declared, member
 
-config: Any = numba_config
+KERNEL = "s2s.kernel"
+STATUS = ir.IntType(32)
+# An error as Numba writes it: what it is, pickled, its size, values that belong to it, a function
+# that makes objects of them, and how many there are.
+INFO = ir.LiteralStructType([POINTER, STATUS, POINTER, POINTER, STATUS])
 
 
-@global_compiler_lock
-def native(
-    text: str,
-    entry: str,
-    space: dict[str, Any],
-    kinds: tuple[Any, ...],
-    written: list[int],
-    options: dict[str, Any],
-    way_in: Door,
-) -> Code:
-    """The machine code of function `entry` of a module with its way in from Python; it may turn
-    out to be `Unsupported`.  Arrays at the positions `written` are to lie apart from others."""
-    library, links = _library(text, entry, space, kinds, written, options, way_in)
-    final = _optimised(library, DOOR)
+class Source:
+    """A kernel to be compiled: function `entry` of a text, for arguments of types `kinds`.  The
+    names of the text are in `space`; `prepare` is called before Numba is asked for anything."""
+
+    def __init__(
+        self,
+        text: str,
+        entry: str,
+        space: dict[str, Any],
+        kinds: tuple[Any, ...],
+        prepare: Callable[[], None],
+        options: dict[str, Any],
+    ) -> None:
+        functions = (s for s in ast.parse(text).body if isinstance(s, ast.FunctionDef))
+        self.function = next(s for s in functions if s.name == entry)
+        self.types = Types(self.function, space, kinds, prepare)
+        self.kinds, self.options = kinds, options
+
+
+def native(source: Source, written: list[int], way_in: Door) -> Code:
+    """The machine code of a kernel with its way in from Python; it may turn out to be
+    `Unsupported`.  Arrays at the positions `written` are to lie apart from others."""
+    final, links = _optimised(source, written, way_in)
     things = [*final.functions, *final.global_variables]
     environments = [t.name for t in things if "NumbaEnv" in t.name]
     if environments and any(str(final).count(name) > 1 for name in environments):
         raise Unsupported("a function that needs its environment")
     missing = [t.name for t in things if t.is_declaration and not t.name.startswith("llvm.")]
-    code = library._codegen._tm.emit_object(final)
+    code = optimise.machine().emit_object(final)
     return Code(code, links, tuple(sorted(missing)))
 
 
-@global_compiler_lock
-def listing(
-    text: str,
-    entry: str,
-    space: dict[str, Any],
-    kinds: tuple[Any, ...],
-    options: dict[str, Any],
-    level: str,
-) -> str:
+def listing(source: Source, level: str) -> str:
     """The same without the way in, for people to read: in LLVM's language ("llvm") or for this
     machine ("asm")."""
-    library, _ = _library(text, entry, space, kinds, [], options, None)
-    final = _optimised(library, KERNEL)
-    return str(final) if level == "llvm" else library._codegen._tm.emit_assembly(final)
+    final, _ = _optimised(source, [], None)
+    return str(final) if level == "llvm" else optimise.machine().emit_assembly(final)
 
 
-KERNEL = "s2s.kernel"
-
-
-def _library(
-    text: str,
-    entry: str,
-    space: dict[str, Any],
-    kinds: tuple[Any, ...],
-    written: list[int],
-    options: dict[str, Any],
-    way_in: Door | None,
+def _optimised(
+    source: Source, written: list[int], way_in: Door | None
 ) -> tuple[Any, tuple[str, ...]]:
-    context = _context(options)
-    functions = (s for s in ast.parse(text).body if isinstance(s, ast.FunctionDef))
-    function = next(s for s in functions if s.name == entry)
-    known = Types(function, space, kinds)
-    result: Any = types.BaseTuple.from_types(known.results)
-    library = context.codegen().create_library(entry)
-    module = library.create_ir_module("s2s")
+    module = ir.Module("s2s")
+    asked: list[Any] = []
     links: tuple[str, ...] = ()
-    with context.push_code_library(library):
-        conv = context.call_conv
-        target = ir.Function(module, conv.get_function_type(result, kinds), KERNEL)
-        builder: Any = ir.IRBuilder(target.append_basic_block("entry"))
-        args = conv.decode_arguments(builder, kinds, target)
-        if written:
-            apart.emit(context, builder, *_in_order(kinds, args, written))
-        value = Kernel(context, builder, known).run(function, signature(result, *kinds), args)
-        if not builder.block.is_terminated:
-            conv.return_value(builder, context.get_return_value(builder, result, value))
+    with contextlib.ExitStack() as stack:
+        context = Context(lambda: _numba(source.options, asked, stack))
+        target = _write(context, module, source, written)
         if way_in is not None:
-            links = door.write(context, target, kinds, result, way_in)
-        context.post_lowering(module, library)
-        _add(library, module)
-    return library, links
+            links = door.write(context, target, source.kinds, source.types.results, way_in)
+        counts.write(module)
+        optimise.mark(module, source.options["fastmath"])
+    final = optimise.parsed(str(module))
+    for library in dict.fromkeys(other for one in asked for other in one._linking_libraries):
+        final.link_in(library._get_module_for_linking(), preserve=True)
+    if way_in is not None:
+        final.get_function(KERNEL).linkage = "internal"
+    optimise.run(final, neighbours=scattered.is_used(final))
+    final.verify()
+    return final, links
 
 
-def _add(library: Any, module: Any) -> None:
-    """Numba would optimise each function by itself first, which gains nothing here."""
-    parsed = llvm.parse_assembly(cgutils.normalize_ir_text(str(module)))
-    parsed.data_layout = library._codegen._data_layout
-    parsed.verify()
-    library._final_module.link_in(parsed)
+def _numba(options: dict[str, Any], asked: list[Any], stack: contextlib.ExitStack) -> Any:
+    """Numba's own context, in which nothing asks for the environment of a function: there is none.
+    What it makes is in a library among those `asked`."""
+    from numba.core import compiler
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.registry import cpu_target
+    from numba.core.runtime.nrt import rtsys
 
-
-def _context(options: dict[str, Any]) -> Any:
-    """Numba's own, in which nothing asks for the environment of a function: there is none."""
+    stack.enter_context(global_compiler_lock)
     flags = compiler.Flags()
     cpu_target.options.parse_as_flags(flags, options)
     rtsys.initialize(cpu_target.target_context)
-    context = compiler._make_subtarget(cpu_target.target_context, flags)
-    context.get_env_manager = lambda builder, return_pyobject=False: None  # type: ignore[method-assign]
+    context: Any = compiler._make_subtarget(cpu_target.target_context, flags)
+    context.get_env_manager = lambda builder, return_pyobject=False: None
+    library = context.codegen().create_library("s2s")
+    stack.enter_context(context.push_code_library(library))
+    asked.append(library)
     return context
 
 
-def _in_order(
-    kinds: tuple[Any, ...], args: list[Any], written: list[int]
-) -> tuple[list[Any], list[Any], int]:
-    """Types and values of the arrays, those first that are written."""
-    arrays = [i for i, k in enumerate(kinds) if isinstance(k, types.Array)]
-    order = [*written, *(i for i in arrays if i not in written)]
-    return [kinds[i] for i in order], [args[i] for i in order], len(written)
+# ---------------------------------------------------------------- the function
 
 
-def _optimised(library: Any, visible: str) -> Any:
-    """Linked and optimised as Numba does it, but not loaded into Numba's engine."""
-    final = library._final_module
-    for other in dict.fromkeys(library._linking_libraries):
-        final.link_in(other._get_module_for_linking(), preserve=True)
-    if visible != KERNEL:
-        final.get_function(KERNEL).linkage = "internal"
-    usual = config.SLP_VECTORIZE
-    try:
-        config.SLP_VECTORIZE = usual or scattered.is_used(final)
-        library._optimize_final_module()
-    finally:
-        config.SLP_VECTORIZE = usual
-    final.verify()
-    return final
+def _write(context: Context, module: Any, source: Source, written: list[int]) -> Any:
+    """kernel(results, error, arguments…): arrays are passed as their parts and returned so."""
+    known = source.types
+    takes = [t for kind in source.kinds for t in parts_of(context, kind)]
+    gives = ir.LiteralStructType([t for k in known.results for t in results_of(context, k)])
+    errors = INFO.as_pointer().as_pointer()
+    type_ = ir.FunctionType(STATUS, [gives.as_pointer(), errors, *takes])
+    target = ir.Function(module, type_, KERNEL)
+    builder: Any = ir.IRBuilder(target.append_basic_block("entry"))
+    given, values = list(target.args[2:]), []
+    for kind in source.kinds:
+        count = len(parts_of(context, kind))
+        parts, given = given[:count], given[count:]
+        values.append(of_values(kind, [*parts, NULL]) if isinstance(kind, Array) else parts[0])
+    ends = DoorErrors()
+    if written:
+        arrays = [i for i, k in enumerate(source.kinds) if isinstance(k, Array)]
+        order = [*written, *(i for i in arrays if i not in written)]
+        compared = [(values[i], values[i].type.dtype.bytes) for i in order]
+
+        def overlap() -> None:
+            ends.set(builder, Overlap, ())
+            ends.leave(builder)
+
+        apart.emit(builder, compared, len(written), overlap)
+    results = Kernel(context, builder, known, ends).run(source.function, values)
+    if results is not None and not builder.block.is_terminated:
+        found = [p for v in results for p in (v.parts() if isinstance(v, Buffer) else [v])]
+        for position, value in enumerate(found):
+            builder.store(value, member(builder, target.args[0], position))
+        builder.ret(STATUS(0))
+    return target
+
+
+def parts_of(context: Context, kind: Any) -> list[Any]:
+    """The types of what is passed for an argument: its memory is somebody else's."""
+    return parts_of_type(kind)[:-1] if isinstance(kind, Array) else [context.value_type(kind)]
+
+
+def results_of(context: Context, kind: Any) -> list[Any]:
+    return parts_of_type(kind) if isinstance(kind, Array) else [context.value_type(kind)]
+
+
+class DoorErrors(Errors):
+    """Told as functions of Numba's tell theirs, so that it makes no difference whose they are."""
+
+    def set(self, builder: Any, exception: Any, args: tuple[Any, ...]) -> None:
+        text, size = self._pickled(builder, (exception, args, ""))
+        whole = ir.Constant(INFO, [text, STATUS(size), NULL, NULL, STATUS(0)])
+        builder.store(_constant(builder.module, "s2s.error", whole), builder.function.args[1])
+
+    def _pickled(self, builder: Any, what: Any) -> tuple[Any, int]:
+        data = bytearray(pickle.dumps(what, protocol=4))
+        text = ir.Constant(ir.ArrayType(ir.IntType(8), len(data)), data)
+        return _constant(builder.module, "s2s.text", text).bitcast(POINTER), len(data)
+
+    def set_with(self, builder: Any, exception: Any, values: list[Any], kinds: list[Any]) -> None:
+        """The values stand behind the rest, in eight bytes each."""
+        codes, stored, args = "", [], []
+        for value, kind in zip(values, kinds):
+            args.append(None if isinstance(value, ir.Value) else value)
+            if isinstance(value, ir.Value):
+                if not isinstance(kind, Number) or not isinstance(kind, (Float, Integer)):
+                    raise Unsupported(f"an error that tells a {kind}")
+                wide = float64 if isinstance(kind, Float) else int64
+                codes += "d" if wide == float64 else "q"
+                stored.append(converted(builder, value, kind, wide))
+        text, size = self._pickled(builder, (exception, tuple(args), codes))
+        type_ = ir.LiteralStructType([INFO, *(v.type for v in stored)])
+        room_ = INT(struct.calcsize("Pi4xPPi4x") + 8 * len(stored))
+        give = declared(builder.module, ir.FunctionType(POINTER, [INT]), "NRT_Allocate")
+        info = builder.bitcast(builder.call(give, [room_]), type_.as_pointer())
+        fields = [text, STATUS(size), NULL, NULL, STATUS(len(stored))]
+        for position, value in enumerate(fields):
+            builder.store(value, member(builder, member(builder, info, 0), position))
+        for position, value in enumerate(stored, 1):
+            builder.store(value, member(builder, info, position))
+        builder.store(member(builder, info, 0), builder.function.args[1])
+
+
+def _constant(module: Any, name: str, value: Any) -> Any:
+    """A place in memory that holds a value for good."""
+    made: Any = ir.GlobalVariable(module, value.type, module.get_unique_name(name))
+    made.linkage, made.global_constant, made.initializer = "internal", True, value
+    return made

@@ -13,12 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
 
 from .buffers import Buffer
 from .emit import CODE, Body
-from .expressions import is_native, never_fails
+from .expressions import never_fails
 from .infer import Types
+from .kinds import Array
+from .writing import new_function, struct
 
 # A kernel with more statements than this is split,
 LARGE = 40
@@ -65,7 +66,7 @@ class Plan:
             if isinstance(node, ast.Assign):
                 (target,) = node.targets
                 if isinstance(target, ast.Name):
-                    if isinstance(self.types.names[target.id], types.Array):
+                    if isinstance(self.types.names[target.id], Array):
                         return False
         return self.fails_simply(s)
 
@@ -77,7 +78,7 @@ class Plan:
                 if not all(isinstance(a, ast.Constant) for a in node.exc.args):
                     return False
             elif isinstance(node, ast.expr) and node in self.types.calls:
-                if not (is_native(node, self.types) or never_fails(*self.types.calls[node])):
+                if not never_fails(self.types.calls[node]):
                     return False
         return True
 
@@ -105,7 +106,7 @@ def _private(function: ast.FunctionDef, known: Types) -> set[str]:
             continue
         assert isinstance(s.targets[0], ast.Name)
         name = s.targets[0].id
-        if not isinstance(known.names[name], types.Array):
+        if not isinstance(known.names[name], Array):
             continue
         if isinstance(s.value, ast.Call) and _is_new(s.value):
             fresh.add(name)
@@ -152,7 +153,7 @@ def _constant(function: ast.FunctionDef, known: Types) -> set[str]:
     read: Counter[str] = Counter()
     for node in ast.walk(function):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-            element = not isinstance(known.of.get(node), types.Array)
+            element = not isinstance(known.of.get(node), Array)
             if isinstance(node.value, ast.Name) and element:
                 read[node.value.id] += 1
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -161,7 +162,7 @@ def _constant(function: ast.FunctionDef, known: Types) -> set[str]:
     return {
         n
         for n in given - known.slots
-        if isinstance(known.names[n], types.Array) and read[n] == mentioned[n]
+        if isinstance(known.names[n], Array) and read[n] == mentioned[n]
     }
 
 
@@ -186,10 +187,7 @@ class Nest(Body):
         self.leave(code, [ir.Constant(k, ir.Undefined) for k in self.outs])
 
     def leave(self, code: Any, values: list[Any]) -> None:
-        whole: Any = ir.Constant(self.builder.function.ftype.return_type, ir.Undefined)
-        for position, value in enumerate([code, *values]):
-            whole = self.builder.insert_value(whole, value, position)
-        self.builder.ret(whole)
+        self.builder.ret(struct(self.builder, [code, *values]))
 
 
 def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
@@ -248,13 +246,11 @@ def write(
     writes, and returns an error's code and the variables `outs`."""
     known, context = plan.types, caller.context
     module = caller.builder.module
-    kinds = [context.get_value_type(known.names[n]) for n in outs]
+    kinds = [context.value_type(known.names[n]) for n in outs]
     result = ir.LiteralStructType([CODE, *kinds])
     arguments = [p.type for p in parts_of(values)]
     name = module.get_unique_name(f"s2s.nest.{len(plan.made)}")
-    function = ir.Function(module, ir.FunctionType(result, arguments), name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
+    function = new_function(module, ir.FunctionType(result, arguments), name, "noinline")
     body = Nest(caller, ir.IRBuilder(function.append_basic_block()), kinds)
     given, apart = list(function.args), plan.apart(takes)
     for variable, value in zip(takes, values):

@@ -15,7 +15,7 @@ from typing import Any
 from llvmlite import ir
 
 from .blocked import BOOL, FLAGS, MANY, Gemm
-from .buffers import INT
+from .writing import INT
 
 NAME = "s2s.scattered"
 TABLE = INT.as_pointer()

@@ -11,13 +11,13 @@ import ast
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
 
 from .. import kernels
 from ..linking import PARALLEL_FOR
-from .buffers import INT, POINTER
 from .emit import CODE, Body, is_small
+from .kinds import Array
 from .outline import Nest, Plan, bound_in, parts_of, spelling, write
+from .writing import INT, POINTER, counting, declared, member, new_function, room
 
 RUN = ir.FunctionType(ir.VoidType(), [POINTER, INT])
 LAUNCH = ir.FunctionType(ir.VoidType(), [RUN.as_pointer(), POINTER, INT])
@@ -29,7 +29,7 @@ def can_share(caller: Body, plan: Plan, s: ast.For) -> bool:
     for node in ast.walk(s):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
-            if isinstance(plan.types.names[name], types.Array):
+            if isinstance(plan.types.names[name], Array):
                 if name not in caller.private or not _is_small(node.value):
                     return False
     return plan.fails_simply(s)
@@ -51,7 +51,7 @@ def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
     bound = bound_in(s)
     takes = [n for n in order if n not in bound]
     values = [caller.variable(n) for n in takes]
-    codes = cgutils.alloca_once(builder, CODES)
+    codes = room(builder, CODES)
     fails = any(isinstance(n, ast.Raise) for n in ast.walk(s))
     if fails:
         builder.store(ir.Constant(CODES, None), codes)
@@ -66,12 +66,12 @@ def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
             lambda nest: _body(nest, s),
         )  # fmt: skip
         run = plan.made[key] = _adapter(builder.module, round_, record.type, fails)
-    launch = cgutils.get_or_insert_function(builder.module, LAUNCH, PARALLEL_FOR)
+    launch = declared(builder.module, LAUNCH, PARALLEL_FOR)
     count = caller.integer(s.iter.args[0])
     builder.call(launch, [run, builder.bitcast(record, POINTER), count])
     if fails:
-        with cgutils.for_range(builder, count) as loop:
-            code = builder.load(builder.gep(codes, [INT(0), loop.index], inbounds=True))
+        with counting(builder, count) as i:
+            code = builder.load(builder.gep(codes, [INT(0), i], inbounds=True))
             failed = builder.icmp_unsigned("!=", code, CODE(0))
             with builder.if_then(failed, likely=False):
                 caller.fail(code)
@@ -82,22 +82,20 @@ def _body(nest: Nest, s: ast.For) -> None:
 
 
 def _record(builder: Any, values: list[Any]) -> Any:
-    kind = ir.LiteralStructType([v.type for v in values])
-    record = cgutils.alloca_once(builder, kind)
+    record = room(builder, ir.LiteralStructType([v.type for v in values]))
     for position, value in enumerate(values):
-        builder.store(value, cgutils.gep_inbounds(builder, record, 0, position))
+        builder.store(value, member(builder, record, position))
     return record
 
 
 def _adapter(module: Any, round_: Any, record: Any, fails: bool) -> Any:
     """The function that `s2s.threads` calls, for one that takes its arguments one by one, which
     lets the optimiser know what does not overlap."""
-    function = ir.Function(module, RUN, f"{round_.name}.shared")
-    function.linkage = "internal"
+    function = new_function(module, RUN, f"{round_.name}.shared")
     builder = ir.IRBuilder(function.append_basic_block())
     place = builder.bitcast(function.args[0], record)
     codes, *values = (
-        builder.load(cgutils.gep_inbounds(builder, place, 0, position))
+        builder.load(member(builder, place, position))
         for position in range(len(record.pointee.elements))
     )
     result = builder.call(round_, [function.args[1], *values])

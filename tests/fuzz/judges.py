@@ -274,6 +274,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "interchange": ("lower.lower.interchange", lambda body, shares: None),
     "siblings": ("lower.siblings.Merger.block", lambda self, stmts: stmts),
     "scalarise": ("lower.lower.scalarise", lambda body, params: None),
+    "hoist": ("lower.lower.hoist", lambda body: None),
 }
 
 

@@ -112,13 +112,11 @@ KERNEL = "import numpy as np\nfrom s2s import kernels as rt\n\n\n"
 
 def door(text: str, *args: Any, results: Any) -> Any:
     """A function behind a door, of lowered text as it is."""
-    from s2s.backends import numba_type
     from s2s.doors import Door
     from s2s.transforms.structure import describe
 
     specs: Any = tuple(describe(a) for a in args)
-    kinds = tuple(numba_type(s, a) for s, a in zip(specs, args))
-    made = compile.build_door(KERNEL + text, "k", lambda: kinds, (), Door(specs, results, (), ()))
+    made = compile.build_door(KERNEL + text, "k", (), Door(specs, results, (), ()))
     assert made is not None
     return made
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import copy
 import gc
+import os
 import pickle
+import subprocess
 import sys
+import textwrap
 import threading
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +24,7 @@ from s2s.call import MISS
 from s2s.plan_runtime import is_known
 
 pytest.importorskip("numba")
+ROOT = Path(__file__).parents[2]
 if not is_known():
     pytest.skip("objects are laid out in another way", allow_module_level=True)
 
@@ -80,7 +85,8 @@ def test_numbers_and_arrays(python: list[Any]) -> None:
     np.testing.assert_array_equal(dx, y)
     np.testing.assert_array_equal(dy, x)
     del python[:]
-    f(2.0), g(x, y)
+    f(2.0)
+    g(x, y)
     assert not python
 
 
@@ -193,7 +199,7 @@ def test_classes_that_change() -> None:
     assert settled(f, 3.0) == 1.0
     Thing.factor = property(lambda self: 100.0, lambda self, value: None)  # type: ignore[attr-defined]
     assert f(3.0) == -97.0
-    del Thing.factor, Thing.of
+    del Thing.factor, Thing.of  # type: ignore[attr-defined]
     assert settled(f, 3.0) == 5.0
 
 
@@ -263,6 +269,31 @@ def test_steps_do_what_they_do_in_python(kind: str, python: list[Any]) -> None:
     assert steps_a == steps_b
     for one, other in zip(weights_a, weights_b):
         np.testing.assert_allclose(one, other, rtol=1e-4)
+
+
+def test_steps_that_are_recalled(tmp_path: Any) -> None:
+    """What another process compiled has other strings in it, which are the same."""
+    program = """
+        import numpy as np, s2s
+        from s2s import api
+        from tests.s2s.test_plan import trained
+        step, model, optimizer = trained("Adam")
+        f = s2s.function(step)
+        x = np.linspace(-1.0, 1.0, 8, dtype=np.float32)[:, None]
+        for _ in range(3):
+            f(x, x)
+        api.Function._in_python = None
+        print(f(x, x), f._plan is not None)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    environment = os.environ | {"S2S_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    first, second = (
+        subprocess.run(
+            command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        for _ in range(2)
+    )
+    assert first.stdout == second.stdout and "True" in second.stdout
 
 
 def test_tapes_in_python_see_old_values() -> None:
@@ -360,3 +391,92 @@ def test_methods_and_copies() -> None:
     assert f.__call__(1.5) == api.Function.__call__(f, 1.5) == 3.0
     with pytest.raises(TypeError):
         api.Function.__call__(square, 1.5)  # type: ignore[arg-type]
+
+
+def test_defaults_and_keywords(python: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are put in order, and then are a call like any other."""
+
+    def scaled(x: Any, y: Any = 2.0, *, z: Any = 1.0) -> Any:
+        return np.sum(x * x) * y * z
+
+    f = s2s.grad(scaled)
+    x, out = np.arange(3.0), np.zeros(3)
+    for _ in range(3):
+        f(x)
+    monkeypatch.setattr(api.Gradient, "_slowly", None)
+    for args, named, factor in [
+        ((x,), {}, 4.0), ((x, 3.0), {}, 6.0), ((x,), {"y": 3.0}, 6.0), ((), {"x": x}, 4.0),
+        ((x,), {"z": 5.0}, 20.0), ((), {"z": 5.0, "y": 1.0, "x": x}, 10.0),
+    ]:  # fmt: skip
+        np.testing.assert_array_equal(f(*args, **named), factor * x)
+    monkeypatch.undo()
+    assert f(x, out=out) is out
+    np.testing.assert_array_equal(out, 4.0 * x)
+    for args, named in [((), {}), ((x, 1.0, 2.0), {}), ((x,), {"w": 1.0}), ((x,), {"x": x})]:
+        with pytest.raises(TypeError, match="scaled"):
+            f(*args, **named)
+
+
+def test_arguments_that_are_gathered() -> None:
+    """A tuple in place of the arguments that make one up is another call."""
+
+    def total(*xs: Any, **named: Any) -> Any:
+        return sum(np.sum(x) for x in xs) + sum(named.values())
+
+    f = s2s.function(total)
+    for _ in range(3):
+        assert f(1.0, 2.0) == 3.0
+        assert f(1.0, 2.0, a=4.0) == 7.0
+    with pytest.raises(TypeError):
+        f((1.0, 2.0), {"a": 4.0})
+    pair = s2s.function(lambda *xs: len(xs))
+    for _ in range(3):
+        assert pair(1.0, 2.0) == 2 and pair((1.0, 2.0)) == 1
+
+
+def test_containers(python: list[Any]) -> None:
+    f = s2s.function(lambda d, t: [d["a"] * t[0], {"s": t[1][0] + d["b"], 3: (t[0],)}, []])
+    d, t = {"a": 2.0, "b": 3.0}, (4.0, [5.0])
+    expected = [8.0, {"s": 8.0, 3: (4.0,)}, []]
+    assert settled(f, d, t) == expected
+    del python[:]
+    assert f(d, t) == expected and not python
+    assert f({"".join("a"): 2.0, str(b"b", "ascii"): 3.0}, t) == expected and not python
+    assert f({"b": 3.0, "a": 2.0}, t) == expected and python
+    assert f({"a": 2.0, "b": 3.0, "c": 1.0}, t) == expected
+    assert f(d, (4.0, [5.0, 6.0])) == expected
+    assert f(d, (4.0, (5.0,))) == expected
+    assert f(d, [4.0, [5.0]]) == expected
+    with pytest.raises(KeyError):
+        f({"a": 2.0}, t)
+
+
+def test_values_that_are_part_of_the_program(python: list[Any]) -> None:
+    f = s2s.function(lambda x, how: x + 1 if how is None else x * 2 if how == "twice" else x)
+    assert settled(f, 3.0, None) == 4.0
+    assert settled(f, 3.0, "twice") == 6.0
+    del python[:]
+    assert f(3.0, "twice") == 6.0 and not python
+    assert f(3.0, "".join(["tw", "ice"])) == 6.0
+    assert f(3.0, "once") == 3.0
+    assert f(3.0, None) == 4.0
+
+
+def test_the_latest_specialisation_is_shown() -> None:
+    f = s2s.grad(lambda x: np.sum(x * x))
+    for _ in range(3):
+        for x in (np.ones(2, np.float32), np.ones(3)):
+            f(x)
+            latest = f._specialiser("vjp").latest
+            assert latest.compiled.params[0].type.dtype == str(x.dtype)
+
+
+def test_signatures() -> None:
+    import inspect
+
+    f = s2s.grad(square)
+    assert str(inspect.signature(f)) == "(x: 'Any') -> 'Any'"
+    assert not hasattr(api.Function, "__signature__")
+    assert "target" in inspect.signature(api.Function).parameters
+    with pytest.raises(AttributeError, match="'Gradient' object has no attribute 'other'"):
+        f.other()

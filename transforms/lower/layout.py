@@ -73,19 +73,32 @@ class _Uses:
     whole: bool = False  # used in ways that depend on its layout
 
 
+@dataclass
+class _Turn:
+    """What a buffer is called, and which of its axes come first, when all is done."""
+
+    name: str
+    order: Order
+
+
 def turn(body: list[L.Stmt], params: Parameters, shares: Shares, em: Emitter) -> None:
     """Rewrites `body` in place."""
     uses = _survey(body)
     poll = _Poll(body, {**params.sizes, **_sizes(uses)}, uses)
+    turns: dict[str, _Turn] = {}
     for names in _classes(uses):
         order = _for_own([uses[name] for name in names], poll)
         if order is not None and not any(name in params.dtypes for name in names):
-            for name in names:
-                _turn(body, name, name, order)
+            turns.update((name, _Turn(name, order)) for name in names)
+    copies = {}
     for name in params.dtypes:
         order = _for_parameter(name, params, uses, shares, poll)
         if order is not None:
-            _copy(body, name, order, params, em)
+            turns[name] = copies[name] = _Turn(em.fresh(f"{name}_turned"), order)
+    if turns:
+        _rename(body, turns)
+    for name, place in copies.items():
+        _copy(body, name, place, params, em)
 
 
 # ---------------------------------------------------------------- what happens
@@ -170,14 +183,14 @@ def _for_parameter(
         return None
     if use.allocs or use.bound or name in params.visible:
         return None
+    order = _elected(poll.votes(use.accesses), sizes)
+    if order is None:
+        return None
     others = [other for b, other in uses.items() if b != name and shares(name, b)]
     if name in params.outs:
         if use.whole or others:
             return None
     elif use.written or any(other.written or other.bound for other in others):
-        return None
-    order = _elected(poll.votes(use.accesses), sizes)
-    if order is None:
         return None
     # Of an array that is read in one corner only, most would be copied for nothing.
     votes = poll.votes(a for a in use.accesses if poll.is_all_over(a))
@@ -317,35 +330,38 @@ def _runs_along(e: L.Expr, var: str) -> bool:
 # ---------------------------------------------------------------- doing it
 
 
-def _turn(body: list[L.Stmt], old: str, new: str, order: Order) -> None:
-    """Elements of `old` are those of `new`, which has its axes in another order."""
+def _rename(body: list[L.Stmt], turns: dict[str, _Turn]) -> None:
+    """Elements get the places that they have with axes in another order."""
 
-    def turned(e: L.Expr) -> L.Expr | None:
-        if isinstance(e, L.Load) and e.buffer == old:
-            index = tuple(L.map_expr(i, turned) for i in e.index)
-            return replace(e, buffer=new, index=_moved(index, order))
-        if isinstance(e, L.Size) and e.buffer == old == new:
-            return replace(e, axis=order.index(e.axis))
-        return None
+    def renamed(e: L.Expr) -> L.Expr | None:
+        turn = turns.get(e.buffer) if isinstance(e, (L.Load, L.Size)) else None
+        if turn is None:
+            return None
+        if isinstance(e, L.Load):
+            index = tuple(L.map_expr(i, renamed) for i in e.index)
+            return replace(e, buffer=turn.name, index=_moved(index, turn.order))
+        assert isinstance(e, L.Size)
+        # A parameter keeps its own.
+        return replace(e, axis=turn.order.index(e.axis)) if turn.name == e.buffer else None
 
-    L.map_stmts(body, turned)
+    L.map_stmts(body, renamed)
     for stmt in L.walk(body):
-        if isinstance(stmt, L.Put) and stmt.buffer == old:
-            stmt.buffer, stmt.index = new, _moved(stmt.index, order)
-        elif isinstance(stmt, L.Alloc) and stmt.name == old:
-            stmt.sizes = _moved(stmt.sizes, order)
+        if isinstance(stmt, L.Put) and stmt.buffer in turns:
+            turn = turns[stmt.buffer]
+            stmt.buffer, stmt.index = turn.name, _moved(stmt.index, turn.order)
+        elif isinstance(stmt, L.Alloc) and stmt.name in turns:
+            stmt.sizes = _moved(stmt.sizes, turns[stmt.name].order)
 
 
 def _moved(parts: tuple[L.Expr, ...], order: Order) -> tuple[L.Expr, ...]:
     return tuple(parts[axis] for axis in order)
 
 
-def _copy(body: list[L.Stmt], name: str, order: Order, params: Parameters, em: Emitter) -> None:
-    """Puts a turned buffer in the place of a parameter."""
-    new, dtype = em.fresh(f"{name}_turned"), params.dtypes[name]
+def _copy(body: list[L.Stmt], name: str, turn: _Turn, params: Parameters, em: Emitter) -> None:
+    """Fills the buffer that stands in for a parameter, or the parameter from it."""
+    new, order, dtype = turn.name, turn.order, params.dtypes[name]
     is_out = name in params.outs
-    first = next(i for i, s in enumerate(body) if _touches(s, name))
-    _turn(body, name, new, order)
+    first = next(i for i, s in enumerate(body) if _touches(s, new))
     # Its own sizes: others are equal only once the program has checked them.
     sizes = tuple(L.Size(name, k) for k in range(len(params.sizes[name])))
     with em.into([]) as nest, em.nest(sizes) as index:

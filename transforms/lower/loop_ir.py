@@ -39,13 +39,14 @@ rank.  There are no array expressions: the same IR is to become CUDA kernels and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from ..ir import zero_sign
+from ..records import field, record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Lit:
     value: Any
     dtype: str
@@ -55,27 +56,27 @@ class Lit:
         object.__setattr__(self, "sign", zero_sign(self.value))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Name:
     name: str
     dtype: str = "int64"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Load:
     buffer: str
     index: tuple[Expr, ...]
     dtype: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Size:
     buffer: str
     axis: int
     dtype: str = "int64"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Bin:
     op: str
     left: Expr
@@ -83,27 +84,27 @@ class Bin:
     dtype: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Un:
     op: str
     x: Expr
     dtype: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Call:
     function: str
     args: tuple[Expr, ...]
     dtype: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Cast:
     x: Expr
     dtype: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Select:
     cond: Expr
     x: Expr
@@ -111,7 +112,7 @@ class Select:
     dtype: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Field:
     x: Expr
     name: str
@@ -122,7 +123,7 @@ Expr = Lit | Name | Load | Size | Bin | Un | Call | Cast | Select | Field
 Index = tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Whole:
     buffer: str
     index: tuple[Expr, ...] = ()
@@ -131,33 +132,33 @@ class Whole:
 # ---------------------------------------------------------------- statements
 
 
-@dataclass
+@record
 class Let:
     name: str
     expr: Expr
 
 
-@dataclass
+@record
 class Alloc:
     name: str
     dtype: str
     sizes: tuple[Expr, ...]
 
 
-@dataclass
+@record
 class Alias:
     name: str
     buffer: str
     sizes: tuple[Expr, ...]
 
 
-@dataclass
+@record
 class Bind:
     name: str
     other: str
 
 
-@dataclass
+@record
 class Put:
     buffer: str
     index: tuple[Expr, ...]
@@ -165,7 +166,7 @@ class Put:
     add: bool = False
 
 
-@dataclass
+@record
 class Loop:
     var: str
     start: Expr
@@ -175,24 +176,24 @@ class Loop:
     parallel: bool = False
 
 
-@dataclass
+@record
 class Forever:
     body: list[Stmt]
 
 
-@dataclass
+@record
 class Break:
     pass
 
 
-@dataclass
+@record
 class Branch:
     cond: Expr
     then: list[Stmt]
     orelse: list[Stmt] = field(default_factory=list)
 
 
-@dataclass
+@record
 class Fail:
     """Raises `exception(message)`, or `Failure(site, *values)` where `site` is given."""
 
@@ -202,38 +203,38 @@ class Fail:
     values: tuple[Expr, ...] = ()
 
 
-@dataclass
+@record
 class Do:
     function: str
     args: tuple[Expr | Whole, ...]
 
 
-@dataclass
+@record
 class BindCall:
     names: tuple[str, ...]
     function: str
     args: tuple[Expr | Whole, ...]
 
 
-@dataclass
+@record
 class Invoke:
     names: tuple[str, ...]
     function: str
     args: tuple[Expr | Whole, ...]
 
 
-@dataclass
+@record
 class Show:
     template: str
     values: tuple[Expr | Whole, ...]
 
 
-@dataclass
+@record
 class Remark:
     text: str
 
 
-@dataclass
+@record
 class Return:
     results: tuple[Expr | Whole, ...]
 
@@ -247,7 +248,7 @@ Stmt = (
 )  # fmt: skip
 
 
-@dataclass
+@record
 class Routine:
     name: str
     params: list[str]

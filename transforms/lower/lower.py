@@ -28,6 +28,7 @@ from .elementwise import cast
 from .fuse import as_values
 from .gather import gather
 from .gemm_update import accumulate
+from .hoist import hoist
 from .interchange import interchange
 from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
@@ -134,9 +135,11 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
     if parallel:
-        return Splitter(body, shares, visible, cx.em.fresh).block(body)
-    arrays = _arrays(cx, outs, visible).sizes
-    join_rows(body, {n: s for n, s in arrays.items() if cx.is_contiguous(n)}, shares, cx.em.fresh)
+        body = Splitter(body, shares, visible, cx.em.fresh).block(body)
+    else:
+        whole = {n: s for n, s in _arrays(cx, outs, visible).sizes.items() if cx.is_contiguous(n)}
+        join_rows(body, whole, shares, cx.em.fresh)
+    hoist(body)
     return body
 
 

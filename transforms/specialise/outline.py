@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from ..build import OPEN, Builder, NameSupply, resolve_dims
@@ -42,6 +42,7 @@ from ..ir import (
 )
 from ..pipeline_types import Build, ObjectGuard, Param
 from ..read import Source
+from ..records import field, record
 from ..structure import Path
 from .expressions import NeedUnroll
 from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
@@ -70,7 +71,7 @@ class NeedOutline(Exception):
         super().__init__(identity)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Callee:
     """A function to be called.  `key` is the object behind it, `identity` its place in the
     source; `enclosing` is the frame whose names it sees, of a nested function."""
@@ -87,7 +88,7 @@ class Callee:
         return getattr(self.source.node, "name", "function")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Lifted:
     """A number or array reached by a path."""
 
@@ -101,7 +102,7 @@ class Lifted:
         return [caller.lift(self.value, self.path)]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Captured:
     """The numbers and arrays behind a name of an enclosing frame (or a default of a nested
     function), `holder`."""
@@ -124,7 +125,7 @@ class Captured:
         return [packer.leaves[leaf.index] for leaf in leaves_of(self.pattern)]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Outcome:
     """What callers rely on.  `result` is None while no path is known to come out.  `shared`
     has the pairs that may share memory: result leaves by their index, parameters by
@@ -135,7 +136,7 @@ class Outcome:
     shared: frozenset[tuple[int, int]] = frozenset()
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Outlined:
     """One specialised function; while it is being made, `outcome` is assumed."""
 
@@ -146,7 +147,7 @@ class Outlined:
     asked: bool = False  # called while its result was unknown
 
 
-@dataclass
+@record
 class Shared:
     """What the specialisers of one module have in common."""
 
@@ -156,6 +157,7 @@ class Shared:
     paths: dict[Any, Path] = field(default_factory=dict)
     sources: dict[Any, Source] = field(default_factory=dict)
     desugared: dict[Any, list[ast.stmt]] = field(default_factory=dict)
+    lifetimes: dict[Any, dict[int, frozenset[str]]] = field(default_factory=dict)
     object_guards: list[ObjectGuard] = field(default_factory=list)
     # by callee and pattern of arguments, in the order in which they were begun
     made: list[tuple[Any, Outlined]] = field(default_factory=list)

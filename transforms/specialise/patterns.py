@@ -8,12 +8,13 @@ its leaves; `unpack` makes a value of the same structure, perhaps in another spe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from ..build import OPEN
 from ..dims import Dim
 from ..ir import Array, Const, ListOf, Record, Scalar, Type
+from ..records import field, record
 from ..structure import Path, identify
 from .values import (
     Bound,
@@ -45,7 +46,7 @@ _PLAIN = (Partial, Bound, RangeVal, SliceVal, EnumerateVal, ZipVal)
 _CONTAINERS = (ListVal, DictVal, InstanceVal)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Leaf:
     """A number or array, by its position."""
 
@@ -53,7 +54,7 @@ class Leaf:
     type: Type
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Node:
     """A value with parts.  `what` is its class and whatever else is static about it;
     `number` tells the containers of one pattern apart, whose identity matters."""
@@ -63,14 +64,14 @@ class Node:
     number: int = 0
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Again:
     """The container `number`, which occurs earlier in the pattern, once more."""
 
     number: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Still:
     """A static value, compared by `identity`."""
 

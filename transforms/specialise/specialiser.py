@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from ..build import Builder, NameSupply
@@ -16,6 +16,7 @@ from ..fence import fence
 from ..ir import Function, Module, Operand, Origin, Scalar, Span, Var, walk
 from ..pipeline_types import Build, ObjectGuard, Param
 from ..read import Source, read, signature
+from ..records import field, record
 from ..structure import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
 from .arrays import Arrays
 from .attributes import Attributes
@@ -62,7 +63,7 @@ from .values import (
 from .vmaps import Vmaps
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Frame:
     """One active call: where its names come from and what it returns.  `owner` is the
     specialiser that runs it, `identity` tells its function from others, and `runtime_depth`
@@ -72,7 +73,7 @@ class Frame:
     function: Any
     path: Path
     node: ast.FunctionDef | ast.Lambda
-    locals: set[str]
+    locals: frozenset[str]
     enclosing: Frame | None
     depth: int
     label: tuple[str, ...]
@@ -86,7 +87,7 @@ class Frame:
     final: dict[str, Value] | None = None
 
 
-@dataclass
+@record
 class Specialised:
     module: Module
     params: list[Param]
@@ -115,10 +116,13 @@ def specialise(
     recursive: frozenset[Any] = frozenset()
     sources: dict[Any, Source] = {}
     desugared: dict[Any, list[ast.stmt]] = {}
+    alive: dict[Any, dict[int, frozenset[str]]] = {}
     builds: list[Build] = []
     while True:
         plain = function.plain if isinstance(function, Derived) else function
-        shared = Shared(plain, recursive, sources=sources, desugared=desugared, builds=builds)
+        shared = Shared(
+            plain, recursive, sources=sources, desugared=desugared, lifetimes=alive, builds=builds
+        )
         try:
             done = Specialiser(function, values, static, runtime_ints, shared).run_main(args)
             if not shared.built:
@@ -200,7 +204,7 @@ class Specialiser(
         self.peeled: list[Any] = []
         self.runtime_depth = 0
         self.desugared = shared.desugared
-        self.lifetimes: dict[Any, dict[int, frozenset[str]]] = {}
+        self.lifetimes = shared.lifetimes
         self.aliases: set[str] = set()  # names that are second names for arrays
         self.closing = False
         self.stmt: ast.stmt | None = None
@@ -496,7 +500,8 @@ class Specialiser(
         )
 
 
-def _locals(node: ast.FunctionDef | ast.Lambda) -> set[str]:
+@functools.lru_cache(maxsize=256)
+def _locals(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     """Names a function binds."""
     a = node.args
     names = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
@@ -517,4 +522,4 @@ def _locals(node: ast.FunctionDef | ast.Lambda) -> set[str]:
             names |= {m.target.id for m in ast.walk(n) if isinstance(m, ast.NamedExpr)}
             continue
         todo += list(ast.iter_child_nodes(n))
-    return names
+    return frozenset(names)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,13 +37,14 @@ from ..ir import (
     walk,
 )
 from ..pipeline_types import ObjectGuard
+from ..records import field, record
 from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
 
 # Loops of at most so many rounds gain by their number being known.
 SMALL = 32
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Tape:
     """A region: `block[start:end]`, still open if `end` is None.  `entry` is what each Variable
     held when it was opened, `taken` are the names that existed then.  `watched` are values by
@@ -70,7 +70,7 @@ class Tape:
         return len(self.block) if self.end is None else self.end
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Unconnected:
     """A source on which the target of a gradient does not depend: `text` is the user's for it.
     `why` says so where it is known; otherwise it is to be found between `source` and the
@@ -83,7 +83,7 @@ class Unconnected:
     source: Var | None = field(compare=False)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class TapeVal:
     tape: Tape
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 import weakref
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..ir import Operand, Type, Var
+from ..records import field, record
 from ..structure import Path
 
 
@@ -31,7 +31,7 @@ class Cell:
         self.choice: Any = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Num:
     """A scalar.  `known` is its value where the compiler knows it (wrapped in a tuple, so
     that None means unknown)."""
@@ -49,7 +49,7 @@ class Num:
 ViewStep = tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Ref:
     """An array: a cell, seen through a path of view steps (the whole cell if empty)."""
 
@@ -57,28 +57,28 @@ class Ref:
     path: tuple[ViewStep, ...] = ()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Rec:
     """A structured array or one of its records: inactive data."""
 
     operand: Operand
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RngVal:
     """A random number generator."""
 
     operand: Operand
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Items:
     """What a list cell holds when its length is known: the elements."""
 
     values: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Growing:
     """What a list cell holds when its length is known only at run time."""
 
@@ -86,7 +86,7 @@ class Growing:
     example: Any = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Fields:
     """What a dict or instance cell holds: values by key, in order."""
 
@@ -94,23 +94,23 @@ class Fields:
     values: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class TupleVal:
     values: tuple[Any, ...]
     cls: Any = None  # a namedtuple class
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ListVal:
     cell: Cell
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class DictVal:
     cell: Cell
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class InstanceVal:
     """An instance of a dataclass, or of a class that is made here, taken apart."""
 
@@ -118,7 +118,7 @@ class InstanceVal:
     cls: Any
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Obj:
     """A Python object: a module, class, function, string, None, or a user's instance.
     `path` says how it was reached, so that what is found inside can be guarded or lifted;
@@ -138,7 +138,7 @@ class Obj:
         return hash(id(self.value))
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Closure:
     """A lambda or nested function: its node and the frame whose names it sees."""
 
@@ -155,7 +155,7 @@ class Closure:
         return {**dict(zip(last, self.defaults)), **dict(self.kw_defaults)}
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Bound:
     """A method of an array, list, dict or object, not yet called."""
 
@@ -163,7 +163,7 @@ class Bound:
     name: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class RangeVal:
     start: Num
     stop: Num
@@ -172,7 +172,7 @@ class RangeVal:
     parallel: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CheckpointedVal:
     """What a loop runs over whose adjoint sweep computes its iterations again: `amount` states
     may be kept, or as many as fit into `amount` bytes."""
@@ -182,18 +182,18 @@ class CheckpointedVal:
     in_bytes: bool
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class EnumerateVal:
     inner: Any
     start: Num
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ZipVal:
     inners: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ProductVal:
     """Index tuples, the last part running fastest; with the elements of an array there."""
 
@@ -201,21 +201,21 @@ class ProductVal:
     array: Ref | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SliceVal:
     start: Any
     stop: Any
     step: Any
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Partial:
     function: Any
     args: tuple[Any, ...]
     kwargs: tuple[tuple[str, Any], ...] = ()
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Super:
     """`super()`: an object, seen as an instance of what comes after `cls` in its class."""
 
@@ -223,7 +223,7 @@ class Super:
     cls: Any
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Maybe:
     """A name that is bound on some paths only; `flag` says whether it is."""
 
@@ -231,7 +231,7 @@ class Maybe:
     flag: Operand
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Conflict:
     """A name that means different things on different paths: an error only when read."""
 
@@ -252,7 +252,7 @@ class Ended(Exception):
 Value = Any
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class State:
     """Names of every active frame (innermost last), the heap, the views already read, and
     pairs of cells that may share memory although they are distinct here.  `family` are all

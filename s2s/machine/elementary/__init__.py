@@ -21,6 +21,8 @@ import numpy as np
 from llvmlite import ir
 
 from ... import kernels
+from ..kinds import Callee, float64
+from ..writing import new_function
 from . import arcs, exponential, logarithm, normal, trigonometric
 from . import power as powers
 from .kit import FORMATS, Kit, Number
@@ -60,28 +62,38 @@ FUNCTIONS: dict[Any, Callable[..., Number]] = {
 }
 
 
-def find(kind: Any, signature: Any) -> Callable[..., Number] | None:
-    """The function for what Numba knows by `kind`, if it is here for these types."""
-    # Where Numba widens the result, it is that of the arguments' precision all the same.
-    first, *others = signature.args or (None,)
-    if not {first, signature.return_type} <= FORMATS.keys() or {*others} - {first}:
+# These return float64 in any case.
+WIDE = {kernels.cbrt, kernels.sinc, kernels.expit, kernels.float_power}  # type: ignore[attr-defined]
+
+
+def result_of(function: Any, args: tuple[Any, ...]) -> Any:
+    """The type of what a function returns, or None if it is not here for these types."""
+    first = args[0] if args else None
+    if first not in FORMATS or any(a != first for a in args) or not callable(function):
         return None
-    key = getattr(kind, "typing_key", None)
-    return FUNCTIONS.get(key) if callable(key) else None
+    if function not in FUNCTIONS:
+        return None
+    return float64 if function in WIDE else first
 
 
-def call(builder: Any, function: Callable[..., Number], signature: Any, args: list[Any]) -> Any:
+def find(callee: Callee) -> Callable[..., Number] | None:
+    """What writes a function, if it is here for these types."""
+    here = result_of(callee.function, callee.args) is not None
+    return FUNCTIONS[callee.function] if here else None
+
+
+def call(builder: Any, function: Callable[..., Number], callee: Callee, args: list[Any]) -> Any:
     """A call of what is written once per module, and stands in place of the call in the end."""
-    module, type_ = builder.module, signature.args[0]
-    name = f"s2s.{function.__name__}.{type_}"
+    module, kind = builder.module, callee.args[0]
+    name = f"s2s.{function.__name__}.{kind}"
     made = module.globals.get(name)
     if made is None:
         number = args[0].type
-        made = ir.Function(module, ir.FunctionType(number, [number] * len(args)), name)
-        made.linkage = "internal"
-        made.attributes.add("alwaysinline")
+        type_ = ir.FunctionType(number, [number] * len(args))
+        made = new_function(module, type_, name, "alwaysinline")
         inner = ir.IRBuilder(made.append_basic_block())
-        kit = Kit(inner, type_)
+        kit = Kit(inner, kind)
         inner.ret(function(kit, *(Number(kit, a) for a in made.args)).value)
     result = builder.call(made, args)
-    return result if signature.return_type == type_ else builder.fpext(result, ir.DoubleType())
+    # A wide result is of the arguments' precision all the same.
+    return result if callee.result == kind else builder.fpext(result, ir.DoubleType())

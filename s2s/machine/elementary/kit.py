@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from llvmlite.ir.instructions import FastMathFlags
-from numba.core import types
+
+from .. import kinds
 
 # Numba gives instructions without flags all of those that reductions want; among them is one that
 # would undo the splitting of constants here.
@@ -51,7 +52,7 @@ class Format:
 
 
 FORMATS = {
-    types.float64: Format(
+    kinds.float64: Format(
         64, 52,
         (0.5000000000000001, 0.16666666666666669, 0.04166666666662413, 0.008333333333330062,
          0.0013888888917213717, 0.00019841269863053618, 2.4801521295954376e-05,
@@ -60,7 +61,7 @@ FORMATS = {
          0.1818289243253687, 0.15331611722055008, 0.14617807153417325),
         (0.6931471806019545, -4.2009150726810846e-11), 760.0,
     ),
-    types.float32: Format(
+    kinds.float32: Format(
         32, 23,
         (0.5, 0.16666576989698775, 0.041666554617204574, 0.008363179052722578,
          0.0013926183587713494),

@@ -13,8 +13,8 @@ from typing import Any
 
 from llvmlite import ir
 from llvmlite.ir.instructions import CallInstrAttributes
-from numba.core import types
 
+from .. import kinds
 from .kit import FLAGS, HALF_PI, Kit, Number, Pair, Settled
 
 LONG = 1280  # bits of 2 / pi that are known, after the point
@@ -121,7 +121,7 @@ def _function(
     else:
         test = builder.fcmp_ordered(">", x, one)
     with builder.if_then(test, likely=False):
-        type_ = types.float64 if kit.format.bits == 64 else types.float32
+        type_ = kinds.float64 if kit.format.bits == 64 else kinds.float32
         builder.ret(reduce(Kit(builder, type_), x))
         builder.position_at_end(builder.append_basic_block("never"))
     builder.ret(x)
@@ -131,7 +131,7 @@ def _function(
 def _reduce_one(kit: Kit, x: Any) -> Any:
     """With integers of many bits: the product of the mantissa and those bits of 2 / pi that make
     up whole quarters modulo 4 and what comes after the point."""
-    builder, double = kit.builder, Kit(kit.builder, types.float64)
+    builder, double = kit.builder, Kit(kit.builder, kinds.float64)
     narrow = kit.format.bits == 32
     if narrow:
         x = builder.fpext(x, double.float)

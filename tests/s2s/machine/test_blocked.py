@@ -10,12 +10,12 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from llvmlite import ir
-from numba.core import types
 
 from s2s.aot import target
+from s2s.machine import kinds
 from s2s.machine.blocked import STRETCH, Gemm
 
-DTYPES = {"float32": types.float32, "float64": types.float64}
+DTYPES = {"float32": kinds.float32, "float64": kinds.float64}
 SIZES = [(6, 16, 8), (1, 1, 1), (7, 17, 5), (13, 33, STRETCH // 4 + 3), (70, 10, 40), (3, 40, 0)]
 
 

@@ -15,7 +15,9 @@ from scipy import special
 
 import s2s
 from s2s.backends import run_text, signature
-from s2s.compile import listing
+from s2s.compile import source
+from s2s.machine import listing
+from s2s.machine.context import of_numba
 
 EXACT: dict[str, Callable[..., Any]] = {
     "exp": mpmath.exp,
@@ -210,8 +212,8 @@ def assembly(f: Any, *arguments: Any) -> str:
     f(*arguments)
     entry: Any = f._specialiser("vjp").latest
     compiled = entry.compiled
-    kinds = signature(compiled, entry.seed, arguments)
-    return listing(compiled.lowered, compiled.entry, kinds, "asm")
+    kinds = tuple(map(of_numba, signature(compiled, entry.seed, arguments)))
+    return listing(source(compiled.lowered, compiled.entry, kinds), "asm")
 
 
 @X86

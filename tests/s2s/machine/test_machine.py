@@ -7,13 +7,14 @@ import textwrap
 import numpy as np
 import pytest
 
-from s2s import kernels, machine
+from s2s import kernels
 from s2s.compile import OPTIONS, build, jit_helpers, load, write_source
 
 numba = pytest.importorskip("numba")
 from numba.core.runtime import _nrt_python, rtsys  # noqa: E402
 
 import s2s.kernels_numba  # noqa: E402, F401  (tells Numba what lowered code calls)
+from s2s.machine import Unsupported, inside  # noqa: E402
 
 HEADER = "import numpy as np\n\nfrom s2s import kernels as rt\n\n\n"
 
@@ -28,7 +29,7 @@ def kernel(text: str, *args):
     module, plain = (load(write_source(text, "plain")) for _ in "ab")
     jit_helpers(module, "f")
     space = vars(module)
-    body = machine.body(text, "f", space)
+    body = inside.body(text, "f", space)
     names = ", ".join("abcdefgh"[: len(args)])
     made = {"body": body}
     exec(f"def call({names}):\n    return body({names})\n", made)
@@ -344,7 +345,7 @@ def test_what_is_out_of_reach_is_left_to_numba():
         y = x * 2.0
         return (y,)
     """
-    with pytest.raises(machine.Unsupported):
+    with pytest.raises(Unsupported):
         kernel(text, 2.0)
     assert build(module_text(text), "f", (numba.float64,))(2.0) == (4.0,)
 

@@ -10,14 +10,14 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from llvmlite import ir
-from numba.core import types
 
 from s2s import kernels
 from s2s.aot import target
+from s2s.machine import kinds
 from s2s.machine.blocked import STRETCH
 from s2s.machine.scattered import Scattered
 
-DTYPES = {"float32": types.float32, "float64": types.float64}
+DTYPES = {"float32": kinds.float32, "float64": kinds.float64}
 LONG = STRETCH // 4 + 3
 SIZES = [
     (12, 8, 5), (1, 1, 1), (13, 6, 25), (30, 16, 7), (7, 17, LONG), (90, 33, 40), (14, 3, LONG),

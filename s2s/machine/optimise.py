@@ -1,0 +1,78 @@
+"""From LLVM's language to machine code for this machine: the passes that Numba runs."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from llvmlite.ir.instructions import CallInstr
+
+_FLOAT_OPERATIONS = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem", "fcmp"))
+
+
+def features() -> str:
+    """What this machine can do, or one that stands for it, as for Numba."""
+    named = os.environ.get("NUMBA_CPU_FEATURES")
+    return llvm.get_host_cpu_features().flatten() if named is None else named
+
+
+@functools.cache
+def machine() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    # Code that is linked where it is run needs no tables of addresses on machines of this kind.
+    reloc = "static" if target.name.startswith("x86") else "default"
+    return target.create_target_machine(
+        cpu=os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name(), features=features(),
+        opt=3, reloc=reloc, codemodel="jitdefault", jit=True,
+    )  # fmt: skip
+
+
+def mark(module: Any, flags: set[str]) -> None:
+    """Gives arithmetic that has none the flags of what the optimiser may do with it."""
+    order = sorted(flags)
+    floats = (ir.FloatType(), ir.DoubleType())
+    for function in module.functions:
+        for block in function.blocks:
+            for instruction in block.instructions:
+                if instruction.opname in _FLOAT_OPERATIONS:
+                    if not instruction.flags:
+                        instruction.flags.extend(order)
+                elif isinstance(instruction, CallInstr) and instruction.type in floats:
+                    for flag in order:
+                        instruction.fastmath.add(flag)
+
+
+def parsed(text: str) -> Any:
+    # The bytes of a text stand for characters, one each.
+    module = llvm.parse_assembly(text.encode().decode("latin1"))
+    module.data_layout = str(machine().target_data)
+    module.verify()
+    return module
+
+
+def run(module: Any, target: Any = None, neighbours: bool = False) -> None:
+    """Optimises: first what is inlined meets, so that pairs of counts are found; then all.
+    Neighbours in memory that no loop runs over may be computed at once, too."""
+    for level in (0, 3):
+        how = builder(target or machine(), level, neighbours and level == 3)
+        passes = how.getModulePassManager()
+        if level == 0:
+            # Loops that end where they are tested are vectorised.
+            passes.add_loop_rotate_pass()
+            passes.add_instruction_combine_pass()
+            passes.add_jump_threading_pass()
+        passes.add_refprune_pass()
+        passes.run(module, how)
+
+
+def builder(target: Any, level: int, neighbours: bool = False) -> Any:
+    """What makes passes for a machine."""
+    options = llvm.create_pipeline_tuning_options()
+    options.speed_level = level
+    options.slp_vectorization, options.loop_vectorization = neighbours, level > 0
+    return llvm.create_pass_builder(target, options)

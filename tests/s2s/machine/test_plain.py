@@ -1,0 +1,88 @@
+"""Arithmetic of the usual numbers: what NumPy computes, and Numba is not even imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s
+
+X = np.array([1.5, -2.5, 0.0, np.nan, np.inf, -np.inf, -0.5])
+I = np.array([7, -7, 7, -7, 0, 5, 6])  # noqa: E741
+J = np.array([2, 2, -2, -2, 3, 1, 4])
+
+
+def table(x: Any, i: Any, j: Any) -> Any:
+    out = np.zeros((x.shape[0], 18), x.dtype)
+    for k in range(x.shape[0]):
+        out[k, 0] = np.sign(x[k])
+        out[k, 1] = abs(x[k])
+        out[k, 2] = np.isfinite(x[k])
+        out[k, 3] = np.isinf(x[k])
+        out[k, 4] = np.maximum(x[k], 0.5)
+        out[k, 5] = np.minimum(x[k], 0.5)
+        out[k, 6] = i[k] // j[k]
+        out[k, 7] = i[k] % j[k]
+        out[k, 8] = x[k] ** -3
+        out[k, 9] = abs(i[k])
+        out[k, 10] = np.floor(x[k])
+        out[k, 11] = np.rint(x[k])
+        out[k, 12] = x[k] ** 5
+        out[k, 13] = (i[k] & j[k]) + (i[k] | j[k]) * 2 + (i[k] ^ j[k]) * 3
+        out[k, 14] = np.copysign(2.0, x[k])
+        out[k, 15] = i[k] ** 3
+        out[k, 16] = np.sqrt(abs(x[k]))
+        out[k, 17] = np.isnan(x[k]) and not i[k] < j[k]
+    return np.sum(x), out
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equals_numpy(dtype: Any) -> None:
+    x = X.astype(dtype)
+    with np.errstate(all="ignore"):
+        _, expected = table(x, I, J)
+    (_, found), _ = s2s.value_and_grad(table, wrt="x", has_aux=True, backend="numba")(x, I, J)
+    np.testing.assert_array_equal(found, expected)
+
+
+ALONE = """
+import sys
+import numpy as np
+import s2s
+
+def loss(w, x, n):
+    kept = []
+    if x[1] > 1.0:
+        raise ValueError(f"{x[1]} is more than {n / 4}, with {x.shape[0]} numbers")
+    for i in range(n):
+        if x[i] > 0.0:
+            kept.append(np.tanh(w @ w) * x[i] ** 2 / np.sqrt(x[i]))
+    total = np.sum(np.maximum(w, 0.1))
+    for value in kept:
+        total += value
+    return total
+
+g = s2s.grad(loss, wrt="w", backend="numba")(np.ones((3, 3))[0], np.arange(4.0), 4)
+assert np.all(np.isfinite(g))
+try:
+    s2s.grad(loss, wrt="w", backend="numba")(np.ones(3), 2 * np.arange(4.0), 4)
+except ValueError as error:
+    print(error)
+print("numba" in sys.modules)
+"""
+
+
+def test_without_numba(tmp_path: Any) -> None:
+    """Also lists that grow, and errors that tell numbers."""
+    program = tmp_path / "program.py"
+    program.write_text(ALONE)
+    environment = {"S2S_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, str(program)], env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1:] == ["False"], done.stderr
+    assert "2.0 is more than 1.0, with 4 numbers" in done.stdout
