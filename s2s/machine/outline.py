@@ -127,7 +127,7 @@ def _memory(function: ast.FunctionDef, known: Types) -> dict[str, str]:
         target, value = s.targets[0], s.value
         if not isinstance(target, ast.Name):
             shared |= mentions(target).keys() | mentions(value).keys()
-        elif isinstance(known.names[target.id], types.Array):
+        elif isinstance(known.names[target.id], Array):
             if isinstance(value, ast.Call) and _is_new(value):
                 first[target.id] = target.id
             elif (source := _other_sizes(value)) in first:
