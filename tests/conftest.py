@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from tests.switches import SWITCHES, switched_off
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("s2s")
@@ -22,6 +24,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="how many random programs the fuzzer runs (default: a small sample)",
     )
+    group.addoption(
+        "--without",
+        default="",
+        metavar="NAME,…",
+        help="optimisations to switch off: names of tests/switches.py, or all",
+    )
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +42,14 @@ def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Compiled code of a test run is neither taken from the user's cache nor left in it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("S2S_CACHE_DIR", str(tmp_path_factory.mktemp("s2s-cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def optimisations(request: pytest.FixtureRequest) -> Iterator[None]:
+    chosen = request.config.getoption("--without").split(",")
+    names = SWITCHES if chosen == ["all"] else [name for name in chosen if name]
+    with switched_off(*names):
         yield
 
 

@@ -397,3 +397,27 @@ def _unwrap(left: Dim, right: Dim) -> tuple[Dim, Dim] | None:
     p, q = differing[0]
     assert p is not None and q is not None
     return (p - p.const, q - q.const) if p.const == q.const else (p, q)
+
+
+def is_size(symbol: str) -> bool:
+    """Sizes of axes are never negative."""
+    return symbol_is_size(symbol) or symbol.startswith("?")
+
+
+def slope(dim: Dim, symbol: str) -> int | None:
+    """The sign of `dim`'s coefficient of `symbol`; None if it is not known."""
+    signs = set()
+    for monomial, k in dim.terms:
+        if any(isinstance(s, Atom) and symbol in Dim.of(s).symbols for s in monomial):
+            return None
+        count = monomial.count(symbol)
+        if count > 1:
+            return None
+        if count:
+            rest = [s for s in monomial if s != symbol]
+            if not all(map(is_size, rest)):
+                return None
+            signs.add(1 if k > 0 else -1)
+    if len(signs) > 1:
+        return None
+    return signs.pop() if signs else 0

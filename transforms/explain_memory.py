@@ -34,8 +34,8 @@ from .ir import (
     targets_of,
     walk,
 )
+from .places import SlotPlan
 from .rules.registry import RULES
-from .save import SlotPlan
 from .storage import storage
 
 LONG = 100_000  # iterations of a loop that are counted one by one

@@ -32,7 +32,7 @@ _CHEAP = frozenset(
     "add subtract multiply negative positive absolute fabs square maximum minimum sign cast copy "
     "where strong_mul clip clip_low clip_high equal not_equal less less_equal greater "
     "greater_equal logical_and logical_or logical_not logical_xor bitwise_and bitwise_or "
-    "bitwise_xor invert isnan isinf isfinite signbit copysign".split()
+    "bitwise_xor left_shift right_shift invert isnan isinf isfinite signbit copysign".split()
 )
 _MIDDLE = frozenset("divide reciprocal sqrt floor ceil rint trunc floor_divide remainder".split())
 # Operations that cannot fail, so that they may run where the program would not run them.

@@ -11,21 +11,20 @@ name to a `SlotPlan`; their `Save` and `restore` stay in the program until `stor
 - settle: an array holds the value, and still does after the loops (`settled.py`).
 - scope: no loop stands between the `Save` and the block that holds both; the value is
   handed out through the phis of the branches in between.
-- dense: all loops in between have trip counts that are known before the outermost.
+- dense: an array has a place for each round (`places.py`).
 - stack: all else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .build import Builder, NameSupply
 from .choice import Chooser, Pair
 from .cut import Choice
 from .dims import Atom, Dim, Facts
 from .ir import (
-    Array,
     Assign,
     Block,
     Carried,
@@ -33,14 +32,11 @@ from .ir import (
     For,
     Function,
     If,
-    ListOf,
     Module,
     Op,
     Operand,
     Phi,
-    Record,
     Save,
-    Scalar,
     Stmt,
     Var,
     While,
@@ -49,39 +45,12 @@ from .ir import (
     substitute,
     walk,
 )
-from .loops import int_const, trip_count
+from .places import Places, SlotPlan, position
 from .recompute import NEVER, Recomputer, lasting, overwritten
 from .respell import respell
 from .scopes import Scope, Scopes, dims_of, names_of
 from .settled import Settled
 from .simplify.dead import drop_dead
-
-
-@dataclass(frozen=True)
-class SlotPlan:
-    """Storage of one slot.
-
-    "dense": an array of shape `sizes + shape of the value`, allocated before the outermost
-    loop of `loops`; `sizes` and `shape` are operands in scope there.  `Save` writes at
-    `save_at`, `restore` reads at `restore_at`: one int operand per loop, in scope where the
-    statement stands.  "stack": last in, first out; `sizes`, `shape` and the positions are
-    empty.  `loops` are the labels of the loops around the `Save`, `restore_loops` those
-    around the `restore`, outermost first, up to the block that holds both."""
-
-    kind: str
-    loops: tuple[str, ...]
-    restore_loops: tuple[str, ...]
-    sizes: tuple[Operand, ...] = ()
-    shape: tuple[Operand, ...] = ()
-    save_at: tuple[Operand, ...] = ()
-    restore_at: tuple[Operand, ...] = ()
-
-    def operands(self) -> tuple[Operand, ...]:
-        return (*self.sizes, *self.shape, *self.save_at, *self.restore_at)
-
-    def substitute(self, f: Callable[[Operand], Operand]) -> SlotPlan:
-        fields = ("sizes", "shape", "save_at", "restore_at")
-        return replace(self, **{k: tuple(map(f, getattr(self, k))) for k in fields})
 
 
 def save(module: Module, facts: Facts | None = None) -> Module:
@@ -132,10 +101,10 @@ class Saver:
     def run(self) -> Function:
         for pair in self.pairs:
             done = self.recompute(pair) or self.settle(pair)
-            if not (done or self.scope(pair) or self.dense(pair)):
-                labels = ((a.label, b.label) for a, b in pair.loops())
-                ours, theirs = zip(*labels)
-                self.plans[pair.slot.name] = SlotPlan("stack", ours, theirs)
+            if not (done or self.scope(pair)):
+                ours, theirs = zip(*((a.label, b.label) for a, b in pair.loops()))
+                plan = Places(self).plan(pair) or SlotPlan("stack", ours, theirs)
+                self.plans[pair.slot.name] = plan
         f = self.function
         done = replace(
             f,
@@ -272,7 +241,7 @@ class Saver:
             if step is None or init is None or not forward:
                 return None
             b = Builder(self.names, self.facts, block)
-            done = b.sym(_position(b, theirs)) * step if step != 1 else b.sym(_position(b, theirs))
+            done = b.sym(position(b, theirs)) * step if step != 1 else b.sym(position(b, theirs))
             # The sum is typed like the original, which may be a Python int.
             new = replace(x, name=self.names.fresh(x.name))
             block.append(Assign(new, Op("add", (init, done.operand))))
@@ -330,99 +299,6 @@ class Saver:
         self.instead[id(pair.save)] = self.instead[id(pair.restore)] = []
         return True
 
-    # ---- dense
-
-    def dense(self, pair: Pair) -> bool:
-        loops = pair.loops()
-        t = pair.slot.type
-        if isinstance(t, (ListOf, Record)):
-            return False
-        first = loops[0][0]
-        b = Builder(self.names, self.facts)
-        b.checks = False
-        sizes: list[Operand] = []
-        saved: tuple[Block, list[Operand]] = ([], [])
-        restored: tuple[Block, list[Operand]] = ([], [])
-        for ours, theirs in loops:
-            if not isinstance(ours, For) or not isinstance(theirs, For):
-                return False
-            bounds = [self.hoisted(b, x, first) for x in (ours.start, ours.stop, ours.step)]
-            count = None if ours.count is None else self.hoisted(b, ours.count, first)
-            start, stop, step = bounds
-            if start is None or step is None or (ours.count is None and stop is None):
-                return False
-            if ours.count is not None and count is None:
-                return False
-            if self.saved(theirs.start) != ours.start or self.saved(theirs.step) != ours.step:
-                return False  # positions would not agree
-            sizes.append(trip_count(b, start, stop, step) if count is None else count)
-            for loop, (block, at) in ((ours, saved), (theirs, restored)):
-                with b.into(block):
-                    at.append(_position(b, loop))
-        shape = [self.size(b, d, first) for d in t.shape] if isinstance(t, Array) else []
-        if None in shape:
-            return False
-        self.before.setdefault(id(first), []).extend(b.block)
-        self.before.setdefault(id(pair.save), []).extend(saved[0])
-        self.before.setdefault(id(pair.restore), []).extend(restored[0])
-        self.plans[pair.slot.name] = SlotPlan(
-            "dense",
-            tuple(ours.label for ours, _ in loops),
-            tuple(theirs.label for _, theirs in loops),
-            tuple(sizes),
-            tuple(s for s in shape if s is not None),
-            tuple(saved[1]),
-            tuple(restored[1]),
-        )
-        return True
-
-    def hoisted(self, b: Builder, x: Operand, first: Stmt) -> Operand | None:
-        """An int operand of an inner loop as one that is at hand before the outermost."""
-
-        def lookup(v: Var) -> Operand | None:
-            return v if self.precedes(v.name, first) else None
-
-        found = x if isinstance(x, Const) else lookup(x)
-        if found is None and isinstance(x.type, Scalar) and x.type.value is not None:
-            found = self.size(b, x.type.value, first)
-        if found is None:
-            maker = Recomputer(self.definitions, self.names, lookup, lambda v: True, safe=True)
-            found = maker.rebuild(x)
-            if found is not None:
-                b.block += maker.block
-        return found
-
-    def saved(self, x: Operand) -> Operand:
-        """The forward value that `x` restores, or `x`."""
-        return self.original.get(x.name, x) if isinstance(x, Var) else x
-
-    def size(self, b: Builder, dim: Dim, first: Stmt) -> Operand | None:
-        """An operand for a dim, made of what is in scope before the statement `first`."""
-        dim = self.facts.canonical(dim)
-        if dim.is_const:
-            return int_const(dim.const)
-        if not all(self.precedes(s.split(".")[0], first) for s in symbols(dim)):
-            return None
-        for v in self.scopes.var.values():
-            if isinstance(v.type, Scalar) and v.type.value is not None:
-                if self.facts.canonical(v.type.value) == dim and self.precedes(v.name, first):
-                    return v
-        twin = self.twin(dim, "", first)
-        if twin is not None:
-            return b.emit("shape", twin[0], axis=twin[1]).operand
-        if dim == Dim.of(next(iter(dim.terms))[0][0]):
-            return None
-        total = b.sym(int_const(dim.const)) if dim.const else None
-        for monomial, k in dim.terms:
-            term = b.sym(int_const(k)) if k != 1 else None
-            for s in monomial:
-                part = self.size(b, Dim.of(s), first)
-                if part is None:
-                    return None
-                term = b.sym(part) if term is None else term * part
-            total = term if total is None or term is None else total + term
-        return None if total is None else total.operand
-
     def twin(self, dim: Dim, user: str, at: Stmt) -> tuple[Var, int] | None:
         """An array in scope at a statement and its axis of size `dim`: the one that is never
         overwritten, the one the user calls `user`, the latest, rather than others."""
@@ -452,16 +328,6 @@ class Saver:
 
 def symbols(dim: Dim) -> set[str]:
     return {s for s in dim.symbols if not isinstance(s, Atom)}
-
-
-def _position(b: Builder, loop: For) -> Operand:
-    """How far the index is from the first."""
-    position = b.sym(loop.index)
-    if loop.start != int_const(0):
-        position = position - loop.start
-    if not (isinstance(loop.step, Const) and loop.step.value == 1):
-        position = b.emit("floor_divide", position, loop.step)
-    return position.operand
 
 
 def _sorted_heads(function: Function) -> Function:

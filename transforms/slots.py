@@ -8,6 +8,7 @@ these variables.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from .build import NameSupply
 from .dims import Dim
@@ -33,7 +34,7 @@ from .ir import (
     targets_of,
 )
 from .ownership import group_start, stem
-from .save import SlotPlan
+from .places import SlotPlan
 
 Path = list[tuple[Block, Stmt]]
 
@@ -99,7 +100,10 @@ def _dense(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameS
     assert isinstance(save, Save) and plan is not None
     slot, rank = save.slot, len(plan.save_at)
     sizes = (*plan.sizes, *plan.shape)
-    type_ = Array(slot.type.dtype, tuple(_dim(o) for o in sizes))
+    rows = list(slot.type.shape) if isinstance(slot.type, Array) else []
+    for axis, *_ in plan.cuts:
+        rows[axis] = _dim(plan.shape[axis])
+    type_ = Array(slot.type.dtype, (*(_dim(o) for o in plan.sizes), *rows))
     storage = Var(names.fresh(_variable(save)), type_)
     level = next(
         i
@@ -108,16 +112,23 @@ def _dense(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameS
     )
     op = Op("empty", sizes, {"dtype": slot.type.dtype})
     _insert(path, level, Assign(storage, op, None))
-    rest = (("all",),) * len(plan.shape)
+
+    def items(first: int) -> tuple[Any, ...]:
+        """`first`: what counts as the first of the positions and lengths."""
+        rest: list[tuple[Any, ...]] = [("all",)] * len(plan.shape)
+        for k, (axis, *_) in enumerate(plan.cuts):
+            rest[axis] = ("slice", None, first + rank + k, None)
+        return (*(("int", first + i) for i in range(rank)), *rest)
+
     # Positions count in the arguments of the `update` a Store stands for.
-    items = (*(("int", 2 + i) for i in range(rank)), *rest)
-    step = (("index", items),)
-    _replace(path, Store(storage, save.value, step, plan.save_at, origin=save.origin))
-    items = (*(("int", 1 + i) for i in range(rank)), *rest)
+    step = (("index", items(2)),)
+    at = (*plan.save_at, *(length for _, length, _ in plan.cuts))
+    _replace(path, Store(storage, save.value, step, at, origin=save.origin))
+    at = (*plan.restore_at, *(length for _, _, length in plan.cuts))
     for restore in restores:
         stmt = restore[-1][1]
         assert isinstance(stmt, Assign)
-        stmt.op = Op("index", (storage, *plan.restore_at), {"items": items})
+        stmt.op = Op("index", (storage, *at), {"items": items(1)})
     return storage.name
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import N, arr, case, num
+from . import N, arr, case, num, value
 
 
 def _pair(a, b):
@@ -128,3 +128,35 @@ def chosen_number_changed_in_place(x, s):
     z += t
     z *= t + s
     return t * z
+
+
+@case(arr(N, N + 1), value(3), wrt="u", tags="found loops slots")
+def rows_between_the_borders(u, steps):
+    """With less than two columns the rows would have a negative length, if a loop came to them."""
+    p = np.zeros_like(u)
+    for _ in range(steps):
+        for j in range(1, u.shape[1] - 1):
+            below = 0.5 * p[1:-1, j - 1] + 2.0
+            p[1:-1, j] = np.sin(u[1:-1, j]) / below
+    return np.sum(p * p)
+
+
+@case(arr(2 * N + 1), value(2), wrt="x", tags="found loops slots")
+def halves_kept_in_a_loop(x, steps):
+    y = x.copy()
+    for _ in range(steps):
+        h = np.exp(0.1 * y[::2])
+        half = np.sin(h[: x.shape[0] // 2]) * y[: x.shape[0] // 2]
+        y[: x.shape[0] // 2] = half * half
+    return np.sum(y)
+
+
+@case(arr(N), N, tags="found loops buffers")
+def buffers_of_each_round(x, n):
+    """Each round makes its own, one of them fills only a part, one is kept for the next."""
+    kept = x * 2.0
+    for i in range(n):
+        t = np.zeros_like(x)
+        t[i % max(len(x), 1) :] = x[i % max(len(x), 1) :] * kept[i % max(len(x), 1) :]
+        kept = t * 0.5 + x
+    return np.sum(kept * kept)

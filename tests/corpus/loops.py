@@ -458,3 +458,86 @@ def many_of_few_in_branches(x):
                 total += u * v * (u - v)
                 s = s * 0.9 + 0.01 * v
     return total + s
+
+
+@case(arr(N, N), tags="loops triangular")
+def above_the_diagonal(a):
+    s = 1.0
+    for i in range(len(a)):
+        for j in range(i + 1, len(a)):
+            s = np.sin(s) * a[i, j] + a[j, i]
+    return s
+
+
+@case(arr(N, N), tags="loops triangular")
+def triangle_backwards_twice(a):
+    s = 1.0
+    for i in range(len(a) - 1, -1, -1):
+        for j in range(i, -1, -1):
+            s = np.sin(s * a[i, j])
+    return s
+
+
+@case(arr(N + 1), N, tags="loops triangular")
+def triangle_cut_off(x, n):
+    """The inner loop does not run in the first rounds, and its bound would be negative."""
+    s = 1.0
+    for i in range(n):
+        for j in range(i - 1):
+            s = np.cos(s * x[j]) + x[i]
+    return s
+
+
+@case(arr(N + 1), N, tags="loops triangular")
+def triangle_in_steps(x, n):
+    s = 1.0
+    for i in range(0, n, 2):
+        for j in range(i, n):
+            s = np.cos(s * x[j]) + x[i]
+    return s
+
+
+@case(arr(N + 1), N, tags="loops triangular")
+def three_loops_each_within_the_last(x, n):
+    s = 1.0
+    for i in range(n):
+        for j in range(i):
+            for k in range(j + 1):
+                s = np.sin(s * x[k]) + x[j] * x[i]
+    return s
+
+
+@case(arr(N, N + 1), tags="loops triangular slices")
+def growing_slices_and_their_mirror(a):
+    y = a[:, 0].copy() if len(a) else a[:, 0] * 1.0
+    for k in range(1, len(a)):
+        y[:k] = np.sin(y[:k]) * a[k, :k] + np.flip(y[:k]) * y[k]
+    return np.sum(y * y)
+
+
+@case(arr(N), N, tags="loops triangular slices")
+def shrinking_slices_and_others(x, n):
+    y = x.copy()
+    for k in range(n):
+        y[k + 1 :] = np.exp(-y[k + 1 :]) * x[k]
+        y[:k] *= np.flip(np.sin(y[:k]))
+    return np.sum(y)
+
+
+@case(arr(N), N, tags="loops triangular slices")
+def slices_past_the_end(x, n):
+    """Longer than the array in the last rounds, and counted from its end in the first."""
+    y = x.copy()
+    for k in range(-2, n + 2):
+        y[:k] = np.sin(y[:k]) * 1.5
+        y[k : k + 2] = np.cos(y[k : k + 2] * x[k : k + 2])
+    return np.sum(y)
+
+
+@case(arr(N + 1, 3), N, tags="loops triangular slices")
+def slices_of_rows(a, n):
+    b = a.copy()
+    for k in range(n):
+        for j in range(k):
+            b[:k] = np.tanh(b[:k]) * b[j] + b[k]
+    return np.sum(b)

@@ -22,6 +22,8 @@ from unittest import mock
 
 import numpy as np
 
+from tests.switches import SWITCHES, switched_off
+
 from .generate import is_pure
 from .plain import NAMES, WRT, Run, confirmed, copied, plain_run
 
@@ -265,25 +267,12 @@ def jax_gradient(trial: Any, run: Run) -> None:
 
 # ---------------------------------------------------------------- optimisations
 
-# What stands in for an optimisation that is switched off.
-SWITCHES: dict[str, tuple[str, Any]] = {
-    "simplify": ("pipeline.simplify", lambda module, facts=None: module),
-    "recompute": ("recompute.cost", lambda op: np.inf),
-    "fuse": ("lower.lower.as_values", lambda function, facts: function),
-    "layout": ("lower.lower.turn", lambda body, params, shares, em: None),
-    "interchange": ("lower.lower.interchange", lambda body, shares: None),
-    "siblings": ("lower.siblings.Merger.block", lambda self, stmts: stmts),
-    "scalarise": ("lower.lower.scalarise", lambda body, params: None),
-    "hoist": ("lower.lower.hoist", lambda body: None),
-}
-
 
 def without(switch: str) -> Judge:
     """A fresh copy of the program, compiled with one optimisation off."""
-    path, off = SWITCHES[switch]
 
     def judge(trial: Any, run: Run) -> None:
-        with mock.patch(f"s2s.transforms.{path}", off):
+        with switched_off(switch):
             for backend in ("loops", "python"):
                 compared(trial, run, trial.gradient(backend, switch))
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.fuzz.generate import generate
-from tests.fuzz.judges import EXTRAS, JUDGES, SWITCHES, compared
+from tests.fuzz.judges import EXTRAS, JUDGES, compared
 from tests.fuzz.plain import Watched, arguments, load, plain_run
 from tests.fuzz.run import judges_of, run, signature, valid
 from tests.fuzz.shrink import shrink
 from tests.fuzz.trial import Trial
+from tests.switches import SWITCHES
 
 PARTS = 8
 
@@ -61,6 +64,11 @@ def test_failures_of_one_cause_have_one_signature() -> None:
     assert signature(first) != signature("n=3, python: derivative -3.125, expected 2.0")
 
 
+def lowered(gradient: Any) -> str:
+    """Each copy of a program has a file of its own, which its errors name."""
+    return re.sub(r"fuzzed_\d+", "fuzzed", gradient.lowered)
+
+
 def test_switches_change_the_code(tmp_path: Path) -> None:
     source = """
 import numpy as np
@@ -72,14 +80,24 @@ def f(x, m, y, d, s, n, idx):
         s = np.sin(s * x[i])
         t += s * s * x[i + 1]
     z = np.exp(x * t)
-    return np.sum(z * z + x) + np.sum(z)
+    for i in range(n):
+        y = z[2:] - 2.0 * z[1:-1] + z[:-2]
+        z[1:-1] = np.sin(y) * x[n]
+    w = np.zeros_like(x)
+    for i in range(n):
+        k = np.sin(x + w)
+        w = w + k + np.sin(w + t * k)
+    w[:n] += t * np.flip(w[:n])
+    return np.sum(z * z + x) + np.sum(z) + np.sum(w * w) * x[0] * np.cos(x[0])
 """
     trial, run_ = Trial(source, tmp_path), plain_run(load(source, tmp_path), Watched(source), 2)
     assert run_ is not None
     texts = {}
     for switch in SWITCHES:
         JUDGES[f"without {switch}"](trial, run_)
-        texts[switch] = trial.gradient("loops", switch).lowered
+        texts[switch] = lowered(trial.gradient("loops", switch))
     compared(trial, run_, trial.gradient("loops"))
-    usual = trial.gradient("loops").lowered
-    assert [switch for switch, text in texts.items() if text == usual] == []
+    usual = lowered(trial.gradient("loops"))
+    # Those are about matrices.
+    about_matrices = ["layout", "interchange", "gemm update"]
+    assert [switch for switch, text in texts.items() if text == usual] == about_matrices

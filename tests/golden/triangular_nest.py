@@ -6,10 +6,10 @@ import numpy as np
 # Saved for the adjoint sweep: s_L4.
 def triangular_nest_vjp(a, out_bar=1.0):
     s = 1.0
-    s_L4 = []
+    s_L4 = np.empty((a.shape[0], np.maximum(-1 + a.shape[0], 0)))
     for i in range(a.shape[0]):
         for j in range(i):
-            s_L4.append(s)
+            s_L4[i, j] = s
             s = s * a[i, j] + a[j, i]
 
     # ---- adjoint sweep ----
@@ -19,9 +19,8 @@ def triangular_nest_vjp(a, out_bar=1.0):
     for i in range(a.shape[0] - 1, -1, -1):
         # L4: for j in range(i)
         for j in range(i - 1, -1, -1):
-            s_1 = s_L4.pop()
             # L5: s = s * a[i, j] + a[j, i]
             a_bar[j, i] += s_bar
-            a_bar[i, j] += s_bar * s_1
+            a_bar[i, j] += s_bar * s_L4[i, j]
             s_bar = s_bar * a[i, j]
     return s, (a_bar,)

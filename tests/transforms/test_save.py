@@ -211,10 +211,16 @@ def test_nested_loops_are_dense() -> None:
     assert len(plan) == 2
 
 
-def test_triangular_and_while_loops_are_stacks() -> None:
-    for name in ("triangular", "while_count", "while_in_loop", "until_reversed"):
+def test_while_loops_are_stacks() -> None:
+    for name in ("while_count", "while_in_loop", "until_reversed"):
         case = next(c for c in CASES if c.name == name)
         assert "stack" in kinds(planned(case.module, *case.wrt)), name
+
+
+def test_triangular_loops_are_boxes() -> None:
+    case = next(c for c in CASES if c.name == "triangular")
+    plans = planned(case.module, *case.wrt).main.notes["slots"].values()
+    assert {(p.kind, len(p.sizes)) for p in plans} == {("dense", 2)}
 
 
 def test_arrays_are_dense_if_their_shape_lasts() -> None:

@@ -216,11 +216,12 @@ class Context:
         return self.em.let(cast(self.scalar(operand), "int64"))
 
     def known(self, operand: ir.Operand) -> Dim | None:
-        """The symbolic value of an integer operand."""
+        """The symbolic value of an integer operand, as far as it is known here."""
         type_ = operand.type
         if isinstance(operand, ir.Const) and isinstance(operand.value, int):
             return Dim.of(int(operand.value))
-        return type_.value if isinstance(type_, ir.Scalar) else None
+        value = type_.value if isinstance(type_, ir.Scalar) else None
+        return None if value is None else self.facts.canonical(value)
 
     # ---- memory
 

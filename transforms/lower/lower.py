@@ -33,6 +33,7 @@ from .interchange import interchange
 from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
+from .mirror import mirror
 from .parallel import Splitter
 from .rows import join_rows
 from .scalarise import scalarise
@@ -128,6 +129,7 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
 
     visible = {cx.python_name(p) for p, _ in cx.function.effects}
     body = drop_settled(cx.em.out)
+    mirror(body, shares)
     gather(body, shares)
     accumulate(body, _whole_matrices(cx), shares)
     turn(body, _arrays(cx, outs, visible), shares, cx.em)

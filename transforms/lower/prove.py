@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..dims import Atom, Dim, Facts, symbol_is_size
+from ..dims import Atom, Dim, Facts, is_size, slope
 
 
 class Ranges:
@@ -48,7 +48,7 @@ class Ranges:
         """Whether the least value over all loops is >= 0."""
         dim = self.facts.canonical(dim)
         for symbol, low, high in reversed(self.loops):
-            sign = _slope(dim, symbol)
+            sign = slope(dim, symbol)
             if sign is None:
                 return False
             if sign:
@@ -60,7 +60,7 @@ class Ranges:
 
 class Proven(Facts):
     """Facts at the current statement: slices that are proven to lie inside an axis are as long as
-    their bounds are apart."""
+    their bounds are apart, and what is proven not to be negative is not clipped."""
 
     def __init__(self, facts: Facts, ranges: Ranges) -> None:
         super().__init__(facts.sizes, facts.guards, facts.equals)
@@ -69,12 +69,15 @@ class Proven(Facts):
     def canonical(self, dim: Dim) -> Dim:
         dim = super().canonical(dim)
         atoms = [s for monomial, _ in dim.terms for s in monomial if isinstance(s, Atom)]
-        lengths: dict[str, Dim | int] = {
-            a: d for a in atoms if a.op == "len" and (d := self._length(a)) is not None
-        }
-        return super().canonical(dim.substitute(lengths)) if lengths else dim
+        known: dict[str, Dim | int] = {a: d for a in atoms if (d := self._known(a)) is not None}
+        return super().canonical(dim.substitute(known)) if known else dim
 
-    def _length(self, atom: Atom) -> Dim | None:
+    def _known(self, atom: Atom) -> Dim | None:
+        """What an atom comes to here."""
+        if atom.op == "max0":
+            return atom.parts[0] if self.ranges.nonnegative(atom.parts[0]) else None
+        if atom.op != "len":
+            return None
         n, start, stop, step = atom.parts
         assert n is not None
         a, b = start or Dim.of(0), n if stop is None else stop
@@ -94,33 +97,9 @@ def relaxed(dim: Dim) -> Dim:
     return out
 
 
-def is_size(symbol: str) -> bool:
-    """Sizes of axes are never negative."""
-    return symbol_is_size(symbol) or symbol.startswith("?")
-
-
 def _symbol(dim: Dim | None) -> str | None:
     """The symbol that a dim is, if it is one."""
     if dim is None or len(dim.terms) != 1 or dim.const:
         return None
     (monomial, k) = dim.terms[0]
     return monomial[0] if k == 1 and len(monomial) == 1 else None
-
-
-def _slope(dim: Dim, symbol: str) -> int | None:
-    """The sign of `dim`'s coefficient of `symbol`; None if it is not known."""
-    signs = set()
-    for monomial, k in dim.terms:
-        if any(isinstance(s, Atom) and symbol in Dim.of(s).symbols for s in monomial):
-            return None
-        count = monomial.count(symbol)
-        if count > 1:
-            return None
-        if count:
-            rest = [s for s in monomial if s != symbol]
-            if not all(map(is_size, rest)):
-                return None
-            signs.add(1 if k > 0 else -1)
-    if len(signs) > 1:
-        return None
-    return signs.pop() if signs else 0

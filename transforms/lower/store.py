@@ -87,7 +87,9 @@ def _write(cx: Context, region: Value, v: Value, base: Value, add: bool) -> bool
     """Writes the nest; False if it reads elements of `base` that it writes elsewhere."""
     em = cx.em
     mark = len(em.out)
-    with em.nest(region.sizes) as index:
+    # The value's own sizes, as the loops that make it have them.
+    sizes = v.sizes if same_shape(cx.facts, v, region.sizes, region.dims) else region.sizes
+    with em.nest(sizes) as index:
         place = region.at(em, index)
         assert isinstance(place, L.Load)
         e = v.at(em, project(cx.facts, v, region.sizes, region.dims, index))

@@ -1,0 +1,38 @@
+"""Optimisations that can be switched off, to see that they change nothing but the speed.
+
+`pytest --without all tests/test_corpus.py` runs tests without any of them, `--without gather,hoist`
+without some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+# What stands in for an optimisation that is switched off.
+SWITCHES: dict[str, tuple[str, Any]] = {
+    "simplify": ("pipeline.simplify", lambda module, facts=None: module),
+    "recompute": ("recompute.cost", lambda op: np.inf),
+    "fuse": ("lower.lower.as_values", lambda function, facts: function),
+    "layout": ("lower.lower.turn", lambda body, params, shares, em: None),
+    "interchange": ("lower.lower.interchange", lambda body, shares: None),
+    "siblings": ("lower.siblings.Merger.block", lambda self, stmts: stmts),
+    "scalarise": ("lower.lower.scalarise", lambda body, params: None),
+    "checks": ("lower.lower.drop_settled", lambda body: body),
+    "gather": ("lower.lower.gather", lambda body, shares: None),
+    "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
+    "mirror": ("lower.lower.mirror", lambda body, shares: None),
+    "hoist": ("lower.lower.hoist", lambda body: None),
+}
+
+
+@contextmanager
+def switched_off(*names: str) -> Iterator[None]:
+    with ExitStack() as stack:
+        for path, off in map(SWITCHES.__getitem__, names):
+            stack.enter_context(mock.patch(f"s2s.transforms.{path}", off))
+        yield
