@@ -22,7 +22,8 @@ from typing import Any
 # processors would take writes to one for writes to another.)  There are four classes to a power of
 # two.  A block that is kept has the next one in place of the count.
 LEAST = 14  # the logarithm of the smallest block that is kept
-CLASSES = 4 * (48 - LEAST)
+GREATEST = 47  # that of what nobody has; there are no classes beyond
+CLASSES = 4 * (GREATEST + 2 - LEAST)
 SLACK = 32 << 20
 WINDOW = 1 << 14  # so many blocks are asked for before older demand is forgotten
 
@@ -62,7 +63,10 @@ define i8* @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
   %more = add i64 %wide, 64
   %least = add i64 %size, %more
   %large = icmp uge i64 %least, LARGE
-  br i1 %large, label %kept, label %new
+  br i1 %large, label %possible, label %new
+possible:
+  %absurd = icmp uge i64 %least, MOST
+  br i1 %absurd, label %end, label %kept
 kept:
   %total = add i64 %least, 4096
   %below.total = sub i64 %total, 1
@@ -140,42 +144,43 @@ keep:
 define internal i8* @take(i64 %class) {
   %room = call i64 @room(i64 %class)
   call void @acquire()
-  call void @add(i64* @in_use, i64 %room, i1 false)
-  call void @note()
-  %asked = load i64, i64* @asked
+  %before = load i64, i64* @asked
+  %asked = add i64 %before, 1
+  store i64 %asked, i64* @asked
   %stamp = getelementptr [CLASSES x i64], [CLASSES x i64]* @stamps, i64 0, i64 %class
   store i64 %asked, i64* %stamp
   %block = call i8* @pop(i64 %class)
   %found = icmp ne i8* %block, null
   br i1 %found, label %again, label %new
 again:
+  call void @note(i64 %room)
   call void @release()
   ret i8* %block
 new:
-  %rest = call i8* @shed()
   call void @release()
-  call void @free_all(i8* %rest)
   %fresh = call i8* @malloc(i64 %room)
   %some = icmp ne i8* %fresh, null
-  br i1 %some, label %end, label %scarce
+  br i1 %some, label %made, label %scarce
 scarce:
   call void @s2s.give_back()
   %last = call i8* @malloc(i64 %room)
   %luck = icmp ne i8* %last, null
-  br i1 %luck, label %end, label %none
+  br i1 %luck, label %made, label %none
 none:
-  call void @acquire()
-  call void @add(i64* @in_use, i64 %room, i1 true)
-  call void @release()
   ret i8* null
-end:
-  %made = phi i8* [%fresh, %new], [%last, %scarce]
-  %header = bitcast i8* %made to i64*
+made:
+  %memory = phi i8* [%fresh, %new], [%last, %scarce]
+  call void @acquire()
+  call void @note(i64 %room)
+  %rest = call i8* @shed()
+  call void @release()
+  call void @free_all(i8* %rest)
+  %header = bitcast i8* %memory to i64*
   %p2 = getelementptr i64, i64* %header, i64 2
   %turn = mul i64 %asked, 1280
   %offset = and i64 %turn, 3840
   store i64 %offset, i64* %p2
-  ret i8* %made
+  ret i8* %memory
 }
 
 ; Takes a list of those blocks out that are too many.
@@ -264,8 +269,9 @@ end:
   ret i8* %block
 }
 
-; Remembers how much is in use at once, of late.
-define internal void @note() {
+; More is in use; remembers how much that is at once, of late.
+define internal void @note(i64 %room) {
+  call void @add(i64* @in_use, i64 %room, i1 false)
   %in_use = load i64, i64* @in_use
   %recent = load i64, i64* @recent
   %peak = call i64 @llvm.umax.i64(i64 %recent, i64 %in_use)
@@ -274,9 +280,7 @@ define internal void @note() {
   %higher = call i64 @llvm.umax.i64(i64 %most, i64 %in_use)
   store i64 %higher, i64* @most
   %asked = load i64, i64* @asked
-  %now = add i64 %asked, 1
-  store i64 %now, i64* @asked
-  %part = urem i64 %now, WINDOW
+  %part = urem i64 %asked, WINDOW
   %turn = icmp eq i64 %part, 0
   br i1 %turn, label %forget, label %done
 forget:
@@ -371,13 +375,14 @@ def library() -> Any:
 
     text = TEXT.replace("CLASSES", str(CLASSES)).replace("SLACK", str(SLACK))
     text = text.replace("WINDOW", str(WINDOW)).replace("LARGE", str(1 << LEAST))
+    text = text.replace("MOST", str(1 << GREATEST))
     text = text.replace("OCTAVE", str(LEAST - 1)).replace("SHIFT", str(LEAST - 3))
     names = [f"PyThread_{verb}_lock" for verb in ("allocate", "acquire", "release")]
     python = {
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
         for name in names
     }
-    made = linking.runtime(text, (*GIVEN, *_OURS), python)
+    made = linking.runtime(text, (*GIVEN, *_OURS), python, care=False)
     start, acquire, release = (
         ctypes.CFUNCTYPE(None)(made[name]) for name in ("start", "acquire", "release")
     )

@@ -179,6 +179,22 @@ class _Writer:
         match test:
             case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
                 self.same(left, right)
+            case ast.BoolOp(
+                op=ast.And(),
+                values=[
+                    ast.Compare(
+                        left=ast.NamedExpr(target=ast.Name(id=name), value=value),
+                        ops=[ast.Eq()],
+                        comparators=[ast.Constant(value=int() | str()) as wanted],
+                    ),
+                    ast.Compare(
+                        left=ast.Call(func=ast.Name(id="type"), args=[ast.Name(id=same)]),
+                        ops=[ast.Is()],
+                        comparators=[ast.Name(id="int" | "str")],
+                    ),
+                ],
+            ) if name == same:
+                self.step("equal", self.value(value), self.value(wanted))
             case ast.BoolOp(op=ast.And(), values=tests):
                 for part in tests:
                     self.always(part)

@@ -3,7 +3,7 @@
 OPERATIONS = (
     "return", "kept", "attribute", "item", "is", "differ", "cell_is", "same", "empty", "absent",
     "type_is", "length", "keys", "code", "tag", "seen", "enter", "tuple", "list", "dict",
-    "set_item",
+    "set_item", "equal",
 )  # fmt: skip
 
 # Every operation gets the registers, the items of the plan, and where it stands; it returns where
@@ -152,6 +152,29 @@ define internal i16* @op.length(i8** %regs, i8** %items, i16* %at) {
   ret i16* %next
 }
 
+; equal _ value number: of the same type, which is one of Python's own
+define internal i16* @op.equal(i8** %regs, i8** %items, i16* %at) {
+  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
+  %wanted = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 3)
+  %same = call i1 @alike(i8* %value, i8* %wanted)
+  %next = call i16* @go_if(i1 %same, i16* %at, i64 4)
+  ret i16* %next
+}
+
+define internal i1 @alike(i8* %a, i8* %b) {
+entry:
+  %a.type = call i8* @type_of(i8* %a)
+  %b.type = call i8* @type_of(i8* %b)
+  %types = icmp eq i8* %a.type, %b.type
+  br i1 %types, label %compare, label %no
+compare:
+  %answer = call i32 @PyObject_RichCompareBool(i8* %a, i8* %b, i32 2)
+  %equal = icmp eq i32 %answer, 1
+  ret i1 %equal
+no:
+  ret i1 false
+}
+
 ; keys _ dict tuple: equal keys of the same types, in order
 define internal i16* @op.keys(i8** %regs, i8** %items, i16* %at) {
 entry:
@@ -168,7 +191,7 @@ sizes:
   %equal = icmp eq i64 %have, %want
   br i1 %equal, label %head, label %no
 head:
-  %i = phi i64 [0, %sizes], [%more, %body], [%more, %compare]
+  %i = phi i64 [0, %sizes], [%more, %body]
   %done = icmp eq i64 %i, %want
   br i1 %done, label %yes, label %body
 body:
@@ -176,17 +199,8 @@ body:
   %found = load i8*, i8** %key
   %wanted = call i8* @PyTuple_GetItem(i8* %keys, i64 %i)
   %more = add i64 %i, 1
-  %same = icmp eq i8* %found, %wanted
-  br i1 %same, label %head, label %other
-other:
-  %found.type = call i8* @type_of(i8* %found)
-  %wanted.type = call i8* @type_of(i8* %wanted)
-  %alike = icmp eq i8* %found.type, %wanted.type
-  br i1 %alike, label %compare, label %no
-compare:
-  %answer = call i32 @PyObject_RichCompareBool(i8* %found, i8* %wanted, i32 2)
-  %is.equal = icmp eq i32 %answer, 1
-  br i1 %is.equal, label %head, label %no
+  %same = call i1 @alike(i8* %found, i8* %wanted)
+  br i1 %same, label %head, label %no
 yes:
   %next = getelementptr i16, i16* %at, i64 4
   ret i16* %next

@@ -39,6 +39,7 @@ class Plan:
         self.large, self.huge = size > LARGE, size > HUGE
         self.mentions = mentions(function) + Counter(a.arg for a in function.args.args)
         self.private = _private(function, known)
+        self.memory = _memory(function, known)
         self.constant = _constant(function, known)
         self.made: dict[Any, Any] = {}
 
@@ -48,6 +49,11 @@ class Plan:
             size += self._size(part)
         self.sizes[s] = size
         return size
+
+    def apart(self, names: list[str]) -> set[str]:
+        """Those of the arrays a nest takes whose memory it reaches by no other name."""
+        used = Counter(self.memory[n] for n in names if n in self.memory)
+        return {n for n in names if n in self.private or used[self.memory.get(n, "")] == 1}
 
     def stands_alone(self, s: ast.For) -> bool:
         return self.large and self.sizes[s] <= PIECE and self._is_pure(s)
@@ -110,6 +116,36 @@ def _private(function: ast.FunctionDef, known: Types) -> set[str]:
     return fresh - shared - known.slots
 
 
+def _memory(function: ast.FunctionDef, known: Types) -> dict[str, str]:
+    """The first name of the memory of variables that are bound once, to new memory or to that of
+    such a variable with other sizes; memory that also has names of other kinds is left out."""
+    first: dict[str, str] = {}
+    shared: set[str] = set(known.slots)
+    for s in ast.walk(function):
+        if not isinstance(s, ast.Assign) or isinstance(s.targets[0], ast.Subscript):
+            continue
+        target, value = s.targets[0], s.value
+        if not isinstance(target, ast.Name):
+            shared |= mentions(target).keys() | mentions(value).keys()
+        elif isinstance(known.names[target.id], Array):
+            if isinstance(value, ast.Call) and _is_new(value):
+                first[target.id] = target.id
+            elif (source := _other_sizes(value)) in first:
+                first[target.id] = first[source]
+            else:
+                shared |= {target.id, *mentions(value)}
+    mixed = {first[n] for n in shared if n in first}
+    return {n: m for n, m in first.items() if m not in mixed and n not in shared}
+
+
+def _other_sizes(value: ast.expr) -> str:
+    """x, of `x.reshape(…)`."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr == "reshape" and isinstance(value.func.value, ast.Name):
+            return value.func.value.id
+    return ""
+
+
 def _constant(function: ast.FunctionDef, known: Types) -> set[str]:
     """The arrays given to a kernel of which it only reads elements and sizes.  What it writes lies
     apart from them: those who call it see to that (`apart.py`)."""
@@ -167,9 +203,9 @@ def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
     outs = [n for n in names if n in bound and n in known.slots and n in kept]
     takes = [n for n in names if n not in bound or n in outs]
     values = [caller.variable(n) for n in takes]
+    apart = plan.apart(takes)
     roles = [
-        (known.names[n], n in known.slots, n in bound, n in outs, n in plan.private)
-        + (n in plan.constant,)
+        (known.names[n], n in known.slots, n in bound, n in outs, n in apart, n in plan.constant)
         for n in names
     ]
     key = text, tuple(roles)
@@ -216,12 +252,12 @@ def write(
     name = module.get_unique_name(f"s2s.nest.{len(plan.made)}")
     function = new_function(module, ir.FunctionType(result, arguments), name, "noinline")
     body = Nest(caller, ir.IRBuilder(function.append_basic_block()), kinds)
-    given = list(function.args)
+    given, apart = list(function.args), plan.apart(takes)
     for variable, value in zip(takes, values):
         count = len(_parts(value))
         parts, given = given[:count], given[count:]
         if isinstance(value, Buffer):
-            if variable in plan.private:
+            if variable in apart:
                 parts[0].add_attribute("noalias")
             body.values[variable] = value.of_parts([*parts, value.memory])
         else:

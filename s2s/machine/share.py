@@ -56,7 +56,8 @@ def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
     if fails:
         builder.store(ir.Constant(CODES, None), codes)
     record = _record(builder, [codes, *parts_of(values)])
-    roles = [(known.names[n], n in known.slots, n in bound, n in plan.private) for n in order]
+    apart = plan.apart(takes)
+    roles = [(known.names[n], n in known.slots, n in bound, n in apart) for n in order]
     key = "shared", text, tuple(roles)
     run = plan.made.get(key)
     if run is None:

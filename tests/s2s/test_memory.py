@@ -64,6 +64,30 @@ def test_blocks_hold_what_was_asked_for(blocks: Blocks) -> None:
     assert memory.usage()["kept"] > 0
 
 
+def test_there_is_an_end_to_memory(blocks: Blocks) -> None:
+    before = memory.usage()
+    for power in (46, 47, 48, 52, 56, 60, 62):
+        assert not blocks.make(1 << power, 32) and not blocks.make((1 << power) - 1, 64)
+    assert not blocks.make(2**63 - 1, 64)
+    after = memory.usage()
+    for name in ("in_use", "kept", "most"):
+        assert after[name] == before[name]
+
+    def wide(x: Any, n: Any) -> Any:
+        h = np.zeros(n)
+        h[0] = x[0]
+        for i in range(1, 3):
+            h[i] = h[i - 1] * 2.0 + x[1]
+        return h
+
+    f = s2s.function(wide, backend="numba")
+    assert f(np.ones(2), 3)[2] == 7.0
+    for n in (2**45, 2**50, 2**59):
+        with pytest.raises(MemoryError):
+            f(np.ones(2), n)
+    assert f(np.ones(2), 3)[2] == 7.0
+
+
 def test_the_block_given_back_last_is_the_next(blocks: Blocks) -> None:
     a, b = blocks.take(MB), blocks.take(MB)
     assert a != b

@@ -181,6 +181,23 @@ def test_attributes_of_objects_that_announce_changes() -> None:
     assert settled(f, 3.0) == 66.0
 
 
+def test_numbers_that_are_part_of_the_program(python: list[Any]) -> None:
+    thing = Scale(2.0)
+    thing.count = 1000
+
+    def scaled(x: Any) -> Any:
+        return thing.of(x) if thing.count == 1000 else x
+
+    f = s2s.function(scaled)
+    assert settled(f, 3.0) == 6.0
+    thing.count = int("1000")
+    del python[:]
+    assert f(3.0) == 6.0 and not python
+    for other, expected in ((1001, 3.0), (1000, 6.0), (1000.0, 6.0), (True, 3.0), ("1000", 3.0)):
+        thing.count = other  # type: ignore[assignment]
+        assert f(3.0) == expected
+
+
 def test_classes_that_change() -> None:
     class Base(Announces):
         def of(self, x: Any) -> Any:

@@ -24,6 +24,11 @@ from .views import joined, transpose
 @handles("matmul")
 def matmul(cx: Context, stmt: ir.Assign) -> Value:
     x, y = (cx.ready(a) for a in stmt.op.args)
+    if x.ndim > 2 and y.ndim == 2:
+        rows = "abcdefgh"[: x.ndim - 1]
+        found = _of_view(cx, stmt.target, x, y, _Plan("", rows, "n", "k"), rows + "n", stmt)
+        if found is not None:
+            return found
     if x.ndim >= 2 and y.ndim >= 2:
         return _gemm_or_later(cx, stmt, x, y)
     batch = "abcdefgh"[: max(x.ndim, y.ndim, 2) - 2]

@@ -36,6 +36,7 @@ from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .mirror import mirror
 from .parallel import Splitter
+from .rows import join_rows
 from .scalarise import scalarise
 from .siblings import Merger
 from .stacks import push_statement
@@ -141,6 +142,9 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     scalarise(body, params)
     if parallel:
         body = Splitter(body, shares, visible, cx.em.fresh).block(body)
+    else:
+        whole = {n: s for n, s in _arrays(cx, outs, visible).sizes.items() if cx.is_contiguous(n)}
+        join_rows(body, whole, shares, cx.em.fresh)
     hoist(body)
     return body
 

@@ -10,7 +10,7 @@ import pytest
 
 import s2s
 from s2s.aot import build, statuses
-from s2s.layers import Dense, Dropout, initializers
+from s2s.layers import Conv2D, Dense, Dropout, Flatten, MaxPool2D, initializers
 from s2s.models import Sequential
 from s2s.optimizers import SGD
 from tests.s2s.aot.drawing import drawing
@@ -41,6 +41,39 @@ def test_a_run_equals_the_compiled_step_to_the_last_bit(trained, monkeypatch) ->
     np.testing.assert_array_equal(net.predict(x), predict(x))
     steps = [v for name, v in net.state.items() if name.endswith("steps")]
     assert [int(v) for v in steps] == [20]
+
+
+def test_convolutions(tmp_path) -> None:
+    """Windows are read from where they lie; sizes of images are known here, and not there, so
+    that sums may be rounded otherwise."""
+    model = Sequential(
+        [
+            Conv2D(6, 3, padding="same", activation="relu"),
+            MaxPool2D(),
+            Conv2D(9, (2, 3), strides=(1, 2), activation="tanh"),
+            Flatten(),
+            Dense(3),
+        ]
+    )
+    rng = np.random.default_rng(4)
+    images = [rng.normal(size=(n, 9, 10, 2)).astype(np.float32) for n in (5, 1, 32)]
+    model(images[0])
+    loss_fn, optimizer = s2s.losses.SparseCategoricalCrossentropy(from_logits=True), SGD(0.05)
+
+    @s2s.function
+    def step(x, y):
+        with s2s.GradientTape() as tape:
+            loss = loss_fn(y, model(x, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+
+    net = build(step, "float32[n,9,10,2], int64[n]", out=tmp_path / "cnn").load().Cnn.load()
+    for x in images * 2:
+        y = rng.integers(0, 3, len(x))
+        assert net(x, y) == pytest.approx(step(x, y), rel=1e-5)
+    for name, variable in zip(("conv2d/kernel", "conv2d/bias"), model.trainable_variables):
+        np.testing.assert_allclose(net.state[name], variable.numpy(), rtol=1e-4, atol=1e-6)
 
 
 def test_states_are_saved_and_independent(trained, tmp_path) -> None:

@@ -59,11 +59,21 @@ def compiled(f, backend):
     return s2s.value_and_grad(loss, wrt=("x", "k"), backend=backend)
 
 
+def by_offsets(x, k):
+    """One product for each place of the window."""
+    height, width = x.shape[1] - 2, x.shape[2] - 1
+    out = np.zeros((x.shape[0], height, width, k.shape[3]))
+    for i in range(3):
+        for j in range(2):
+            out += x[:, i : i + height, j : j + width] @ k[i, j]
+    return out
+
+
 def gradients(f, x, k, backend):
     return compiled(f, backend)(x, k)
 
 
-WAYS = [by_window, by_steps, turned, by_index, of_a_part, last_axis_first]
+WAYS = [by_window, by_steps, turned, by_index, of_a_part, last_axis_first, by_offsets]
 
 
 @pytest.mark.parametrize("f", WAYS)
