@@ -47,7 +47,7 @@ def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def optimisations(request: pytest.FixtureRequest) -> Iterator[None]:
-    chosen = request.config.getoption("--without").split(",")
+    chosen = str(request.config.getoption("--without")).split(",")
     names = SWITCHES if chosen == ["all"] else [name for name in chosen if name]
     with switched_off(*names):
         yield
