@@ -6,7 +6,7 @@ elements costs less to compute than to load, and its least and greatest are know
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from . import loop_ir as L
@@ -70,6 +70,5 @@ def affine(e: L.Expr, names: Sequence[L.Name]) -> Affine | None:
     return Affine(join(x.start, y.start), steps)
 
 
-def _map(x: Affine, f: object) -> Affine:
-    assert callable(f)
+def _map(x: Affine, f: Callable[[L.Expr], L.Expr]) -> Affine:
     return Affine(f(x.start), tuple(map(f, x.steps)))
