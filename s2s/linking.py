@@ -231,15 +231,17 @@ declare void @Py_IncRef(i8*)
 _SAME = "s2s.same"
 
 
-def runtime(text: str, names: tuple[str, ...], given: dict[str, int] | None = None) -> Any:
+def runtime(
+    text: str, names: tuple[str, ...], given: dict[str, int] | None = None, care: bool = True
+) -> Any:
     """Functions and variables in LLVM's language, loaded; their machine code is kept.  What they
-    need is `given`, or found in the process."""
+    need is `given`, or found in the process.  Without `care` it takes less time to compile them."""
     import llvmlite.binding as llvm
 
     path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), text)}"
     code = cache.fetch(path)
     if code is None:
-        code = _machine().emit_object(_optimised(llvm.parse_assembly(text)))
+        code = _machine().emit_object(_optimised(llvm.parse_assembly(text), care))
         cache.keep(path, code)
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name, address in (given or {}).items():
@@ -249,12 +251,16 @@ def runtime(text: str, names: tuple[str, ...], given: dict[str, int] | None = No
     return _immortal(builder.link(_engine(), _new_name()))
 
 
-def _optimised(module: Any) -> Any:
+def _optimised(module: Any, care: bool) -> Any:
     import llvmlite.binding as llvm
 
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    passes = llvm.create_pass_builder(_machine(), options)
-    passes.getModulePassManager().run(module, passes)
+    options = llvm.create_pipeline_tuning_options(speed_level=2 if care else 0)
+    builder = llvm.create_pass_builder(_machine(), options)
+    passes = builder.getModulePassManager() if care else llvm.create_new_module_pass_manager()
+    if not care:
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
     return module
 
 

@@ -382,7 +382,7 @@ def library() -> Any:
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
         for name in names
     }
-    made = linking.runtime(text, (*GIVEN, *_OURS), python)
+    made = linking.runtime(text, (*GIVEN, *_OURS), python, care=False)
     start, acquire, release = (
         ctypes.CFUNCTYPE(None)(made[name]) for name in ("start", "acquire", "release")
     )

@@ -331,14 +331,13 @@ class Planned:
     _plan: Any
 
 
+@functools.cache
 def install(cls: type[Planned]) -> None:
     """Lets calls of objects of a class run their plans."""
     import ctypes
 
     from . import linking
 
-    if "__call__" not in vars(cls) or isinstance(vars(cls)["__call__"], types.MethodDescriptorType):
-        return
     flags = linking.FASTCALL | linking.KEYWORDS
     definition = linking.definition(b"__call__", _library()["s2s.front"], flags)
     make = ctypes.pythonapi.PyDescr_NewMethod

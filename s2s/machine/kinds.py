@@ -6,13 +6,15 @@ for a kernel that does without it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..transforms.records import field, record
 
-@dataclass(frozen=True)
+
+@record(frozen=True)
 class Number:
     """Named as NumPy names the dtype."""
 
@@ -47,7 +49,7 @@ class Complex(Number):
         return float32 if self.bits == 64 else float64
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Array:
     """`layout` is "C", or "A" if it may be any."""
 
@@ -63,21 +65,21 @@ class Array:
         return replace(self, readonly=True)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Tuple:
     """What a function returns."""
 
     types: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Literal:
     """A number that decides what is computed."""
 
     value: int
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Opaque:
     """What is only ever passed on to functions of Numba's, who know it by type."""
 
@@ -114,7 +116,7 @@ def of_spec(spec: Any) -> Any:
     return Array(dtype, spec.ndim, spec.layout, readonly=not spec.writeable)
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Callee:
     """An operator or a function for arguments of certain types; `numba` is what Numba knows it by
     and the signature, if Numba was asked."""

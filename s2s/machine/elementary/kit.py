@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from llvmlite import ir
 from llvmlite.ir.instructions import FastMathFlags
 
+from ...transforms.records import record
 from .. import kinds
 
 # Numba gives instructions without flags all of those that reductions want; among them is one that
@@ -35,7 +35,7 @@ class Settled(FastMathFlags):
             super().add(name)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Format:
     """A float format, with what depends on its precision."""
 
@@ -267,7 +267,7 @@ class Kit:
         return Pair(root, left * (0.5 / root))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Pair:
     """A sum of two numbers, the second of which is tiny."""
 
