@@ -44,8 +44,7 @@ def test_a_run_equals_the_compiled_step_to_the_last_bit(trained, monkeypatch) ->
 
 
 def test_convolutions(tmp_path) -> None:
-    """Windows are read from where they lie; sizes of images are known here, and not there, so
-    that sums may be rounded otherwise."""
+    """Windows are read from where they lie.  Weights agree within rounding, not to the last bit."""
     model = Sequential(
         [
             Conv2D(6, 3, padding="same", activation="relu"),
