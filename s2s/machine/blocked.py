@@ -2,7 +2,7 @@
 
     c = alpha * a @ b + beta * c
 
-A tile of `ROWS` rows and two vectors of columns is accumulated over a stretch of the inner axis;
+A tile of six rows and two vectors of columns is accumulated over a stretch of the inner axis;
 the columns of `b` for it are copied to a place of their own where they are not used as they stand.
 Every element is the sum of its products in order, stretch by stretch, whatever the width of the
 machine's vectors: two machines that multiply and add in one step agree to the last bit.
@@ -21,11 +21,12 @@ from . import writing
 from .advice import note
 from .writing import INT, counting, declared, new_function
 
-ROWS = 6
+# The rows of a tile, and of one for what such tiles leave over.
+ROWS, FEW = 6, 4
 # The inner axis is taken in stretches of so many bytes of a column,
 STRETCH = 1024
 # and from so many rows on, copying pays for columns that could be used as they stand.
-MANY = 64
+MANY = 24
 BOOL = ir.IntType(1)
 # Numba gives instructions without flags one by which sums may be taken in another order.
 FLAGS = ("contract",)
@@ -47,7 +48,7 @@ class Gemm:
         self.number = ir.FloatType() if dtype == types.float32 else ir.DoubleType()
         self.item = 4 if dtype == types.float32 else 8
         self.lanes = vector_bytes // self.item
-        self.rows, self.vectors = ROWS, 2  # of a tile
+        self.vectors = 2  # across a tile
         self.columns = self.vectors * self.lanes
         self.stretch = STRETCH // self.item
         self.vector = ir.VectorType(self.number, self.lanes)
@@ -72,7 +73,7 @@ class Gemm:
 
     def _write(self, made: Any) -> None:
         swap_a, swap_b, alpha, a, b, beta, c, m, n, k = made.args
-        tile, copy = self._tile(), self._copy()
+        high, low, copy = self._tile(ROWS), self._tile(FEW), self._copy()
         builder = ir.IRBuilder(made.append_basic_block())
         room: Any = builder.alloca(self.vector, self.vectors * self.stretch)
         room.align = 64
@@ -81,6 +82,8 @@ class Gemm:
         a_down, a_right = self._strides(builder, swap_a, k, m)
         b_down, b_right = self._strides(builder, swap_b, n, k)
         many = builder.icmp_signed(">=", m, INT(MANY))
+        middle = self._middle(builder, m)
+        tiles = ((high, ROWS, INT(0), middle), (low, FEW, middle, m))
         with self._steps(builder, k, self.stretch) as (p, depth):
             first = builder.icmp_signed("==", p, INT(0))
             with self._steps(builder, n, self.columns) as (j, across):
@@ -91,15 +94,27 @@ class Gemm:
                     builder.call(copy, [corner, b_down, b_right, depth, across, panel])
                 columns = builder.select(copied, panel, corner)
                 stride = builder.select(copied, INT(self.columns), b_down)
-                with self._steps(builder, m, self.rows) as (i, down):
-                    rows = self._at(builder, a, [(i, a_down), (p, a_right)])
-                    place = self._at(builder, c, [(i, n), (j, INT(1))])
-                    builder.call(
-                        tile,
-                        [depth, rows, a_down, a_right, columns, stride, place, n, down, across,
-                         alpha, beta, first],
-                    )  # fmt: skip
+                for tile, height, begin, end in tiles:
+                    with self._steps(builder, builder.sub(end, begin), height) as (at, down):
+                        i = builder.add(begin, at)
+                        rows = self._at(builder, a, [(i, a_down), (p, a_right)])
+                        place = self._at(builder, c, [(i, n), (j, INT(1))])
+                        builder.call(
+                            tile,
+                            [depth, rows, a_down, a_right, columns, stride, place, n, down, across,
+                             alpha, beta, first],
+                        )  # fmt: skip
         builder.ret_void()
+
+    def _middle(self, builder: Any, m: Any) -> Any:
+        """The row from which on tiles are low, so that few rows are computed for nothing: what
+        high tiles leave over, or, if that is half a low one, that and the last high one."""
+        over = builder.srem(m, INT(ROWS))
+        half = builder.icmp_signed("==", over, INT(2 * FEW - ROWS))
+        two = builder.and_(half, builder.icmp_signed(">", m, INT(ROWS)))
+        fits = builder.icmp_signed("<=", over, INT(FEW))
+        below = builder.select(two, INT(2 * FEW), builder.select(fits, over, INT(0)))
+        return builder.sub(m, below)
 
     def _scale_only(self, builder: Any, beta: Any, c: Any, m: Any, n: Any, k: Any) -> None:
         """A sum of no products."""
@@ -195,16 +210,16 @@ class Gemm:
 
     # ---- a tile
 
-    def _tile(self) -> Any:
+    def _tile(self, height: int) -> Any:
         """tile(depth, a, down, right, b, b_down, c, c_down, rows, columns, alpha, beta, first)"""
         p, n = self.pointer, self.number
         kinds = [INT, p, INT, INT, p, INT, p, INT, INT, INT, n, n, BOOL]
-        made = self._declare(f"s2s.blocked.tile.{self.suffix}", kinds)
+        made = self._declare(f"s2s.blocked.tile.{height}.{self.suffix}", kinds)
         depth, a, down, right, b, b_down, c, c_down, rows, columns, alpha, beta, first = made.args
         builder: Any = ir.IRBuilder(made.append_basic_block())
         # Rows that are not there are computed as the last one is, and not kept.
         starts = []
-        for i in range(self.rows):
+        for i in range(height):
             beyond = builder.icmp_signed(">=", INT(i), rows)
             row = builder.select(beyond, builder.sub(rows, INT(1)), INT(i))
             starts.append(builder.gep(a, [builder.mul(row, down)]))
@@ -215,7 +230,7 @@ class Gemm:
             lambda p: builder.mul(p, right),
             lambda p: self._at(builder, b, [(p, b_down)]),
         )
-        whole_rows = builder.icmp_signed("==", rows, INT(self.rows))
+        whole_rows = builder.icmp_signed("==", rows, INT(height))
         whole = builder.and_(whole_rows, builder.icmp_signed("==", columns, INT(self.columns)))
         scale = self._spread(builder, alpha)
         scaled = [[builder.fmul(scale, s, flags=FLAGS) for s in row] for row in sums]
@@ -307,7 +322,7 @@ class Gemm:
         fresh: Any, factor: Any,
     ) -> None:  # fmt: skip
         """By way of a whole tile elsewhere."""
-        room = writing.room(builder, self.vector, self.vectors * self.rows)
+        room = writing.room(builder, self.vector, self.vectors * len(sums))
         tile = builder.bitcast(room, self.pointer)
         for i, row in enumerate(sums):
             line = builder.gep(tile, [INT(i * self.columns)])
