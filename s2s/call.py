@@ -257,7 +257,8 @@ class _Writer:
             holder = vars(holder)
         if not isinstance(holder, dict) or not isinstance(holder.get("__name__"), str):
             return False
-        constant = str(key).isupper() or isinstance(value, (type, types.FunctionType))
+        code = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+        constant = str(key).isupper() or isinstance(value, code)
         return constant and (holder["__name__"] + ".").startswith(_OWN)
 
     def _pin_containers(self, path: Path) -> None:
