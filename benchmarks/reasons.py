@@ -6,7 +6,6 @@ REASONS = {
     "mlp32": "the products of matrices take nearly all of it.",
     "gmm-d64": "what each component leaves, 51 MB in all, is written and read again.",
     "jacobi-1d": "the adjoint of a row that is overwritten is set to zero and added to again.",
-    "gramschmidt": "the primal alone reads each column once and keeps nothing.",
     "kmeans": "the centres that were not chosen are multiplied by zero; by hand they are skipped.",
     "det": "by hand the rows are counted by a recurrence; here signs are kept, and elements are "
     "checked to be in range.",
