@@ -106,7 +106,10 @@ def read(path: Path) -> bytes | None:
 def keep(path: Path, value: Any) -> None:
     """Writes a value under a seal, by which one that was damaged since is known."""
     data = pickle.dumps(value, protocol=4)
-    write(path, digest(data).encode() + data)
+    try:
+        write(path, digest(data).encode() + data)
+    except OSError as error:  # the disk is full, for instance; a cache is never worth an error
+        warnings.warn(f"s2s cannot keep what it compiled ({error})", stacklevel=2)
 
 
 def fetch(path: Path) -> Any:

@@ -257,7 +257,8 @@ class _Writer:
             holder = vars(holder)
         if not isinstance(holder, dict) or not isinstance(holder.get("__name__"), str):
             return False
-        constant = str(key).isupper() or isinstance(value, (type, types.FunctionType))
+        code = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+        constant = str(key).isupper() or isinstance(value, code)
         return constant and (holder["__name__"] + ".").startswith(_OWN)
 
     def _pin_containers(self, path: Path) -> None:
@@ -289,15 +290,15 @@ class _Writer:
 
     def _is_own_method(self, path: Path) -> bool:
         """Whether a path leads to a function of a class of this package by one of its objects,
-        which announce it if they get another."""
+        which announce it if they get another.  (Someone else's class may get one at any time.)"""
         names = [name for step, name in path if step == "."]
         if not {"__func__", "__class__"} & {*names}:
             return False
         holder = next((self.pinned[p] for p in _prefixes(path)[::-1] if p in self.pinned), None)
         function = self.value(path)
-        own = isinstance(function, types.FunctionType)
-        own = own and (function.__module__ + ".").startswith(_OWN)
-        return own and announce.tells(holder)
+        if not isinstance(function, types.FunctionType) or not announce.tells(holder):
+            return False
+        return all((x.__module__ + ".").startswith(_OWN) for x in (function, type(holder)))
 
     def _is_decided(self, path: Path) -> bool:
         """Whether a path leads to a property that depends on objects that announce changes;
@@ -315,6 +316,11 @@ class _Writer:
             return False
         for container in containers:
             self.lists.setdefault(id(container), (container, set()))
+        if not (type(holder).__module__ + ".").startswith(_OWN):
+            here = f"{self.constant(type(holder))}.{path[-1][1]}"
+            line = f"if {here} is not {self.constant(raw)}: return MISS"
+            if line not in self.every:
+                self.every.append(line)
         return True
 
     def _note_list(self, path: Path, guard: Any) -> None:

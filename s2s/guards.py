@@ -206,7 +206,7 @@ def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
             value = reach.value(args, guard.path)
         except Exception:
             return f"{path_text(guard.path)}, which is no longer there"
-        if not guard.holds(value):
+        if not _holds(guard, value):
             return _explain(guard, value)
     sizes: dict[str, int] = {}
     for param in compiled.params:
@@ -222,6 +222,13 @@ def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
         if not relation.holds(sizes):
             return f"a relation of sizes ({relation})"
     return "the type of something it reads"
+
+
+def _holds(guard: ObjectGuard, value: Any) -> bool:
+    try:
+        return guard.holds(value)
+    except Exception:  # it is of another kind, and has no length, for instance
+        return False
 
 
 def _explain(guard: ObjectGuard, value: Any) -> str:

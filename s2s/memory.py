@@ -309,13 +309,13 @@ define internal void @add(i64* %place, i64 %amount, i1 %less) {
   ret void
 }
 
-define void @acquire() {
+define internal void @acquire() {
   %lock = load i8*, i8** @lock
   call i32 @PyThread_acquire_lock(i8* %lock, i32 1)
   ret void
 }
 
-define void @release() {
+define internal void @release() {
   %lock = load i8*, i8** @lock
   call void @PyThread_release_lock(i8* %lock)
   ret void
@@ -324,6 +324,22 @@ define void @release() {
 define void @start() {
   %lock = call i8* @PyThread_allocate_lock()
   store i8* %lock, i8** @lock
+  ret void
+}
+
+; In a process that was forked: if some thread was at the lists, nobody knows what is in them.
+define void @forked() {
+  %lock = load i8*, i8** @lock
+  %free = call i32 @PyThread_acquire_lock(i8* %lock, i32 0)
+  %sound = icmp ne i32 %free, 0
+  br i1 %sound, label %go, label %anew
+go:
+  call void @release()
+  ret void
+anew:
+  store [CLASSES x i8*] zeroinitializer, [CLASSES x i8*]* @heads
+  store i64 0, i64* @kept
+  call void @start()
   ret void
 }
 
@@ -363,7 +379,7 @@ done:
 
 
 GIVEN = ("NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor")
-_OURS = ("s2s.memory", "s2s.give_back", "acquire", "release", "start")
+_OURS = ("s2s.memory", "s2s.give_back", "start", "forked")
 
 
 @functools.cache
@@ -383,13 +399,11 @@ def library() -> Any:
         for name in names
     }
     made = linking.runtime(text, (*GIVEN, *_OURS), python, care=False)
-    start, acquire, release = (
-        ctypes.CFUNCTYPE(None)(made[name]) for name in ("start", "acquire", "release")
-    )
+    start, forked = (ctypes.CFUNCTYPE(None)(made[name]) for name in ("start", "forked"))
     start()
     if hasattr(os, "register_at_fork"):
-        # A child gets lists that nobody was about to change.
-        os.register_at_fork(before=acquire, after_in_parent=release, after_in_child=release)
+        # The lock is not held meanwhile: whatever Python does then may give blocks back.
+        os.register_at_fork(after_in_child=forked)
     return made
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from . import cache
 from .transforms.derived import Derived
 from .transforms.pipeline_types import ObjectGuard
+from .transforms.structure import is_constant_module
 
 _PLAIN = (int, float, bool, complex, str, bytes, type(None), np.dtype, type(Ellipsis))
 # What a class that is written in Python has in it, and what one that is not has as well.
@@ -59,6 +60,9 @@ def meant(guard: ObjectGuard, met: Met) -> Any:
     if guard.kind != "is":
         check_plain(value)
         return value
+    named = _name_in_library(value)
+    if named is not None:
+        return ("library", *named)
     if isinstance(value, type):
         return ("class", class_key(value))
     if type(value) in (list, dict):
@@ -70,6 +74,16 @@ def meant(guard: ObjectGuard, met: Met) -> Any:
     if not is_of_python(type(value)):
         raise Unstorable(value)
     return ("object", class_key(type(value)), met.number(value))
+
+
+def _name_in_library(value: Any) -> tuple[str, str] | None:
+    """Where a function or class of a library is found; ufuncs do not know it themselves."""
+    name = getattr(value, "__name__", "")
+    for module in (getattr(value, "__module__", None), "numpy", "scipy.special"):
+        if is_constant_module(sys.modules.get(module or "")):
+            if getattr(sys.modules[module or ""], name, None) is value:
+                return module or "", name
+    return None
 
 
 def is_of_python(cls: type) -> bool:

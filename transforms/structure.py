@@ -26,6 +26,9 @@ from .records import record
 Step = tuple[str, Any]
 Path = tuple[Step, ...]
 
+# Libraries, which stay what they are while a program runs.
+CONSTANT_MODULES = ("numpy", "math", "scipy", "cmath", "builtins", "numba", "operator", "functools")
+
 
 @record(frozen=True)
 class ArraySpec:
@@ -202,6 +205,10 @@ def spec_leaves(spec: Spec, path: Path) -> Iterator[tuple[Path, Spec]]:
             yield from spec_leaves(child, (*path, child_step(spec.kind, key)))
     elif not isinstance(spec, Fixed):
         yield path, spec
+
+
+def is_constant_module(value: Any) -> bool:
+    return isinstance(value, types.ModuleType) and value.__name__.split(".")[0] in CONSTANT_MODULES
 
 
 def follow(value: Any, steps: Path) -> Any:

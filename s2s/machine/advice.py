@@ -55,7 +55,31 @@ def _is_narrow(s: ast.For, known: Types) -> bool:
             elements.add(known.of.get(node))
         elif isinstance(node, ast.BinOp):
             numbers.add(known.of.get(node))
-    return elements == {types.float32} and types.float64 in numbers
+    narrow = elements == {types.float32} and types.float64 in numbers
+    return narrow and not _is_chained(s, known)
+
+
+def _is_chained(s: ast.For, known: Types) -> bool:
+    """Whether a round needs what an earlier one left, other than to add to it: a sum so far, or an
+    element of an array that is written at another place, or in each round at the same."""
+    nodes, here = [n for stmt in s.body for n in ast.walk(stmt)], ast.unparse(s.target)
+    read = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    for stmt in s.body:
+        if isinstance(stmt, ast.AugAssign) and isinstance(stmt.target, ast.Name):
+            if stmt.target.id in read:
+                return True
+        elif isinstance(stmt, ast.Assign) and isinstance(target := stmt.targets[0], ast.Name):
+            if target.id in known.slots and read.count(target.id) > 1:
+                return True
+    places = [n for n in nodes if isinstance(n, ast.Subscript)]
+    for place in places:
+        if isinstance(place.ctx, ast.Store):
+            array, index = ast.unparse(place.value), ast.unparse(place.slice)
+            if any(ast.unparse(p.slice) != index for p in places if ast.unparse(p.value) == array):
+                return True
+            if not any(isinstance(n, ast.Name) and n.id == here for n in ast.walk(place.slice)):
+                return True
+    return False
 
 
 def _is_simple(s: ast.stmt, known: Types) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import s2s
 from s2s import cache, compile
 from s2s.errors import CacheError, InternalCompilerError
 
@@ -130,3 +131,18 @@ def test_processes_share_one_cache(home):
     ]
     assert [r.communicate()[0].split() for r in runs] == [[b"6.0"]] * 3
     assert run_kernel()[1]
+
+
+def test_a_disk_that_is_full(home, monkeypatch):
+    """What was compiled is run, though it cannot be kept."""
+
+    def full(path, data):
+        raise OSError(28, "No space left on device")
+
+    def f(x):
+        return x * 2.5 + 1.0
+
+    monkeypatch.setattr(cache, "write", full)
+    with pytest.warns(UserWarning, match="No space left"):
+        assert s2s.function(f, backend="numba")(2.0) == 6.0
+    assert not list(home.glob("kernel_*"))

@@ -12,6 +12,9 @@ import s2s
 from s2s import debug
 from s2s.announce import Announces, changes
 from s2s.call import MISS
+from s2s.layers import Dense
+from s2s.models import Sequential
+from s2s.optimizers import SGD
 from s2s.variable_history import tapes
 
 
@@ -386,3 +389,53 @@ def test_debugging_and_tapes_are_served() -> None:
     assert tapes
     double()
     assert tape.gradient(y, w) == 24.0
+
+
+def test_classes_of_users_get_methods_of_their_own() -> None:
+    """Also where they had one of ours until then."""
+
+    class Own(Dense):
+        pass
+
+    def scaled(self: Any, x: Any, training: Any = None) -> Any:
+        return self.call(x) * 3.0
+
+    layer = Own(2)
+    x = np.ones((3, 4), np.float32)
+    layer(x)
+    f = s2s.function(lambda x: layer(x), backend="numba")
+    before = [f(x) for _ in range(4)][-1]
+    Own.__call__ = scaled
+    np.testing.assert_allclose(f(x), 3.0 * before, rtol=1e-6)
+    del Own.__call__
+    np.testing.assert_allclose(f(x), before, rtol=1e-6)
+    Own.call = lambda self, x: x @ self.kernel - 1.0
+    np.testing.assert_allclose(f(x), x @ layer.kernel.numpy() - 1.0, rtol=1e-6)
+
+
+def test_classes_of_users_get_properties_of_their_own() -> None:
+    class Own(Sequential):
+        pass
+
+    def first(self: Any) -> Any:
+        return self.layers[0].trainable_variables
+
+    model, optimizer = Own([Dense(3), Dense(2)]), SGD(0.1)
+    x = np.ones((3, 4), np.float32)
+    model(x)
+
+    @s2s.function(backend="numba")
+    def step(x: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            loss = np.sum(model(x) ** 2)
+        variables = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return loss
+
+    for _ in range(4):
+        step(x)
+    Own.trainable_variables = property(first)  # type: ignore[assignment]
+    before = [v.numpy().copy() for v in model.variables]
+    step(x)
+    same = [np.array_equal(v.numpy(), b) for v, b in zip(model.variables, before)]
+    assert same == [False, False, True, True]

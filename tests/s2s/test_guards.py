@@ -296,3 +296,54 @@ def test_what_was_decided_is_decided_again_when_it_changes(function, changes):
     for change in (lambda: None, *changes):
         change()
         assert compiled(2.0) == compiled(2.0) == function(2.0)
+
+
+chosen = np.tanh
+wanted = np.float32
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_names_of_functions_of_libraries_may_come_to_mean_others(backend, monkeypatch):
+    """What belongs to a library does not change, but a name for it may."""
+    holder = types.SimpleNamespace(function=np.tanh)
+    enclosed = np.tanh
+
+    def by_global(x):
+        return chosen(x)
+
+    def by_attribute(x):
+        return holder.function(x)
+
+    def by_closure(x):
+        return enclosed(x)
+
+    def dtype(x):
+        return x.astype(wanted)
+
+    functions = [s2s.function(f, backend=backend) for f in (by_global, by_attribute, by_closure)]
+    gradient = s2s.grad(lambda x: np.sum(holder.function(x)), backend=backend)
+    x = np.arange(3.0)
+    for library in (np.tanh, np.sin, np.negative, np.tanh):
+        monkeypatch.setitem(globals(), "chosen", library)
+        holder.function = enclosed = library
+        for f in functions:
+            for _ in range(3):
+                np.testing.assert_allclose(f(x), library(x), rtol=1e-14)
+        slope = (library(x + 1e-6) - library(x - 1e-6)) / 2e-6
+        np.testing.assert_allclose(gradient(x), slope, rtol=1e-8)
+    cast = s2s.function(dtype, backend=backend)
+    for kind in (np.float32, np.float64, np.int64):
+        monkeypatch.setitem(globals(), "wanted", kind)
+        assert all(cast(x).dtype == kind for _ in range(3))
+
+
+def test_what_was_a_list_may_become_a_number():
+    held = types.SimpleNamespace(value=[1.0])
+
+    def f(x):
+        return x * (1.0 if held.value else 2.0)
+
+    g = s2s.function(f, backend="python")
+    for value in ([1.0], None, np.bool_(True), [], 3.0, {}):
+        held.value = value
+        assert g(1.0) == f(1.0)

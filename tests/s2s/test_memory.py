@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
+import sys
+import textwrap
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +19,7 @@ from s2s import memory
 
 pytest.importorskip("numba")
 MB = 1 << 20
+ROOT = Path(__file__).parents[2]
 
 
 class Blocks:
@@ -246,3 +251,25 @@ def test_children(blocks: Blocks) -> None:
     finally:
         stop.set()
         worker.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_blocks_that_come_back_while_a_process_is_forked(tmp_path: Path) -> None:
+    """What other libraries do at that moment may let go of results, or collect garbage."""
+    program = """
+    import os
+    import numpy as np
+    held = []
+    os.register_at_fork(before=held.clear, after_in_child=held.clear)
+    import s2s
+    f = s2s.function(lambda x: x * 2.0 + 1.0, backend="numba")
+    held += [f(np.ones(100_000)) for _ in range(3)]
+    child = os.fork()
+    if child == 0:
+        os._exit(int(f(np.ones(100_000))[0]))
+    assert os.waitpid(child, 0)[1] == 3 << 8
+    """
+    file = tmp_path / "program.py"
+    file.write_text(textwrap.dedent(program))
+    space = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, str(file)], check=True, timeout=60, env=space)

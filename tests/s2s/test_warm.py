@@ -72,3 +72,19 @@ def test_the_compiler_is_not_even_imported(run):
         file.write_bytes(file.read_bytes()[:50])
     assert run() == ["90.0", "True"]
     assert run() == ["90.0", "False"]
+
+
+def test_names_of_functions_of_libraries(run):
+    """They are remembered, and told from others."""
+    text = MODEL.replace(
+        "import numpy as np, s2s", "import numpy as np, math, s2s\nshape = np.tanh"
+    )
+    text = text.replace("twist(inner(x)) * scale", "shape(inner(x) / 25.0) * scale")
+    (run.folder / "model.py").write_text(text)
+    first, second = run(), run()
+    assert first[0] == second[0] and second[1] == "False"
+    other = run("model.shape = model.np.sin")
+    assert other[0] != first[0]
+    assert run("model.shape = model.np.sin") == [other[0], "False"]
+    assert run("model.shape = model.math.tanh")[0] == first[0]
+    assert run() == second

@@ -23,6 +23,7 @@ from ..errors import UnsupportedError
 from ..ir import Var
 from ..pipeline_types import ObjectGuard, Param
 from ..structure import (
+    CONSTANT_MODULES,
     ArraySpec,
     Fixed,
     Path,
@@ -34,6 +35,7 @@ from ..structure import (
     child_step,
     describe,
     follow,
+    is_constant_module,
     leaf_type,
     path_name,
     path_text,
@@ -57,14 +59,7 @@ from .values import (
     Value,
 )
 
-CONSTANT_MODULES = ("numpy", "math", "scipy", "cmath", "builtins", "numba", "operator", "functools")
-
-
 _IMMUTABLE = (bool, int, float, complex, str, bytes, slice, np.dtype, np.generic, type(None))
-
-
-def is_constant_module(value: Any) -> bool:
-    return isinstance(value, types.ModuleType) and value.__name__.split(".")[0] in CONSTANT_MODULES
 
 
 class Objects(Mixin):
@@ -315,9 +310,18 @@ class Objects(Mixin):
         )  # fmt: skip
 
     def lift_name(self, value: Any, path: Path) -> Value:
-        if is_constant_module(value) or (_is_library(value) and not _is_jitclass(value)):
+        if is_constant_module(value):
             return Obj(value)
+        if _is_library(value) and not _is_jitclass(value):
+            return self._lift_library(value, path)
         return self.lift(value, path)
+
+    def _lift_library(self, value: Any, path: Path) -> Value:
+        """What belongs to a library does not change, but who names it may name another."""
+        if path not in self.lifted:
+            self.object_guards.append(ObjectGuard(path, "is", value))
+            self.lifted[path] = Obj(value)
+        return self.lifted[path]
 
     def class_value(self, cls: type) -> Obj:
         """A class, with the path by which its attributes are read at each call if it has one."""
@@ -380,7 +384,7 @@ class Objects(Mixin):
                 self.lift(value.__func__, (*place, (".", "__func__")))  # it may be replaced
             return Obj(value, place)
         if _is_library(value):
-            return Obj(value)
+            return self._lift_library(value, (*owner.path, (".", name)))
         return self.lift(value, (*owner.path, (".", name)))
 
     def _unguarded(self, target: Any, name: str) -> Value:
@@ -427,7 +431,7 @@ def _is_jitclass(value: Any) -> bool:
 
 
 def _is_library(value: Any) -> bool:
-    """Functions and classes of libraries do not change under us: no guard."""
+    """Functions and classes of libraries do not change under us."""
     module = getattr(value, "__module__", None)
     if isinstance(value, np.ufunc):
         return True

@@ -1,0 +1,46 @@
+"""The optimiser is told only what it can do: it would complain to the terminal otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s
+
+pytest.importorskip("numba")
+
+
+def so_far(x: Any) -> Any:
+    return np.cumsum(np.sin(x)) * 2
+
+
+def from_before(x: Any) -> Any:
+    h, half = x.copy(), np.float64(0.5)
+    for i in range(2, x.shape[0]):
+        h[i] = h[i - 2] * half + h[i]
+    return h
+
+
+def in_one_place(x: Any) -> Any:
+    total, two = np.zeros(1, np.float32), np.float64(2.0)
+    for i in range(x.shape[0]):
+        total[0] += x[i] * two
+    return total
+
+
+@pytest.mark.parametrize("function", [so_far, from_before, in_one_place])
+def test_rounds_that_need_earlier_ones(
+    function: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))  # so that it is compiled
+    x = np.linspace(0.1, 1.0, 37, dtype=np.float32)
+    compiled = s2s.function(function, backend="numba")
+    np.testing.assert_allclose(compiled(x), function(x), rtol=1e-5)
+    s2s.grad(lambda x: np.sum(function(x)), backend="numba")(x)
+    assert capfd.readouterr() == ("", "")
