@@ -254,6 +254,29 @@ def array_written_under_its_sorted_rows(m):
     return np.sum(np.sin(first))
 
 
+@refused(V, says="may share memory", advice=".copy()")
+def array_that_a_round_made_the_other(x):
+    g, h = x * 0.5, x * 1.0
+    for t in range(4):
+        h[0] = h[1] * 3.0  # @ h[0] = h[1] * 3.0
+        g = np.sin(g)
+        if g[0] > 0.2 * t:
+            h = g
+    return np.sum(g * h)
+
+
+@refused(V, says="may share memory", advice=".copy()")
+def array_that_was_the_other_before_the_loop(x):
+    g, h = x * 0.5, x * 1.0
+    if x[0] > 0.5:
+        h = g
+    for _ in range(4):
+        h[0] = h[1] * 3.0  # @ h[0] = h[1] * 3.0
+        g = g + np.sum(g * h)
+        h = h * 2.0
+    return np.sum(g * h)
+
+
 @refused(np.ones(3) * 1j, says="may share memory")
 def writing_through_a_real_part(z):
     r = z.real

@@ -28,6 +28,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "first touch": ("lower.lower.touch_first", lambda body: None),
     "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
     "mirror": ("lower.lower.mirror", lambda body, shares: None),
+    "rows": ("lower.lower.join_rows", lambda body, sizes, shares, fresh: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
 }
 

@@ -279,3 +279,19 @@ def steps_of_a_reshaped_array(x):
         whole = (x[i] + s).reshape(2, 3)
         s += np.sum(whole[0] * whole[1])
     return s
+
+
+@case(arr(2), N, tags="aliases loops")
+def written_once_the_other_name_is_past(x, n):
+    """Both names stand for one array at the end of a round; one is bound anew before it is read."""
+    cur = x * 1.0
+    for t in range(n):
+        cur[0] = cur[1] * 2.0
+        new = np.sin(cur) + 0.1 * t
+        cur = new
+    for t in range(n):
+        cur[1] = cur[0] * 0.7
+        new = np.cos(cur) * x
+        if np.sum(new) > 0.5:
+            cur = new
+    return np.sum(cur * cur)

@@ -160,3 +160,18 @@ def buffers_of_each_round(x, n):
         t[i % max(len(x), 1) :] = x[i % max(len(x), 1) :] * kept[i % max(len(x), 1) :]
         kept = t * 0.5 + x
     return np.sum(kept * kept)
+
+
+@case(arr(2, N), num(), wrt=(0, 1), tags="found loops rows")
+def short_rows_between_borders(x, c):
+    """With less than two columns, the loop between them runs a negative number of rounds."""
+    n, m = x.shape
+    w = m - 2
+    y = np.zeros((n, m, 3))
+    z = np.zeros((n, m, 3)) + x[:, :, None]
+    b = np.zeros(3) + c
+    for i in range(n):
+        for j in range(w):
+            for k in range(3):
+                y[i, j, k] = z[i, j, k] + b[k]
+    return np.sum(y * y)

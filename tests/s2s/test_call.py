@@ -405,11 +405,11 @@ def test_classes_of_users_get_methods_of_their_own() -> None:
     layer(x)
     f = s2s.function(lambda x: layer(x), backend="numba")
     before = [f(x) for _ in range(4)][-1]
-    Own.__call__ = scaled
+    Own.__call__ = scaled  # type: ignore[assignment]
     np.testing.assert_allclose(f(x), 3.0 * before, rtol=1e-6)
     del Own.__call__
     np.testing.assert_allclose(f(x), before, rtol=1e-6)
-    Own.call = lambda self, x: x @ self.kernel - 1.0
+    Own.call = lambda self, x: x @ self.kernel - 1.0  # type: ignore[assignment]
     np.testing.assert_allclose(f(x), x @ layer.kernel.numpy() - 1.0, rtol=1e-6)
 
 

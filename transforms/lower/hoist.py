@@ -88,7 +88,7 @@ def _place(
             bound[id(loop)] = {name for s in L.walk([loop]) for name in binds(s)}
         sizes = [_before(size, bound[id(loop)], known) for size in alloc.sizes]
         if None not in sizes:
-            return loop, tuple(_at_least_none(size) for size in sizes if size is not None)
+            return loop, tuple(L.at_least_none(size) for size in sizes if size is not None)
     return None
 
 
@@ -118,10 +118,3 @@ def _is_harmless(e: L.Expr) -> bool:
     if isinstance(e, L.Bin):
         return e.op not in ("/", "//", "%", "**", "<<", ">>")
     return isinstance(e, (L.Lit, L.Name, L.Size, L.Un, L.Select, L.Cast))
-
-
-def _at_least_none(size: L.Expr) -> L.Expr:
-    """A loop that never runs may have made nothing of a negative size."""
-    if isinstance(size, (L.Size, L.Lit)):
-        return size
-    return L.select(L.compare(">", size, L.ZERO), size, L.ZERO)

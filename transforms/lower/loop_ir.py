@@ -478,3 +478,9 @@ def select(cond: Expr, x: Expr, y: Expr) -> Expr:
     if x == y:
         return x
     return Select(cond, x, y, x.dtype)
+
+
+def at_least_none(size: Expr) -> Expr:
+    """A size for memory that is made whether or not a loop runs: one that never does may be over
+    a negative number of rounds."""
+    return size if isinstance(size, (Size, Lit)) else select(compare(">", size, ZERO), size, ZERO)

@@ -75,6 +75,11 @@ class _Pair:
         return L.mul(self.outer.stop, self.inner.stop)
 
     @property
+    def places(self) -> L.Expr:
+        """For what is made once, even if the loops never run."""
+        return L.mul(L.at_least_none(self.outer.stop), self.inner.stop)
+
+    @property
     def variables(self) -> set[str]:
         return {self.outer.var, self.inner.var}
 
@@ -225,13 +230,13 @@ class _Nest:
 
     def _repeated(self, pair: _Pair, element: L.Load) -> str:
         name, at = self.fresh(f"{element.buffer}_rows"), self._at(pair)
-        self.before.append(L.Alloc(name, element.dtype, (pair.length,)))
+        self.before.append(L.Alloc(name, element.dtype, (pair.places,)))
         self.before.append(self._loops(pair, L.Put(name, (at,), element)))
         return name
 
     def _summed(self, pair: _Pair, stmt: L.Put) -> str:
         name, dtype = self.fresh(f"{stmt.buffer}_rows"), stmt.expr.dtype
-        self.before.append(L.Alloc(name, dtype, (pair.length,)))
+        self.before.append(L.Alloc(name, dtype, (pair.places,)))
         zero = L.Put(name, (L.Name(pair.outer.var),), L.Lit(0, dtype))
         self.before.append(L.Loop(pair.outer.var, L.ZERO, pair.length, L.ONE, [zero]))
         total = L.Put(stmt.buffer, stmt.index, L.Load(name, (self._at(pair),), dtype), add=True)

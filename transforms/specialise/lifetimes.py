@@ -15,21 +15,33 @@ def lifetimes(body: list[ast.stmt]) -> dict[int, frozenset[str]]:
     ]
     always = frozenset(name for n in inner for name in _loads(n))
     found: dict[int, frozenset[str]] = {}
-    _visit(body, always, found)
+    _visit(body, always, always, found)
     return found
 
 
-def _visit(block: list[ast.stmt], after: frozenset[str], found: dict[int, frozenset[str]]) -> None:
+def _visit(
+    block: list[ast.stmt],
+    after: frozenset[str],
+    always: frozenset[str],
+    found: dict[int, frozenset[str]],
+) -> None:
+    """`always`: names that inner functions read, whenever they are called."""
     for stmt in reversed(block):
-        here = after | _loads(stmt)
+        here = (after - _bound(stmt)) | always | _loads(stmt)
         if isinstance(stmt, (ast.For, ast.While)):
             # The next iteration may read whatever the loop reads.
-            _visit(stmt.body, here, found)
+            _visit(stmt.body, here, always, found)
         elif isinstance(stmt, ast.If):
-            _visit(stmt.body, after, found)
-            _visit(stmt.orelse, after, found)
+            _visit(stmt.body, after, always, found)
+            _visit(stmt.orelse, after, always, found)
         found[id(stmt)] = here
         after = here
+
+
+def _bound(stmt: ast.stmt) -> frozenset[str]:
+    """The names that are bound anew whenever what follows is reached."""
+    targets = stmt.targets if isinstance(stmt, ast.Assign) else []
+    return frozenset(t.id for t in targets if isinstance(t, ast.Name))
 
 
 def _loads(node: ast.AST) -> frozenset[str]:

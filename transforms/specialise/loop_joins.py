@@ -292,6 +292,11 @@ class LoopJoins(Mixin):
         for group in ends.values():
             for i, p in enumerate(group):
                 pairs |= {frozenset((p, q)) for q in group[i + 1 :] if p is not q}
+        # So may those whose arrays are two cells of one state that may share memory.
+        for kind, state in (("start", start), ("end", end)):
+            for one, two in (tuple(pair) for pair in state.pairs if len(pair) == 2):
+                for p in ends.get((kind, one), ()):
+                    pairs |= {frozenset((p, q)) for q in ends.get((kind, two), ()) if p is not q}
         if not pairs <= plan.pairs:
             plan.pairs |= pairs
             plan.changed = True
