@@ -56,3 +56,11 @@ def optimisations(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def same_draws(request: pytest.FixtureRequest) -> None:
+    """What a test draws from its module's generator does not depend on the tests before it."""
+    drawn = getattr(request.module, "RNG", None)
+    if isinstance(drawn, np.random.Generator):
+        drawn.bit_generator.state = np.random.default_rng(1).bit_generator.state

@@ -21,7 +21,7 @@ def folder(tmp_path, monkeypatch):
 def test_info_and_clear(run, folder):
     data = json.loads(run("cache", "info", "--json").out)
     assert data["folder"] == str(folder)
-    assert data["kinds"]["sources"]["files"] == 1 and data["kinds"]["machine code"]["files"] >= 1
+    assert data["kinds"]["machine code"]["files"] >= 1
     assert str(folder) in run("cache", "info").out
     cleared = run("cache", "clear")
     assert cleared.code == 0 and cleared.out.startswith("removed ")
