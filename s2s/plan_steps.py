@@ -315,58 +315,6 @@ unfit:
   ret i16* null
 }
 
-; tuple to count value...
-define internal i16* @op.tuple(i8** %regs, i8** %items, i16* %at) {
-entry:
-  %count = call i64 @word(i16* %at, i64 2)
-  %made = call i8* @PyTuple_New(i64 %count)
-  %none = icmp eq i8* %made, null
-  br i1 %none, label %bad, label %head
-head:
-  %i = phi i64 [0, %entry], [%more, %body]
-  %done = icmp eq i64 %i, %count
-  br i1 %done, label %end, label %body
-body:
-  %where = add i64 %i, 3
-  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 %where)
-  call void @Py_IncRef(i8* %value)
-  call i32 @PyTuple_SetItem(i8* %made, i64 %i, i8* %value)
-  %more = add i64 %i, 1
-  br label %head
-end:
-  %length = add i64 %count, 3
-  %next = call i16* @put(i8** %regs, i16* %at, i8* %made, i64 %length)
-  ret i16* %next
-bad:
-  ret i16* null
-}
-
-; list to count value...
-define internal i16* @op.list(i8** %regs, i8** %items, i16* %at) {
-entry:
-  %count = call i64 @word(i16* %at, i64 2)
-  %made = call i8* @PyList_New(i64 %count)
-  %none = icmp eq i8* %made, null
-  br i1 %none, label %bad, label %head
-head:
-  %i = phi i64 [0, %entry], [%more, %body]
-  %done = icmp eq i64 %i, %count
-  br i1 %done, label %end, label %body
-body:
-  %where = add i64 %i, 3
-  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 %where)
-  call void @Py_IncRef(i8* %value)
-  call i32 @PyList_SetItem(i8* %made, i64 %i, i8* %value)
-  %more = add i64 %i, 1
-  br label %head
-end:
-  %length = add i64 %count, 3
-  %next = call i16* @put(i8** %regs, i16* %at, i8* %made, i64 %length)
-  ret i16* %next
-bad:
-  ret i16* null
-}
-
 ; dict to count keys value...
 define internal i16* @op.dict(i8** %regs, i8** %items, i16* %at) {
 entry:
@@ -406,3 +354,33 @@ define internal i16* @op.set_item(i8** %regs, i8** %items, i16* %at) {
   ret i16* %next
 }
 """
+
+# Tuples and lists are made in the same way.
+_SEQUENCE = """
+; KIND to count value...
+define internal i16* @op.KIND(i8** %regs, i8** %items, i16* %at) {
+entry:
+  %count = call i64 @word(i16* %at, i64 2)
+  %made = call i8* @PyCLASS_New(i64 %count)
+  %none = icmp eq i8* %made, null
+  br i1 %none, label %bad, label %head
+head:
+  %i = phi i64 [0, %entry], [%more, %body]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %end, label %body
+body:
+  %where = add i64 %i, 3
+  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 %where)
+  call void @Py_IncRef(i8* %value)
+  call i32 @PyCLASS_SetItem(i8* %made, i64 %i, i8* %value)
+  %more = add i64 %i, 1
+  br label %head
+end:
+  %length = add i64 %count, 3
+  %next = call i16* @put(i8** %regs, i16* %at, i8* %made, i64 %length)
+  ret i16* %next
+bad:
+  ret i16* null
+}
+"""
+TEXT += "".join(_SEQUENCE.replace("KIND", c.lower()).replace("CLASS", c) for c in ("Tuple", "List"))

@@ -198,8 +198,9 @@ class Places:
             return v if self.saver.precedes(v.name, first) else None
 
         found = x if isinstance(x, Const) else lookup(x)
-        if found is None and isinstance(x.type, Scalar) and x.type.value is not None:
-            found = self.size(b, x.type.value, first)
+        value = value_of(x)
+        if found is None and value is not None:
+            found = self.size(b, value, first)
         if found is None:
             maker = Recomputer(
                 self.saver.definitions, self.saver.names, lookup, lambda v: True, safe=True
@@ -219,10 +220,9 @@ class Places:
         if dim.is_const:
             return int_const(dim.const)
         for v in self.saver.scopes.var.values():
-            if isinstance(v.type, Scalar) and v.type.value is not None:
-                if self.saver.facts.canonical(v.type.value) == dim and self.saver.precedes(
-                    v.name, first
-                ):
+            value = value_of(v)
+            if value is not None and self.saver.facts.canonical(value) == dim:
+                if self.saver.precedes(v.name, first):
                     return v
         twin = self.saver.twin(dim, "", first)
         if twin is not None:

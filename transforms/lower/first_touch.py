@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from . import loop_ir as L
 from .live import binds, names_in
-from .scalarise import Uses, survey
-from .work import settled
+from .scalarise import Uses, level_of, survey
+from .work import resolved, settled
 
 
 @dataclass
@@ -45,7 +45,7 @@ def _find(use: Uses, known: dict[str, L.Expr]) -> _Found | None:
     block, alloc = use.allocs[0]
     places: dict[int, list[tuple[int, L.Index]]] = {}  # by statement of the block: how deep, where
     for path, index, _ in use.accesses:
-        level = next((k for k, (inside, _) in enumerate(path) if inside is block), None)
+        level = level_of(path, block)
         if level is None:
             return None
         places.setdefault(path[level][1], []).append((len(path) - level, index))
@@ -59,8 +59,7 @@ def _find(use: Uses, known: dict[str, L.Expr]) -> _Found | None:
     puts = [s for s in loop.body if isinstance(s, L.Put) and s.buffer == alloc.name and s.add]
     if depth != 2 or len(puts) != 1 or puts[0].expr.dtype != alloc.dtype:
         return None
-    at = known.get(index[0].name, index[0]) if isinstance(index[0], L.Name) else index[0]
-    shift = L.offset(at, loop.var)
+    shift = L.offset(resolved(index[0], known), loop.var)
     if shift is None or not isinstance(loop.step, L.Lit) or abs(loop.step.value) != 1:
         return None
     inside = list(L.walk(loop.body))

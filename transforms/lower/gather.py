@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from . import loop_ir as L
+from .live import names_in
 from .scalarise import survey
 from .siblings import Shares, footprint
 
@@ -109,7 +110,7 @@ def _scatter(stmt: L.Stmt) -> _Scatter | None:
         return None
     loops, put = nest
     order = [loop.var for loop in loops]
-    if any(names_in(loop.stop) & set(order) for loop in loops):
+    if any(names_in([loop.stop]) & set(order) for loop in loops):
         return None
     axes, shift, rest = [], [], []
     for axis, e in enumerate(put.index):
@@ -117,7 +118,7 @@ def _scatter(stmt: L.Stmt) -> _Scatter | None:
         if at is not None:
             axes.append(axis)
             shift.append(at)
-        elif names_in(e) & set(order) or any(isinstance(p, L.Load) for p in L.walk_expr(e)):
+        elif names_in([e]) & set(order) or any(isinstance(p, L.Load) for p in L.walk_expr(e)):
             return None
         rest.append(L.ZERO if at is not None else e)
     loads = {p for p in L.walk_expr(put.expr) if isinstance(p, L.Load)}
@@ -156,21 +157,12 @@ def _passes(stmt: L.Stmt, scatter: _Scatter | None, mine: _Scatter, shares: Shar
     if scatter is not None and scatter.into == mine.into:
         return not (shares(mine.into, mine.addend) or shares(mine.into, scatter.addend))
     f = footprint(stmt)
-    names = set().union(*map(names_in, (*mine.index, *mine.stops)))
-    names |= {mine.into, mine.addend}
+    names = {mine.into, mine.addend, *names_in((*mine.index, *mine.stops))}
     if f.fixed or f.fails or f.writes & names:
         return False
     if any(shares(name, mine.into) for name, _ in (*f.loads, *f.stores)):
         return False
     return not any(shares(name, mine.addend) for name, _ in f.stores)
-
-
-def names_in(e: L.Expr) -> set[str]:
-    return {
-        p.buffer if isinstance(p, (L.Size, L.Load)) else p.name
-        for p in L.walk_expr(e)
-        if isinstance(p, (L.Name, L.Size, L.Load))
-    }
 
 
 # ---------------------------------------------------------------- rewriting

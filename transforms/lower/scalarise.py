@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 
 from . import loop_ir as L
 
+# The blocks around an access, outermost first, and where in each the way goes on.
+Path = tuple[tuple[list[L.Stmt], int], ...]
+
 
 @dataclass
 class Uses:
@@ -17,10 +20,13 @@ class Uses:
     and accessing elements."""
 
     allocs: list[tuple[list[L.Stmt], L.Alloc]] = field(default_factory=list)
-    accesses: list[tuple[tuple[tuple[list[L.Stmt], int], ...], L.Index, bool]] = field(
-        default_factory=list
-    )
+    accesses: list[tuple[Path, L.Index, bool]] = field(default_factory=list)
     odd: bool = False
+
+
+def level_of(path: Path, block: list[L.Stmt]) -> int | None:
+    """How many blocks stand around this one on the way to an access, if it is on the way."""
+    return next((k for k, (inside, _) in enumerate(path) if inside is block), None)
 
 
 def scalarise(body: list[L.Stmt], params: list[str]) -> None:
@@ -45,7 +51,7 @@ def survey(body: list[L.Stmt]) -> dict[str, Uses]:
 
 def _survey(
     block: list[L.Stmt],
-    path: tuple[tuple[list[L.Stmt], int], ...],
+    path: Path,
     uses: dict[str, Uses],
 ) -> None:
     def of(name: str) -> Uses:
@@ -107,7 +113,7 @@ def _home(use: Uses) -> list[L.Stmt] | None:
     return block
 
 
-def _is_put(other: tuple[tuple[list[L.Stmt], int], ...], path: object) -> bool:
+def _is_put(other: Path, path: object) -> bool:
     """The access is the writing itself, not a read in the same statement."""
     block, position = other[-1]
     stmt = block[position]

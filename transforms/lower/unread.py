@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import loop_ir as L
-from .scalarise import Uses, survey
-from .work import settled
+from .scalarise import Uses, level_of, survey
+from .work import resolved, settled
 
 
 def drop_unread(body: list[L.Stmt]) -> None:
@@ -61,12 +61,12 @@ def _is_unread(
         return False
     axis, shift = own
     for path, index, plain in use.accesses:
-        level = next((k for k, (inside, _) in enumerate(path) if inside is place.block), None)
+        level = level_of(path, place.block)
         if level is None or path[level][1] < place.made:
             return False
         at = path[level][1]
         if at == place.loop:
-            if L.offset(_resolved(index[axis], known), loop.var) != shift or len(path) == level + 1:
+            if L.offset(resolved(index[axis], known), loop.var) != shift or len(path) == level + 1:
                 return False
             inside = path[level + 1][1]
             if inside > place.stmt or (inside == place.stmt and not plain):
@@ -83,11 +83,6 @@ def _own_axis(index: L.Index, loop: L.Loop) -> tuple[int, int] | None:
         if shift is not None:
             return axis, shift
     return None
-
-
-def _resolved(e: L.Expr, known: dict[str, L.Expr]) -> L.Expr:
-    """An index by the loop's variable, where a number in the round stands for it."""
-    return known.get(e.name, e) if isinstance(e, L.Name) else e
 
 
 def _outside(e: L.Expr, loop: L.Loop, shift: int) -> bool:

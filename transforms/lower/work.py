@@ -40,6 +40,11 @@ def settled(stmts: list[L.Stmt]) -> dict[str, L.Expr]:
     }
 
 
+def resolved(e: L.Expr, known: dict[str, L.Expr]) -> L.Expr:
+    """What a number that is `settled` stands for; another as it is."""
+    return known.get(e.name, e) if isinstance(e, L.Name) else e
+
+
 def trips(loop: L.Loop) -> L.Expr:
     """How often a loop runs; not more than 0 if it does not."""
     if L.is_lit(loop.step, 1):
