@@ -309,7 +309,7 @@ class Saver:
                 for axis, d in enumerate(dims_of(v)):
                     if self.facts.canonical(d) == dim and self.precedes(v.name, at):
                         lost = v.name in self.overwritten
-                        found.append((lost, v.user != user, not v.user, -k, v, axis))
+                        found.append((lost, bool(user) and v.user != user, not v.user, -k, v, axis))
         return min(found, key=lambda f: f[:4])[4:] if found else None
 
     def precedes(self, name: str, stmt: Stmt) -> bool:
