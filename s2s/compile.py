@@ -114,8 +114,7 @@ def tell_numba(lowered: str) -> None:
         from . import kernels_random_numba  # noqa: F401
     if "rt.prange(" in lowered:
         _offer_threads()
-    if "rt.gemm" in lowered:
-        _offer_products()
+    products.offer(lowered)
     quieten()
 
 
@@ -125,13 +124,6 @@ def _offer_threads() -> None:
     from . import threads
 
     llvm.add_symbol(threads.NAME, threads.address())
-
-
-def _offer_products() -> None:
-    import llvmlite.binding as llvm
-
-    for name in products.NAMES:
-        llvm.add_symbol(name, products.address(name))
 
 
 def _caller(lowered: str, entry: str, signature: tuple[Any, ...], written: Sequence[int]) -> str:

@@ -26,6 +26,16 @@ def address(name: str) -> int:
     return _library(name, choice())[name]
 
 
+def offer(lowered: str) -> None:
+    """Tells LLVM of those that Numba's code for a kernel calls, of whatever numbers."""
+    import llvmlite.binding as llvm
+
+    called = {"s2s.gemm": "rt.gemm(", "s2s.scattered": "rt.gemm_at("}
+    for name in NAMES:
+        if called[name.rpartition(".")[0]] in lowered:
+            llvm.add_symbol(name, address(name))
+
+
 @functools.cache
 def _library(name: str, whose: str) -> dict[str, int]:
     def compiled() -> bytes:
