@@ -14,7 +14,7 @@ machine's vectors: two machines that multiply and add in one step agree to the l
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -244,8 +244,8 @@ class Gemm:
     def _exchange(self, builder: Any, x: Any, y: Any, size: int) -> tuple[Any, Any]:
         """Two vectors of which the second parts of the one, parts being of a size, have changed
         places with the first ones of the other."""
-        kind = ir.VectorType(ir.IntType(32), self.lanes)
         lanes = range(self.lanes)
+        kind = ir.VectorType(ir.IntType(32), self.lanes)
         upper = [self.lanes + i - size if i & size else i for i in lanes]
         lower = [self.lanes + i if i & size else i + size for i in lanes]
         made = [builder.shuffle_vector(x, y, ir.Constant(kind, o)) for o in (upper, lower)]
@@ -314,9 +314,15 @@ class Gemm:
             full = builder.icmp_signed("==", columns, INT(self.columns))
             scale = self._spread(builder, alpha)
             scaled = [[builder.fmul(scale, s, flags=FLAGS) for s in row] for row in sums]
-            with builder.if_else(builder.and_(whole_rows, full)) as (inside, edge):
+            with builder.if_else(whole_rows) as (inside, edge):
                 with inside:
-                    self._keep_whole(builder, scaled, place, c_down, fresh, factor)
+                    with builder.if_else(full) as (all_, some):
+                        with all_:
+                            self._keep_whole(builder, scaled, place, c_down, fresh, factor)
+                        with some:
+                            self._keep_columns(
+                                builder, scaled, place, c_down, columns, fresh, factor
+                            )
                 with edge:
                     self._keep_part(builder, scaled, place, c_down, rows, columns, fresh, factor)
         builder.ret_void()
@@ -380,8 +386,7 @@ class Gemm:
     def _spread(self, builder: Any, number: Any, vector: Any = None) -> Any:
         undefined = ir.Constant(vector or self.vector, ir.Undefined)
         one = builder.insert_element(undefined, number, ir.IntType(32)(0))
-        order = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return builder.shuffle_vector(one, undefined, order)
+        return self._elements(builder, one, [0] * undefined.type.count)
 
     def _keep_whole(
         self, builder: Any, sums: list[list[Any]], c: Any, down: Any, fresh: Any, factor: Any
@@ -399,6 +404,39 @@ class Gemm:
                     for half, value in enumerate(row):
                         there = builder.fmul(self._load(builder, line, half), scale, flags=FLAGS)
                         self._store(builder, builder.fadd(there, value, flags=FLAGS), line, half)
+
+    def _keep_columns(
+        self, builder: Any, sums: list[list[Any]], c: Any, down: Any, columns: Any, fresh: Any,
+        factor: Any,
+    ) -> None:  # fmt: skip
+        """Some columns of all rows, in pieces: a vector, half of one, and so on."""
+        lines = [builder.gep(c, [builder.mul(INT(i), down)]) for i in range(len(sums))]
+        left, size = [row[0] for row in sums], self.lanes
+        while size:
+            wanted = builder.icmp_signed("!=", builder.and_(columns, INT(size)), INT(0))
+            at = builder.and_(columns, INT(-2 * size))
+            with builder.if_then(wanted):
+                for line, vector in zip(lines, left):
+                    piece = self._elements(builder, vector, range(size))
+                    self._keep_piece(builder, piece, builder.gep(line, [at]), fresh, factor)
+            order = [*range(size, self.lanes), *range(size)]
+            rest = [
+                row[1] if size == self.lanes else self._elements(builder, vector, order)
+                for row, vector in zip(sums, left)
+            ]
+            left = [builder.select(wanted, new, old) for new, old in zip(rest, left)]
+            size //= 2
+
+    def _elements(self, builder: Any, vector: Any, order: Sequence[int]) -> Any:
+        kind = ir.VectorType(ir.IntType(32), len(order))
+        return builder.shuffle_vector(vector, vector, ir.Constant(kind, list(order)))
+
+    def _keep_piece(self, builder: Any, piece: Any, place: Any, fresh: Any, factor: Any) -> None:
+        place = builder.bitcast(place, piece.type.as_pointer())
+        there = builder.load(place, align=self.item)
+        scale = self._spread(builder, factor, piece.type)
+        more = builder.fadd(builder.fmul(there, scale, flags=FLAGS), piece, flags=FLAGS)
+        builder.store(builder.select(fresh, piece, more), place, align=self.item)
 
     def _keep_part(
         self, builder: Any, sums: list[list[Any]], c: Any, down: Any, rows: Any, columns: Any,
