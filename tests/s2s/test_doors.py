@@ -376,7 +376,7 @@ def test_sizes_of_arrays_that_objects_keep() -> None:
     """Those are known only when they have been looked at."""
 
     class Kept(Announces):
-        pass
+        weights: Any
 
     kept = Kept()
     kept.weights = np.arange(4.0)
