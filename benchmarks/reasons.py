@@ -9,7 +9,6 @@ REASONS = {
     "kmeans": "the centres that were not chosen are multiplied by zero; by hand they are skipped.",
     "det": "by hand the rows are counted by a recurrence; here signs are kept, and elements are "
     "checked to be in range.",
-    "lu": "sums run down the columns, as the program says; by hand the loops are exchanged.",
     "nbody": "a matrix of strengths is kept for each step.",
     "linear": "what is left is one look at the objects.",
     "call": "two numbers are made as objects of NumPy, and the interpreter's lock is let go.",

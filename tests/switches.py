@@ -19,6 +19,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "recompute": ("recompute.cost", lambda op: np.inf),
     "fuse": ("lower.lower.as_values", lambda function, facts: function),
     "layout": ("lower.lower.turn", lambda body, params, shares, em: None),
+    "twins": ("lower.lower.pair", lambda body, params, shares, em: None),
     "interchange": ("lower.lower.interchange", lambda body, shares: None),
     "siblings": ("lower.siblings.Merger.block", lambda self, stmts: stmts),
     "scalarise": ("lower.lower.scalarise", lambda body, params: None),

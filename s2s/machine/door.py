@@ -14,7 +14,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..doors import PYTHON, Door, Size
+from ..doors import PYTHON, Door, Place, Size
 from ..linking import DATA, DESCR, DIMS, DOOR, FLAGS, LINKS, NDIM, STRIDES, TYPE, VALUE
 from ..memory import LEAST
 from ..transforms.structure import ArraySpec, ScalarSpec, Spec
@@ -273,11 +273,42 @@ class _Writer:
         total: Any = INT(size[0])
         for factor, places in size[1]:
             term: Any = INT(factor)
-            for position, axis in places:
-                value = values[position]
-                term = builder.mul(term, value if axis is None else value.sizes[axis])
+            for place in places:
+                term = builder.mul(term, self._place(place, values))
             total = builder.add(total, term)
         return total
+
+    def _place(self, place: Place, values: list[Any]) -> Any:
+        builder = self.builder
+        if not isinstance(place[0], str):
+            position, axis = place
+            return values[position] if axis is None else values[position].sizes[axis]
+        operation, inner, *others = place
+        size = self.size(inner, values)
+        if operation == "max0":
+            return self._at_least(size, INT(0))
+        if operation == "len":
+            start, stop = (None if o is None else self.size(o, values) for o in others)
+            begin = INT(0) if start is None else self._bound(start, size)
+            end = size if stop is None else self._bound(stop, size)
+            return self._at_least(builder.sub(end, begin), INT(0))
+        divisor = INT(others[0])
+        rest = builder.srem(size, divisor)
+        below = builder.icmp_signed("<", rest, INT(0))
+        if operation == "remainder":
+            return builder.select(below, builder.add(rest, divisor), rest)
+        quotient = builder.sdiv(size, divisor)
+        return builder.sub(quotient, builder.zext(below, INT))
+
+    def _bound(self, bound: Any, size: Any) -> Any:
+        """Of a slice, counted from the start and within the array."""
+        builder = self.builder
+        from_end = builder.icmp_signed("<", bound, INT(0))
+        bound = self._at_least(builder.select(from_end, builder.add(bound, size), bound), INT(0))
+        return builder.select(builder.icmp_signed("<", bound, size), bound, size)
+
+    def _at_least(self, number: Any, least: Any) -> Any:
+        return self.builder.select(self.builder.icmp_signed(">", number, least), number, least)
 
     # ---- results
 

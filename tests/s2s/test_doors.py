@@ -16,6 +16,7 @@ import pytest
 
 import s2s
 from s2s import cache, compile, linking
+from s2s.announce import Announces
 from s2s.doors import door_of
 
 pytest.importorskip("numba")
@@ -347,3 +348,44 @@ def test_a_factorisation_is_linked_without_a_word(capfd, monkeypatch, tmp_path):
 
     np.testing.assert_allclose(s2s.grad(volume)(np.eye(2)), 1.25 * np.eye(2))
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda x: x[::2], lambda x: x[1:-1:3], lambda x: x[-4:], lambda x: x[2:9], lambda x: x[:-2],
+        lambda x: x[-5:-1], lambda x: np.concatenate((x[:3], x[4:])),
+        lambda x: x[: x.shape[0] // 3], lambda x: x[x.shape[0] % 4 :],
+        lambda x: x[x.shape[0] // 4 : x.shape[0] // 2], lambda x: x[2 * x.shape[0] - 9 :],
+    ],
+)  # fmt: skip
+def test_sizes_that_are_derived_are_compared_at_the_door(part: Any) -> None:
+    f = compiled(lambda x, y: np.sum(part(x) * y))
+    for n in (12, 12, 7, 30, 3, 1, 0, 12):
+        x = np.arange(float(n)) + 1
+        want = part(x)
+        y = np.linspace(1, 2, want.size)
+        np.testing.assert_allclose(f(x, y), np.sum(want * y))
+        if want.size > 2:
+            assert all(call.plan is not None for call in f._shared.calls)
+            with pytest.raises(ValueError, match="broadcast"):
+                f(x, y[1:])
+
+
+def test_sizes_of_arrays_that_objects_keep() -> None:
+    """Those are known only when they have been looked at."""
+
+    class Kept(Announces):
+        weights: Any
+
+    kept = Kept()
+    kept.weights = np.arange(4.0)
+    mask = np.array([True, False, True, True, True])
+
+    @s2s.function(backend="numba")
+    def f(x: Any) -> Any:
+        return np.sum(x[mask] * kept.weights)
+
+    for _ in range(3):
+        assert f(np.ones(5)) == 6
+    assert entry_of(f).rewritten == 1

@@ -41,6 +41,7 @@ from .scalarise import scalarise
 from .siblings import Merger
 from .stacks import push_statement
 from .store import store
+from .twins import pair
 from .unread import drop_unread
 from .values import buffer_value
 from .write import write
@@ -136,14 +137,16 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     gather(body, shares)
     touch_first(body)
     accumulate(body, _whole_matrices(cx), shares)
-    turn(body, _arrays(cx, outs, visible), shares, cx.em)
+    arrays = _arrays(cx, outs, visible)
+    turn(body, arrays, shares, cx.em)
+    pair(body, arrays, shares, cx.em)
     interchange(body, shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
     if parallel:
         body = Splitter(body, shares, visible, cx.em.fresh).block(body)
     else:
-        whole = {n: s for n, s in _arrays(cx, outs, visible).sizes.items() if cx.is_contiguous(n)}
+        whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
         join_rows(body, whole, shares, cx.em.fresh)
     hoist(body)
     return body
