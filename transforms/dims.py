@@ -112,6 +112,8 @@ class Dim:
         return self + -Dim.of(other)
 
     def substitute(self, values: Mapping[str, Dim | int]) -> Dim:
+        if not self.terms:
+            return self
         symbol = self._symbol
         if symbol is not None:  # as most are
             return Dim.of(values[symbol]) if symbol in values else self

@@ -270,13 +270,12 @@ class _Writer:
 
     def size(self, size: Size, values: list[Any]) -> Any:
         builder = self.builder
-        total: Any = INT(size[0])
+        terms: list[Any] = [INT(size[0])] if size[0] or not size[1] else []
         for factor, places in size[1]:
-            term: Any = INT(factor)
-            for place in places:
-                term = builder.mul(term, self._place(place, values))
-            total = builder.add(total, term)
-        return total
+            factors: list[Any] = [INT(factor)] if factor != 1 or not places else []
+            factors += [self._place(place, values) for place in places]
+            terms.append(functools.reduce(builder.mul, factors))
+        return functools.reduce(builder.add, terms)
 
     def _place(self, place: Place, values: list[Any]) -> Any:
         builder = self.builder

@@ -56,8 +56,8 @@ class Types:
     """`of[node]` is the type of an expression, `names[name]` of a variable, `results` those of
     the returned values.  `calls[node]` is what an operator or a call calls.  `slots` are the names
     that need memory: those that are bound again or read where their binding may not have been
-    reached; `loops` are the variables of loops.  `prepare` is called before Numba is asked for anything: it makes the functions of
-    the text, in `space`, known to Numba."""
+    reached; `loops` are the variables of loops.  `prepare` is called before Numba is asked for
+    anything: it makes the functions of the text, in `space`, known to Numba."""
 
     def __init__(
         self,

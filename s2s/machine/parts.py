@@ -9,6 +9,7 @@ part reads what it needs, and writes what others will.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +70,7 @@ class Frame:
         self.table = self.size
         self.size += sum(isinstance(t, Array) for t in known.names.values())
         self.words |= {n: words for n, words in self.given.items() if n not in known.slots}
-        for name in _shared(parts, known):
+        for name in _shared(parts, known, self.given):
             type_ = known.names[name]
             if name in self.words:
                 continue
@@ -106,10 +107,10 @@ def _cut(stmts: list[ast.stmt], plan: Plan) -> list[Any]:
     return parts
 
 
-def _shared(parts: list[Any], known: Types) -> list[str]:
+def _shared(parts: list[Any], known: Types, given: Iterable[str]) -> list[str]:
     """The names that more than one function mentions.  Loops that are not nested may have the same
     variable, and share nothing."""
-    seen: dict[str, int] = {}
+    seen: dict[str, int] = dict.fromkeys(given, -1)
     shared: dict[str, None] = {}
     for number, part in enumerate(parts):
         cut = isinstance(part, list)

@@ -20,8 +20,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from . import loop_ir as L
-from .layout import SMALL, WORTH, Access, Order, Parameters, Path, Poll, Uses
-from .layout import moved, sizes_of, survey, touches
+from .layout import (
+    SMALL,
+    WORTH,
+    Access,
+    Order,
+    Parameters,
+    Path,
+    Poll,
+    Uses,
+    moved,
+    sizes_of,
+    survey,
+    touches,
+)
 from .siblings import Shares
 from .values import Emitter
 
