@@ -376,7 +376,9 @@ def is_layout_known() -> bool:
         and read(array, FLAGS, ctypes.c_int) & 0x501 == 0x500
         and read(1.25, VALUE, ctypes.c_double) == 1.25
         and read(np.float32(1.25), VALUE, ctypes.c_float) == 1.25
+        and read(np.float64(1.25), VALUE, ctypes.c_double) == 1.25
         and read(np.int8(-7), VALUE, ctypes.c_int8) == -7
+        and read(np.complex64(2 - 1j), VALUE + 4, ctypes.c_float) == -1
         and read(2 - 1j, VALUE + 8, ctypes.c_double) == -1
     )
 
