@@ -11,5 +11,5 @@ REASONS = {
     "checked to be in range.",
     "nbody": "a matrix of strengths is kept for each step.",
     "linear": "what is left is one look at the objects.",
-    "call": "two numbers are made as objects of NumPy, and the interpreter's lock is let go.",
+    "call": "two numbers are made as objects of NumPy.",
 }
