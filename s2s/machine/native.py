@@ -76,7 +76,9 @@ def _optimised(
         context = Context(lambda: _numba(source.options, asked, stack))
         target = _write(context, module, source, written)
         if way_in is not None:
-            links = door.write(context, target, source.kinds, source.types.results, way_in)
+            links = door.write(
+                context, target, source.kinds, source.types.results, way_in, _is_brief(source)
+            )
         counts.write(module)
         optimise.mark(module, source.options["fastmath"])
     known = source.types.routines
@@ -90,6 +92,17 @@ def _optimised(
     optimise.run(final, neighbours=scattered.is_used(final))
     final.verify()
     return final, links
+
+
+def _is_brief(source: Source) -> bool:
+    """Whether a kernel is arithmetic on numbers, without loops, arrays and functions of its own."""
+    if any(isinstance(kind, Array) for kind in source.kinds):
+        return False
+    return not any(
+        isinstance(node, (ast.For, ast.While))
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+        for node in ast.walk(source.function)
+    )
 
 
 def _numba(options: dict[str, Any], asked: list[Any], stack: contextlib.ExitStack) -> Any:

@@ -70,6 +70,15 @@ def run(module: Any, target: Any = None, neighbours: bool = False) -> None:
         passes.run(module, how)
 
 
+def tidy(module: Any) -> None:
+    """Hardly optimises, which takes little time."""
+    how = builder(machine(), 0)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, how)
+
+
 def builder(target: Any, level: int, neighbours: bool = False) -> Any:
     """What makes passes for a machine."""
     options = llvm.create_pipeline_tuning_options()

@@ -41,9 +41,11 @@ from .scalarise import scalarise
 from .siblings import Merger
 from .stacks import push_statement
 from .store import store
+from .twins import pair
 from .unread import drop_unread
 from .values import buffer_value
 from .write import write
+from .zeroed import write_over
 
 # How deep calls may be nested at run time.
 DEEPEST = 5000
@@ -135,15 +137,18 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     drop_unread(body)
     gather(body, shares)
     touch_first(body)
+    write_over(body, visible, shares, cx.em.fresh)
     accumulate(body, _whole_matrices(cx), shares)
-    turn(body, _arrays(cx, outs, visible), shares, cx.em)
+    arrays = _arrays(cx, outs, visible)
+    turn(body, arrays, shares, cx.em)
+    pair(body, arrays, shares, cx.em)
     interchange(body, shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
     if parallel:
         body = Splitter(body, shares, visible, cx.em.fresh).block(body)
     else:
-        whole = {n: s for n, s in _arrays(cx, outs, visible).sizes.items() if cx.is_contiguous(n)}
+        whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
         join_rows(body, whole, shares, cx.em.fresh)
     hoist(body)
     return body
