@@ -27,6 +27,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "gather": ("lower.lower.gather", lambda body, shares: None),
     "unread": ("lower.lower.drop_unread", lambda body: None),
     "first touch": ("lower.lower.touch_first", lambda body: None),
+    "zeroed": ("lower.lower.write_over", lambda body, visible, shares, fresh: None),
     "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
     "mirror": ("lower.lower.mirror", lambda body, shares: None),
     "rows": ("lower.lower.join_rows", lambda body, sizes, shares, fresh: None),

@@ -1,10 +1,10 @@
 """The way into a kernel from Python: a C function in the module of the kernel.
 
 It takes Python objects as CPython hands them over (METH_FASTCALL), looks at their types, layouts
-and sizes, reads them, calls the kernel without the interpreter's lock, and makes objects of what
-comes back.  Arguments that do not fit are no error: it returns `MISS`, and who called it knows
-better.  Addresses that differ between processes stand in a table, which `s2s.linking` fills; so
-the machine code can be kept.
+and sizes, reads them, calls the kernel, without the interpreter's lock unless that takes no time,
+and makes objects of what comes back.  Arguments that do not fit are no error: it returns `MISS`,
+and who called it knows better.  Addresses that differ between processes stand in a table, which
+`s2s.linking` fills; so the machine code can be kept.
 """
 
 from __future__ import annotations
@@ -43,11 +43,18 @@ TOGETHER = 16
 
 
 def write(
-    context: Context, target: Any, kinds: Any, results: Any, door: Door, frame: Frame | None
+    context: Context,
+    target: Any,
+    kinds: Any,
+    results: Any,
+    door: Door,
+    frame: Frame | None,
+    brief: bool,
 ) -> tuple[str, ...]:
     """Adds the way into the function `target`, which may take its arguments in a frame, to its
-    module.  Which addresses its table is to hold is returned."""
-    writer = _Writer(context, target, kinds, results, door, frame)
+    module.  Which addresses its table is to hold is returned.  The interpreter's lock is kept
+    during a call that is `brief`."""
+    writer = _Writer(context, target, kinds, results, door, frame, brief)
     writer.write()
     return tuple(writer.links)
 
@@ -61,9 +68,10 @@ class _Writer:
         results: Any,
         door: Door,
         frame: Frame | None,
+        brief: bool,
     ) -> None:
         self.context, self.target, self.kinds, self.returns = context, target, kinds, results
-        self.door = door
+        self.door, self.brief = door, brief
         self.words = [*frame.given.values()] if frame else []
         module = self.module = target.module
         type_ = ir.FunctionType(POINTER, [POINTER, POINTERS, INT])
@@ -97,9 +105,10 @@ class _Writer:
                 self.put(words, array.parts())
             parts = [self.frame]
         returned, error = (room(builder, a.type.pointee) for a in self.target.args[:2])
-        thread = self.call("PyEval_SaveThread", POINTER, [])
+        thread = None if self.brief else self.call("PyEval_SaveThread", POINTER, [])
         status = builder.call(self.target, [returned, error, *parts])
-        self.call("PyEval_RestoreThread", ir.VoidType(), [thread])
+        if thread is not None:
+            self.call("PyEval_RestoreThread", ir.VoidType(), [thread])
         with builder.if_then(builder.icmp_signed("!=", status, INT32(0)), likely=False):
             for o in objects:
                 self.release(o)
@@ -440,10 +449,12 @@ class _Writer:
         if kind in ("int", "float"):
             name = "PyLong_FromLongLong" if kind == "int" else "PyFloat_FromDouble"
             return self.call(name, POINTER, [value])
-        place = room(builder, memory_type(wanted))
-        self.context.store(builder, wanted, value, place)
-        arguments = [builder.bitcast(place, POINTER), self.link(f"descr:{kind}"), NULL]
-        return self.numpy(60, POINTER, arguments)  # PyArray_Scalar
+        made = self.call("PyType_GenericAlloc", POINTER, [self.link(f"type:{kind}"), INT(0)])
+        with builder.if_then(builder.not_(self.is_null(made)), likely=True):
+            place = builder.gep(made, [INT(VALUE)])
+            place = builder.bitcast(place, memory_type(wanted).as_pointer())
+            self.context.store(builder, wanted, value, place)
+        return made
 
     def boxed_array(self, buffer: Buffer) -> Any:
         """An array object that owns its memory, or refers to the parameter that does."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import subprocess
 import sys
@@ -389,3 +390,44 @@ def test_sizes_of_arrays_that_objects_keep() -> None:
     for _ in range(3):
         assert f(np.ones(5)) == 6
     assert entry_of(f).rewritten == 1
+
+
+def test_numbers_made_at_the_door_are_whole_objects() -> None:
+    f = compiled(lambda x: (x + 1, x * np.float32(2), x * 1j, np.int8(x)))
+    rng = np.random.default_rng(0)
+    kept = []
+    for x in rng.normal(size=2000):
+        got = f(x)
+        assert got == (x + 1, x * np.float32(2), x * 1j, np.int8(x))
+        assert [type(g) for g in got] == [np.float64, np.float64, np.complex128, np.int8]
+        assert [sys.getsizeof(g) for g in got] == [sys.getsizeof(type(g)(1)) for g in got]
+        kept.append(got[0] if len(kept) % 2 else got)
+    del kept
+    gc.collect()
+
+
+def test_a_kernel_with_a_loop_lets_other_threads_run() -> None:
+    """The interpreter's lock is kept by arithmetic on numbers only."""
+    native = importlib.import_module("s2s.machine.native")
+
+    def is_brief(function: Any, *args: Any) -> bool:
+        seen = []
+        before = native._is_brief
+        with pytest.MonkeyPatch.context() as patch, pytest.MonkeyPatch.context() as cold:
+            cold.setattr(cache, "fetch", lambda path: None)
+            patch.setattr(native, "_is_brief", lambda s: seen.append(before(s)) or seen[-1])
+            compiled(function)(*args)
+        return seen[-1]
+
+    def loop(x: Any) -> Any:
+        while x < 1e6:
+            x = x * 1.01
+        return x
+
+    def recursion(x: Any) -> Any:
+        return x if x > 1e3 else recursion(x * 1.5)
+
+    assert is_brief(lambda x: np.exp(x) + 1, 1.5)
+    assert not is_brief(loop, 1.5)
+    assert not is_brief(lambda x: x + 1, np.ones(3))
+    assert not is_brief(recursion, 1.5)

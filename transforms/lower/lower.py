@@ -45,6 +45,7 @@ from .twins import pair
 from .unread import drop_unread
 from .values import buffer_value
 from .write import write
+from .zeroed import write_over
 
 # How deep calls may be nested at run time.
 DEEPEST = 5000
@@ -136,6 +137,7 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     drop_unread(body)
     gather(body, shares)
     touch_first(body)
+    write_over(body, visible, shares, cx.em.fresh)
     accumulate(body, _whole_matrices(cx), shares)
     arrays = _arrays(cx, outs, visible)
     turn(body, arrays, shares, cx.em)

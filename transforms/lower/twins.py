@@ -7,10 +7,10 @@
             a[i, j] = s                             a[i, j] = s
                                                     a_turned[j, i] = s
 
-Where one order suits most accesses, `layout` has chosen it.  Of a buffer that is read far more often
-than it is written, as in a factorisation, both orders can be had for a second write.  A buffer that
-is added to far more often than it is read, as its adjoint, is the sum of two: each loop adds to the
-one it runs along.
+Where one order suits most accesses, `layout` has chosen it.  Of a buffer that is read far more
+often than it is written, as in a factorisation, both orders can be had for a second write.  A
+buffer that is added to far more often than it is read, as its adjoint, is the sum of two: each loop
+adds to the one it runs along.
 """
 
 from __future__ import annotations
