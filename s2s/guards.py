@@ -125,8 +125,7 @@ def write_enter(
         for axis in range(param.type.ndim):
             symbols[f"{param.name}.{axis}"] = f"{value}.shape[{axis}]"
     lines += [
-        f"if {dim_text(g.left, symbols)} {'==' if g.kind == 'differ' else '!='} "
-        f"{dim_text(g.right, symbols)}: return None"
+        f"if not {dim_text(g.left, symbols)} {g.sign} {dim_text(g.right, symbols)}: return None"
         for g in compiled.guards
     ]
     params = "".join(f"{text(p.path)}, " for p in compiled.params)

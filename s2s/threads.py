@@ -15,6 +15,7 @@ import functools
 import os
 import platform
 import threading
+from pathlib import Path
 from typing import Any
 
 from . import linking
@@ -271,11 +272,30 @@ def _started() -> Any:
 
 
 def count() -> int:
-    """How many threads there are to be, the calling one included: as Numba has it."""
-    asked = os.environ.get("NUMBA_NUM_THREADS", "")
-    if asked.isdigit() and int(asked):
-        return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many threads there are to be, the calling one included: as was asked for, or as many as
+    there are cores that this process may use."""
+    for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+        asked = os.environ.get(variable, "").partition(",")[0].strip()
+        if asked.isdigit() and int(asked):
+            return int(asked)
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    return max(1, min(cores, _quota()))
+
+
+@functools.cache
+def _quota() -> int:
+    """How many cores' time a container has, where Linux limits it."""
+    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        try:
+            words = " ".join((Path("/sys/fs/cgroup") / name).read_text() for name in names)
+            quota, period = map(int, words.split())
+        except (OSError, ValueError):  # there is none, or "max"
+            continue
+        if quota > 0 and period > 0:
+            return -(-quota // period)
+    return MOST
 
 
 _starting = threading.Lock()

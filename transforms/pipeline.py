@@ -55,7 +55,7 @@ class Request:
     # integers reached through objects that have changed before: parameters, not constants
     lifted_ints: frozenset[Path] = frozenset()
     boundscheck: bool = True
-    parallel: bool = False
+    parallel: bool | None = False  # None: where it pays
     # whether the function is its own gradient's name, as under a decorator
     decorated: bool = False
 

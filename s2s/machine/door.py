@@ -35,6 +35,7 @@ from .writing import (
 )
 
 INT32 = ir.IntType(32)
+DOUBLE = ir.DoubleType()
 POINTERS = POINTER.as_pointer()
 C_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 
@@ -73,9 +74,8 @@ class _Writer:
             self.read(self.argument(i), spec, kind)
             for i, (spec, kind) in enumerate(zip(door.arguments, self.kinds))
         ]
-        for equal, left, right in door.relations:
-            sizes = self.size(left, values), self.size(right, values)
-            self.need(builder.icmp_signed("==" if equal else "!=", *sizes))
+        for sign, left, right in door.relations:
+            self.need(self.holds(sign, left, right, values))
         objects = self.buffers(bare, values)
         values += [self.array(o, k) for o, k in zip(objects, self.kinds[count:])]
         parts = [p for v in values for p in (v.parts()[:-1] if isinstance(v, Buffer) else [v])]
@@ -195,6 +195,28 @@ class _Writer:
         axes = self.field(thing, offset, INT.as_pointer())
         places = [self.builder.gep(axes, [INT(i)], inbounds=True) for i in range(count)]
         return [self.builder.load(p) for p in places]
+
+    def holds(self, sign: str, left: Size, right: Size, values: list[Any]) -> Any:
+        if sign in ("==", "!="):
+            return self.builder.icmp_signed(
+                sign, self.size(left, values), self.size(right, values)
+            )
+        # Amounts of work are found by multiplying and adding what is not negative: as floats they
+        # are exact, or far beyond any bound, where integers would overflow.
+        (bound, _), amount = right, self.amount(left, values)
+        return self.builder.fcmp_ordered(sign, amount, DOUBLE(float(bound)))
+
+    def amount(self, size: Size, values: list[Any]) -> Any:
+        builder = self.builder
+        total: Any = DOUBLE(float(size[0]))
+        for factor, places in size[1]:
+            term: Any = DOUBLE(float(factor))
+            for position, axis in places:
+                value = values[position]
+                number = value if axis is None else value.sizes[axis]
+                term = builder.fmul(term, builder.sitofp(number, DOUBLE))
+            total = builder.fadd(total, term)
+        return total
 
     def size(self, size: Size, values: list[Any]) -> Any:
         builder = self.builder

@@ -43,6 +43,7 @@ from .stacks import push_statement
 from .store import store
 from .unread import drop_unread
 from .values import buffer_value
+from .worth import Amounts, judged
 from .write import write
 
 # How deep calls may be nested at run time.
@@ -67,16 +68,21 @@ def lower(
     facts: Facts | None = None,
     *,
     boundscheck: bool = True,
-    parallel: bool = False,
+    parallel: bool | None = False,
     header: str = "",
 ) -> LoweredModule:
+    """`parallel` None leaves it to the sizes at hand whether loops are split: guards on sizes are
+    added to the facts then."""
     if facts is None:
         facts = module.main.notes.get("facts") or Facts()
     failures = Failures()
     routines = []
     for function in reversed(module.functions.values()):
-        known = facts if function is module.main else function.notes.get("facts")
-        routines.append(lower_function(function, known, failures, boundscheck, parallel))
+        main = function is module.main
+        known = facts if main else function.notes.get("facts")
+        # Of the sizes in a function that stays a call nothing is known.
+        split = parallel if main else bool(parallel)
+        routines.append(lower_function(function, known, failures, boundscheck, split))
     out_params = sorted(module.main.notes.get("out_like", {}))
     text = write(routines, header)
     return LoweredModule(text, module.entry, failures.sites, out_params, routines)
@@ -87,7 +93,7 @@ def lower_function(
     facts: Facts | None = None,
     failures: Failures | None = None,
     boundscheck: bool = True,
-    parallel: bool = False,
+    parallel: bool | None = False,
 ) -> L.Routine:
     """One function as loop-level IR."""
     facts = facts or Facts()
@@ -111,10 +117,12 @@ def lower_function(
             value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
             cx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
     cx.em.add(L.Return(tuple(results)))
-    return L.Routine(function.name, params, merged(cx, params, outs, parallel))
+    return L.Routine(function.name, params, merged(cx, params, outs, parallel, facts))
 
 
-def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool) -> list[L.Stmt]:
+def merged(
+    cx: Context, params: list[str], outs: dict[int, str], parallel: bool | None, facts: Facts
+) -> list[L.Stmt]:
     """The function's body with buffers laid out as loops run, loops merged and buffers of a single
     iteration gone; loops are split last."""
     spelt: dict[str, list[str]] = {}
@@ -140,13 +148,29 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     interchange(body, shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
-    if parallel:
-        body = Splitter(body, shares, visible, cx.em.fresh).block(body)
+    splitter = None
+    if parallel or (parallel is None and facts.sizes is not None):
+        splitter = Splitter(body, shares, visible, cx.em.fresh, parallel is not None)
+    if splitter is not None and parallel is None:
+        amounts = splitter.amounts(Amounts(body, _symbols(cx, outs), facts), body)
+        worth, guards = judged(amounts, facts)
+        facts.guards += guards
+        splitter = splitter if worth else None
+    if splitter is not None:
+        body = splitter.block(body)
     else:
         whole = {n: s for n, s in _arrays(cx, outs, visible).sizes.items() if cx.is_contiguous(n)}
         join_rows(body, whole, shares, cx.em.fresh)
     hoist(body)
     return body
+
+
+def _symbols(cx: Context, outs: dict[int, str]) -> dict[str, str]:
+    """The names in terms of which the sizes of parameters are known; a buffer for a result has
+    those of the parameter whose shape it has."""
+    params = {cx.python_name(p): p.name for p in cx.function.params}
+    like = cx.function.notes.get("out_like", {})
+    return params | {name: cx.function.params[like[p]].name for p, name in outs.items()}
 
 
 def _arrays(cx: Context, outs: dict[int, str], visible: set[str]) -> Parameters:
