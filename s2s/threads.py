@@ -255,7 +255,11 @@ def _started() -> Any:
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(name := platform.machine().lower(), name)
     declare, pause = _PAUSES.get(machine, ("", ""))
     text = _TEXT.replace("DECLARE_PAUSE", declare).replace("PAUSE", pause)
-    text = text.replace("MOST", str(MOST)).replace("PLACES", str(MOST + 1)).replace("SPINS", str(_SPINS))
+    text = (
+        text.replace("MOST", str(MOST))
+        .replace("PLACES", str(MOST + 1))
+        .replace("SPINS", str(_SPINS))
+    )
     locks = [f"PyThread_{verb}_lock" for verb in ("allocate", "acquire", "release")]
     python = {
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0

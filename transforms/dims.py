@@ -291,12 +291,12 @@ class Facts:
 
     `sizes` holds the arguments' sizes where they are at hand (None when compiling for
     types alone, as inside `@njit`): then nothing is asked and nothing is guarded.  `ints` are
-    the values of integer arguments, which no code is made for: they tell how much there is to do."""
+    the values of integer arguments: no code is made for them, but they tell how much work it is."""
 
     sizes: dict[str, int] | None = None
-    ints: dict[str, int] = field(default_factory=dict)
     guards: list[Guard] = field(default_factory=list)
     equals: dict[str, Dim] = field(default_factory=dict)
+    ints: dict[str, int] = field(default_factory=dict)
 
     def snapshot(self) -> tuple[list[Guard], dict[str, Dim]]:
         return list(self.guards), dict(self.equals)

@@ -198,9 +198,7 @@ class _Writer:
 
     def holds(self, sign: str, left: Size, right: Size, values: list[Any]) -> Any:
         if sign in ("==", "!="):
-            return self.builder.icmp_signed(
-                sign, self.size(left, values), self.size(right, values)
-            )
+            return self.builder.icmp_signed(sign, self.size(left, values), self.size(right, values))
         # Amounts of work are found by multiplying and adding what is not negative: as floats they
         # are exact, or far beyond any bound, where integers would overflow.
         (bound, _), amount = right, self.amount(left, values)

@@ -41,8 +41,8 @@ HELD = 1 << 20
 
 
 class Splitter:
-    """`fresh` makes names; the rest is as for `independent`.  If it was `asked` for, loops are split
-    as soon as it pays at all, otherwise (`worth.py`) where there is no doubt."""
+    """`fresh` makes names; the rest is as for `independent`.  If it was `asked` for, loops are
+    split as soon as it may pay, otherwise (`worth.py`) where there is no doubt."""
 
     def __init__(
         self,

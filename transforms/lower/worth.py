@@ -1,4 +1,4 @@
-"""Whether a program has a loop with enough to do for several threads, told from the sizes of a call.
+"""Whether a program has a loop with enough to do for several threads, told from sizes of a call.
 
 What a loop does (`work.py`) is an expression of sizes.  Taken back to the sizes of the arguments it
 is, roughly, a polynomial of them: what is subtracted is left out, of a choice between two sizes one
@@ -33,29 +33,33 @@ def judged(amounts: Iterable[Amount], facts: Facts) -> tuple[bool, list[Guard]]:
     if facts.sizes is None:
         return False, []
     known = facts.sizes | facts.ints
-    conditions = [_condition(a, facts) for a in _largest(amounts)]
+    amounts = _largest(_canonical(a, facts) for a in amounts)
+    conditions = [_condition(a) for a in amounts]
     for amount, bound in conditions:
         if amount.substitute(known).const >= bound.const:
             return True, [] if amount.is_const else [Guard("reaches", amount, bound)]
     return False, [Guard("below", *c) for c in conditions if not c[0].is_const]
 
 
-def _condition(amount: Amount, facts: Facts) -> tuple[Dim, Dim]:
-    """An amount and the bound for it, as whole numbers."""
-    scale = math.lcm(*(k.denominator for k in amount.values()))
-    total = Dim()
+def _canonical(amount: Amount, facts: Facts) -> Amount:
+    """With one name for sizes that are known to be equal."""
+    out: Amount = {}
     for monomial, k in amount.items():
-        term = Dim.of(int(k * scale))
+        factor, same = k, []
         for symbol in monomial:
-            term = term * Dim.of(symbol)
-        total = total + term
-    same = facts.canonical(total)
-    plain = same.is_size and not any(isinstance(s, Atom) for m, _ in same.terms for s in m)
-    return same if plain else total, Dim.of(WORTH * scale)
+            dim = facts.canonical(Dim.of(symbol))
+            if dim.is_const:
+                factor *= dim.const
+            else:
+                (symbols, times), *more = dim.terms
+                plain = not (more or dim.const) and times == 1 and not isinstance(symbols[0], Atom)
+                same += symbols if plain and len(symbols) == 1 else [symbol]
+        out = _plus(out, {tuple(sorted(same)): factor}, 1)
+    return out
 
 
 def _largest(amounts: Iterable[Amount]) -> list[Amount]:
-    """Those that are not less than another, whatever the sizes."""
+    """Those that are not less than another, for sizes other than 0."""
     out: list[Amount] = []
     for amount in amounts:
         if not any(_within(amount, other) for other in out):
@@ -64,7 +68,21 @@ def _largest(amounts: Iterable[Amount]) -> list[Amount]:
 
 
 def _within(small: Amount, large: Amount) -> bool:
-    return all(k <= large.get(monomial, 0) for monomial, k in small.items())
+    room = dict(large)
+    for monomial, k in small.items():
+        factors = Counter(monomial)
+        fits = [m for m, most in room.items() if most >= k and factors <= Counter(m)]
+        if not fits:
+            return False
+        room[fits[0]] -= k
+    return True
+
+
+def _condition(amount: Amount) -> tuple[Dim, Dim]:
+    """An amount and the bound for it, as whole numbers."""
+    scale = math.lcm(*(k.denominator for k in amount.values()))
+    terms = tuple(sorted((m, int(k * scale)) for m, k in amount.items() if m))
+    return Dim(terms, int(amount.get((), 0) * scale)), Dim.of(WORTH * scale)
 
 
 class Amounts:
