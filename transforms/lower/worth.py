@@ -23,7 +23,7 @@ from .work import settled, work
 
 # What one loop must have to do, in additions: below a millisecond or so, arrays that go from the
 # cache of one core to that of another cost what a second core gains.
-WORTH = 1 << 21
+WORTH = 1 << 22
 
 Amount = dict[Monomial, Fraction]
 
