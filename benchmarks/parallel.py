@@ -3,8 +3,8 @@
     python -m benchmarks.parallel [--seconds 2] [name …]
 
 Each gradient with `parallel=False`, as it is by itself, and with `parallel=True`, in turns, so that
-other work on the machine disturbs all alike; the least times, and the ratios to the first.  Products
-of matrices run on one thread in all of them.
+other work on the machine disturbs all alike; the least times, and the ratios to the first.
+Products of matrices run on one thread in all of them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def cases() -> list[tuple[str, Any, tuple[int, ...], tuple[Any, ...]]]:
         ("layers, 10,000 × 100 × 100", layers, (0, 1),
          (*rng.normal(size=(2, 100, 100)), rng.normal(size=(10_000, 100)))),
         ("scatter, 1,000,000", scattered, (0, 1),
-         (rng.normal(size=100_000), rng.normal(size=1_000_000), rng.integers(0, 100_000, 1_000_000))),
+         (rng.normal(size=100_000), rng.normal(size=1_000_000), rng.integers(0, 10**5, 10**6))),
     ]  # fmt: skip
 
 

@@ -219,7 +219,10 @@ def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
             sizes[param.name] = int(value)
     for relation in compiled.guards:
         if not relation.holds(sizes):
-            return f"a relation of sizes ({relation})"
+            equality = relation.sign in ("==", "!=")
+            return (
+                f"{'a relation of sizes' if equality else 'how much there is to do'} ({relation})"
+            )
     return "the type of something it reads"
 
 

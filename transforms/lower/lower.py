@@ -35,7 +35,7 @@ from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .mirror import mirror
-from .parallel import Splitter
+from .parallel import Splitter, Verdict
 from .rows import join_rows
 from .scalarise import scalarise
 from .siblings import Merger
@@ -70,9 +70,10 @@ def lower(
     boundscheck: bool = True,
     parallel: bool | None = False,
     header: str = "",
+    verdicts: list[Verdict] | None = None,
 ) -> LoweredModule:
     """`parallel` None leaves it to the sizes at hand whether loops are split: guards on sizes are
-    added to the facts then."""
+    added to the facts then.  What is found out about loops on the way goes to `verdicts`."""
     if facts is None:
         facts = module.main.notes.get("facts") or Facts()
     failures = Failures()
@@ -82,7 +83,7 @@ def lower(
         known = facts if main else function.notes.get("facts")
         # Of the sizes in a function that stays a call nothing is known.
         split = parallel if main else bool(parallel)
-        routines.append(lower_function(function, known, failures, boundscheck, split))
+        routines.append(lower_function(function, known, failures, boundscheck, split, verdicts))
     out_params = sorted(module.main.notes.get("out_like", {}))
     text = write(routines, header)
     return LoweredModule(text, module.entry, failures.sites, out_params, routines)
@@ -94,6 +95,7 @@ def lower_function(
     failures: Failures | None = None,
     boundscheck: bool = True,
     parallel: bool | None = False,
+    verdicts: list[Verdict] | None = None,
 ) -> L.Routine:
     """One function as loop-level IR."""
     facts = facts or Facts()
@@ -117,11 +119,16 @@ def lower_function(
             value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
             cx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
     cx.em.add(L.Return(tuple(results)))
-    return L.Routine(function.name, params, merged(cx, params, outs, parallel, facts))
+    return L.Routine(function.name, params, merged(cx, params, outs, parallel, facts, verdicts))
 
 
 def merged(
-    cx: Context, params: list[str], outs: dict[int, str], parallel: bool | None, facts: Facts
+    cx: Context,
+    params: list[str],
+    outs: dict[int, str],
+    parallel: bool | None,
+    facts: Facts,
+    verdicts: list[Verdict] | None = None,
 ) -> list[L.Stmt]:
     """The function's body with buffers laid out as loops run, loops merged and buffers of a single
     iteration gone; loops are split last."""
@@ -148,19 +155,19 @@ def merged(
     interchange(body, shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
-    splitter = None
+    whole = {n: s for n, s in _arrays(cx, outs, visible).sizes.items() if cx.is_contiguous(n)}
+    join_rows(body, whole, shares, cx.em.fresh)
+    # Compiled for types alone, code is not made for some sizes and not for others.
     if parallel or (parallel is None and facts.sizes is not None):
         splitter = Splitter(body, shares, visible, cx.em.fresh, parallel is not None)
-    if splitter is not None and parallel is None:
-        amounts = splitter.amounts(Amounts(body, _symbols(cx, outs), facts), body)
-        worth, guards = judged(amounts, facts)
+        known = Amounts(body, _symbols(cx, outs), facts)
+        if verdicts is not None:
+            verdicts += splitter.explained(known, body)
+        split, guards = True, []
+        if parallel is None:
+            split, guards = judged(splitter.amounts(known, body), facts)
         facts.guards += guards
-        splitter = splitter if worth else None
-    if splitter is not None:
-        body = splitter.block(body)
-    else:
-        whole = {n: s for n, s in _arrays(cx, outs, visible).sizes.items() if cx.is_contiguous(n)}
-        join_rows(body, whole, shares, cx.em.fresh)
+        body = splitter.block(body) if split else body
     hoist(body)
     return body
 

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from . import loop_ir as L
 from . import worth
 from .elementwise import larger
-from .independent import Common, Shares, independent
+from .independent import Common, Shares, examined, independent
 from .live import NONE, Liveness, names_in
 from .work import trips, work
 from .worth import Amount, Amounts
@@ -38,6 +39,16 @@ GRAIN = 1 << 15
 PER_ELEMENT = 32
 # Without being asked, no chunk holds more elements of its own.
 HELD = 1 << 20
+
+
+@dataclass
+class Verdict:
+    """Of a loop: the line it belongs to; why it cannot be split, or nothing; and how much it does,
+    or None if only running tells."""
+
+    line: str
+    why_not: str
+    amount: Amount | None
 
 
 class Splitter:
@@ -107,6 +118,28 @@ class Splitter:
         if isinstance(count, L.Lit) and count.value < 2:
             return False
         return not isinstance(whole, L.Lit) or whole.value >= self.start + 2 * GRAIN
+
+    def explained(
+        self, known: Amounts, stmts: list[L.Stmt], around: tuple[L.Loop, ...] = ()
+    ) -> Iterator[Verdict]:
+        """What becomes of each loop, in the order of the program."""
+        line = ""
+        for stmt in stmts:
+            inside = around
+            if isinstance(stmt, L.Remark):
+                line = stmt.text
+            elif isinstance(stmt, L.Loop):
+                found = examined(stmt, self.live.after[id(stmt)], self.shares, self.visible)
+                within = (s.text for s in L.walk(stmt.body) if isinstance(s, L.Remark))
+                amount = known.of(stmt, trips(stmt), around, L.ZERO)
+                why_not = found if isinstance(found, str) else ""
+                yield Verdict(line or next(within, ""), why_not, amount)
+                line = ""
+                if isinstance(found, Common):
+                    continue
+                inside = (*around, stmt)
+            for block in L.blocks_of(stmt):
+                yield from self.explained(known, block, inside)
 
     def _columns(self, loop: L.Loop, common: Common) -> L.Loop | None:
         """The loop that is all of another's body, if it may be split as well: where there are few
