@@ -219,10 +219,8 @@ def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
             sizes[param.name] = int(value)
     for relation in compiled.guards:
         if not relation.holds(sizes):
-            equality = relation.sign in ("==", "!=")
-            return (
-                f"{'a relation of sizes' if equality else 'how much there is to do'} ({relation})"
-            )
+            amount = relation.sign in ("<", ">=")
+            return f"{'how much there is to do' if amount else 'a relation of sizes'} ({relation})"
     return "the type of something it reads"
 
 
