@@ -5,12 +5,11 @@ REASONS = {
     "adjoint multiply matrices.",
     "mlp32": "the products of matrices take nearly all of it.",
     "gmm-d64": "what each component leaves, 51 MB in all, is written and read again.",
-    "jacobi-1d": "the adjoint of a row that is overwritten is set to zero and added to again.",
+    "jacobi-1d": "one of two rows is set to zero in one round and added to in the next.",
     "kmeans": "the centres that were not chosen are multiplied by zero; by hand they are skipped.",
     "det": "by hand the rows are counted by a recurrence; here signs are kept, and elements are "
     "checked to be in range.",
-    "lu": "sums run down the columns, as the program says; by hand the loops are exchanged.",
     "nbody": "a matrix of strengths is kept for each step.",
     "linear": "what is left is one look at the objects.",
-    "call": "two numbers are made as objects of NumPy, and the interpreter's lock is let go.",
+    "call": "two numbers are made as objects of NumPy.",
 }

@@ -90,14 +90,15 @@ def write_call(
 
 
 class _Writer:
-    """`every` are the lines for each call, `rarely` those for calls after a change; a line is
-    the condition of a miss, or an assignment."""
+    """`every` are the lines for each call, `rarely` those for calls after a change, `last` those
+    that use what they keep; a line is the condition of a miss, or an assignment."""
 
     def __init__(self, entry: Entry, args: tuple[Any, ...], door: Door | None) -> None:
         self.entry, self.args, self.door = entry, args, door
         self.compiled, self.reach = entry.compiled, entry.reach
         self.every: list[str] = []
         self.rarely: list[str] = []
+        self.last: list[str] = []
         self.space: dict[str, Any] = {
             "MISS": MISS, "changes": announce.changes, "fingerprint": fingerprint, "all": all,
             "map": map, "is_": is_, "empty": np.empty, "set_attribute": object.__setattr__,
@@ -389,7 +390,7 @@ class _Writer:
                 continue
             left, right = dim_text(guard.left, self.symbols), dim_text(guard.right, self.symbols)
             if not (_is_fixed(left) and _is_fixed(right)):
-                self.miss(f"not {left} {guard.sign} {right}")
+                self.last.append(f"if not {left} {guard.sign} {right}: return MISS")
 
     def holders(self) -> None:
         """Objects that are written are told apart; those that are pinned have been already."""
@@ -451,7 +452,7 @@ class _Writer:
         space["kept"] = self.kept
         if self.door:
             planned = plan(
-                self.constant, len(self.args), self.every, self.rarely, given,
+                self.constant, len(self.args), [*self.every, *self.last], self.rarely, given,
                 len(self.compiled.result_types), after,
             )  # fmt: skip
         text = ["def call(*a):", "    try:", *(f"        {line}" for line in self.every)]
@@ -459,6 +460,7 @@ class _Writer:
             # Set last, and to what was there first: another thread may change things meanwhile.
             text += ["        now = changes[0]", "        if now is not kept[0]:"]
             text += [f"            {line}" for line in [*self.rarely, "kept[0] = now"]]
+        text += [f"        {line}" for line in self.last]
         text += ["    except Exception:", "        return MISS", "    try:"]
         text += [f"        {line}" for line in [*before, found]]
         if self.door:

@@ -9,7 +9,6 @@ away and compiled again.
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import sys
 import types
@@ -18,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import cache, linking
+from . import cache, linking, products
 from .doors import Door
 from .errors import internal
 
@@ -53,8 +52,8 @@ def build(
 def build_door(lowered: str, entry: str, written: Sequence[int], door: Door) -> Any:
     """The function behind a kernel's door, or None if it cannot have one; it raises `Overlap` as
     those above."""
-    products = gemm_choice() if "rt.gemm(" in lowered else ""
-    how = repr((_spelled(OPTIONS), products, door, [*written], entry))
+    whose = products.choice() if "rt.gemm(" in lowered else ""
+    how = repr((_spelled(OPTIONS), whose, door, [*written], entry))
     key = cache.digest(cache.platform_key(), how, lowered)
     path = cache.directory() / f"kernel_{key}"
     if path not in _built:
@@ -115,6 +114,7 @@ def tell_numba(lowered: str) -> None:
         from . import kernels_random_numba  # noqa: F401
     if "rt.prange(" in lowered:
         _offer_threads()
+    products.offer(lowered)
     quieten()
 
 
@@ -204,8 +204,8 @@ def _whole(module: types.ModuleType, entry: str, cached: bool) -> Any:
 def write_source(lowered: str, signature: str) -> Path:
     """The file of a kernel, written if it is missing or damaged."""
     data = lowered.encode()
-    products = gemm_choice() if "rt.gemm(" in lowered else ""
-    key = cache.digest(cache.platform_key(), _spelled(OPTIONS), signature, products, data)
+    whose = products.choice() if "rt.gemm(" in lowered else ""
+    key = cache.digest(cache.platform_key(), _spelled(OPTIONS), signature, whose, data)
     path = cache.directory() / f"{PREFIX}{key}.py"
     if cache.read(path) != data:
         cache.write(path, data)
@@ -214,11 +214,6 @@ def write_source(lowered: str, signature: str) -> Path:
 
 def _spelled(options: dict[str, Any]) -> str:
     return str(sorted((k, sorted(v) if k == "fastmath" else v) for k, v in options.items()))
-
-
-def gemm_choice() -> str:
-    """Whose products of matrices: those of "blas", or our own, by `S2S_GEMM=builtin`."""
-    return "builtin" if os.environ.get("S2S_GEMM") == "builtin" else "blas"
 
 
 def load(path: Path) -> types.ModuleType:

@@ -32,9 +32,11 @@ INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16
 DTYPES = INTEGERS | {"bool", "float32", "float64", "complex64", "complex128"}
 PYTHON = {"int64": "int", "float64": "float", "complex128": "complex"}
 
-# A polynomial of sizes: a constant, and factors with the (parameter, axis) that they multiply;
-# the axis of an integer is None.
-Term = tuple[int, tuple[tuple[int, "int | None"], ...]]
+# A polynomial of sizes: a constant, and factors with what they multiply.  That is the (parameter,
+# axis) of an array, the axis being None for an integer, or ("max0", size), ("floordiv", size,
+# divisor), ("remainder", size, divisor), ("len", size, start, stop) of what `Atom` tells.
+Place = tuple[Any, ...]
+Term = tuple[int, tuple[Place, ...]]
 Size = tuple[int, tuple[Term, ...]]
 
 
@@ -90,14 +92,41 @@ def relation(guard: Guard, compiled: Compiled) -> tuple[str, Size, Size] | None:
 def _size(dim: Dim, names: dict[str, int]) -> Size | None:
     terms: list[Term] = []
     for monomial, factor in dim.terms:
-        places = []
-        for symbol in monomial:
-            name, dot, axis = symbol.rpartition(".")
-            if isinstance(symbol, Atom) or (name if dot else symbol) not in names:
-                return None
-            places.append((names[name], int(axis)) if dot else (names[symbol], None))
-        terms.append((factor, tuple(places)))
+        places = [_place(symbol, names) for symbol in monomial]
+        known = tuple(p for p in places if p is not None)
+        if len(known) < len(places):
+            return None
+        terms.append((factor, known))
     return dim.const, tuple(terms)
+
+
+def _place(symbol: str, names: dict[str, int]) -> Place | None:
+    if isinstance(symbol, Atom):
+        return _derived(symbol, names)
+    name, dot, axis = symbol.rpartition(".")
+    if (name if dot else symbol) not in names:
+        return None
+    return (names[name], int(axis)) if dot else (names[symbol], None)
+
+
+def _derived(atom: Atom, names: dict[str, int]) -> Place | None:
+    first, *others = atom.parts
+    assert first is not None
+    size = _size(first, names)
+    if size is None or atom.op == "count":
+        return None
+    if atom.op == "max0":
+        return atom.op, size
+    if atom.op == "len":
+        start, stop, step = others
+        bounds = [None if d is None else _size(d, names) for d in (start, stop)]
+        if step != Dim.of(1) or any(b is None and d is not None for b, d in zip(bounds, others)):
+            return None
+        return atom.op, size, *bounds
+    (by,) = others
+    if by is None or not by.is_const or by.const <= 0:
+        return None
+    return atom.op, size, by.const
 
 
 def _result(type_: Type, seen: bool) -> str:

@@ -12,6 +12,7 @@ import functools
 import pickle
 import struct
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,7 @@ FASTCALL, KEYWORDS = 0x80, 0x02  # CPython's names for how a C function takes it
 DOOR, LINKS = "s2s.door", "s2s.links"
 PARALLEL_FOR = "s2s_parallel_for"
 GEMM = "numba_xxgemm"
+ROUTINE = "s2s.routine."  # how the names of routines (`machine.routines`) begin
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,8 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
     """Of the functions that machine code calls: ours, those of the process, or Numba's."""
     import llvmlite.binding as llvm
 
+    from . import products
+
     _engine()  # from then on LLVM knows the functions of the process
     ours: dict[str, int] = {}
     if any(s in memory.GIVEN for s in symbols):
@@ -114,13 +118,16 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
         from . import threads
 
         ours[PARALLEL_FOR] = threads.address()
+    ours.update({s: products.address(s) for s in symbols if s in products.NAMES})
+    ours.update({s: _routine(s) for s in symbols if s.startswith(ROUTINE)})
     found = {s: ours.get(s) or llvm.address_of_symbol(s) for s in symbols}
     if all(found.values()):
         return found
     _wake_numba()
     found = {s: llvm.address_of_symbol(s) for s in symbols}
-    for name in (GEMM, PARALLEL_FOR):
-        if name in found and name in ours:
+    same = (GEMM, PARALLEL_FOR, *products.NAMES)
+    for name in found:
+        if name in ours and (name in same or name.startswith(ROUTINE)):
             found[name] = ours[name]  # the same one in every process
     if not all(found.values()):
         raise Unlinkable(str([s for s, address in found.items() if not address]))
@@ -133,6 +140,45 @@ def _wake_numba() -> None:
     from numba.core.runtime.nrt import rtsys
 
     rtsys.initialize(cpu_target.target_context)
+
+
+# ---------------------------------------------------------------- routines
+
+_routines: dict[Any, Code] = {}  # by the file that keeps it
+
+
+def keep_routine(name: str, code: Code) -> None:
+    path = _routine_path(name)
+    _routines[path] = code
+    cache.keep(path, code)
+
+
+def routine_code(name: str) -> Code | None:
+    path = _routine_path(name)
+    if path not in _routines:
+        code = cache.fetch(path)
+        if code is None:
+            return None
+        _routines[path] = code
+    return _routines[path]
+
+
+def _routine_path(name: str) -> Any:
+    return cache.directory() / f"runtime_{name.removeprefix(ROUTINE)}"
+
+
+@functools.cache
+def _routine(name: str) -> int:
+    """The address of a routine that kernels call by this name."""
+    import llvmlite.binding as llvm
+
+    code = routine_code(name)
+    if code is None:
+        raise Unlinkable(name)
+    builder = llvm.JITLibraryBuilder().add_object_img(code.object).add_current_process()
+    for symbol, address in _addresses(code.symbols).items():
+        builder.import_symbol(symbol, address)
+    return _immortal(builder.export_symbol(name).link(_engine(), _new_name()))[name]
 
 
 # ---------------------------------------------------------------- what kernels call
@@ -238,10 +284,22 @@ def runtime(
     need is `given`, or found in the process.  Without `care` it takes less time to compile them."""
     import llvmlite.binding as llvm
 
-    path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), text)}"
+    def compiled() -> bytes:
+        return _machine().emit_object(_optimised(llvm.parse_assembly(text), care))
+
+    return library(text, compiled, names, given)
+
+
+def library(
+    key: str, compiled: Callable[[], bytes], names: tuple[str, ...], given: dict[str, int] | None
+) -> Any:
+    """The same of machine code, which is made if none is kept under the key."""
+    import llvmlite.binding as llvm
+
+    path = cache.directory() / f"runtime_{cache.digest(cache.platform_key(), key)}"
     code = cache.fetch(path)
     if code is None:
-        code = _machine().emit_object(_optimised(llvm.parse_assembly(text), care))
+        code = compiled()
         cache.keep(path, code)
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name, address in (given or {}).items():
@@ -274,6 +332,18 @@ def _runtime() -> dict[str, int]:
     table = (ctypes.c_void_p * 6).from_address(library[LINKS])
     table[:] = [*(blas or [0] * 4), id(True), id(False)]
     return {name: library[name] for name in (_SAME, *([GEMM] if blas else []))}
+
+
+def blas() -> int:
+    """The address of BLAS's product behind `GEMM`: NumPy's, or the one Numba finds."""
+    import llvmlite.binding as llvm
+
+    if found := _runtime().get(GEMM):
+        return found
+    _wake_numba()
+    if not (found := llvm.address_of_symbol(GEMM)):
+        raise Unlinkable("no BLAS")
+    return found
 
 
 @functools.cache
@@ -348,7 +418,9 @@ def is_layout_known() -> bool:
         and read(array, FLAGS, ctypes.c_int) & 0x501 == 0x500
         and read(1.25, VALUE, ctypes.c_double) == 1.25
         and read(np.float32(1.25), VALUE, ctypes.c_float) == 1.25
+        and read(np.float64(1.25), VALUE, ctypes.c_double) == 1.25
         and read(np.int8(-7), VALUE, ctypes.c_int8) == -7
+        and read(np.complex64(2 - 1j), VALUE + 4, ctypes.c_float) == -1
         and read(2 - 1j, VALUE + 8, ctypes.c_double) == -1
     )
 

@@ -126,7 +126,7 @@ class _Build:
         self.libraries = [blas] if blas else []
         vectors = self.machine.vector_bytes
         large = external.large if blas else gemm.builtin(vectors)
-        self.products = gemm.Library(large, vectors)
+        self.products = gemm.Library(vectors, large)
 
     def run(self, wanted: dict[str, tuple[Any, list[Signature]]]) -> Built:
         state = State()

@@ -262,12 +262,12 @@ class Body(machine.Body):
         callee = self.types.calls[node]
         if callee.numba is None:
             return super().call(node, args, kinds)
-        kind, _ = callee.numba
+        function = callee.function or callee.numba[0]
         known = unavailable.name_of(callee.function)
         if known or not (isinstance(callee.result, Number) or callee.result == types.none):
-            raise unavailable.error(kind, self.phrases.place_of(self.line))
+            raise unavailable.error(function, self.phrases.place_of(self.line))
         if any(isinstance(t, Array) for t in kinds):
-            self.phrases.called.append((kind, self.phrases.place_of(self.line)))
+            self.phrases.called.append((function, self.phrases.place_of(self.line)))
         return super().call(node, args, kinds)
 
     # ---- results and errors

@@ -2,8 +2,11 @@
 
     c = alpha * a @ b + beta * c
 
-A tile of six rows and two vectors of columns is accumulated over a stretch of the inner axis;
-the columns of `b` for it are copied to a place of their own where they are not used as they stand.
+A tile of six rows and two vectors of columns is accumulated over a stretch of the inner axis.
+The columns of `b` for it are copied to a place of their own where they are not used as they stand:
+by the first tiles that use them, while these wait for memory anyway, or before, where they lie
+crosswise.  As many columns as that place holds are multiplied with some rows of `a` before the
+next rows: the shorter the inner axis, the more of `c` is written as it lies.
 Every element is the sum of its products in order, stretch by stretch, whatever the width of the
 machine's vectors: two machines that multiply and add in one step agree to the last bit.
 """
@@ -11,7 +14,7 @@ machine's vectors: two machines that multiply and add in one step agree to the l
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -21,6 +24,7 @@ from . import writing
 from .advice import note
 from .writing import INT, counting, declared, new_function
 
+NAME = "s2s.blocked"
 # The rows of a tile, and of one for what such tiles leave over.
 ROWS, FEW = 6, 4
 # The inner axis is taken in stretches of so many bytes of a column,
@@ -43,6 +47,8 @@ def width(features: str) -> int:
 class Gemm:
     """The function for one type of numbers, in a module."""
 
+    name = NAME
+
     def __init__(self, module: Any, dtype: Any, vector_bytes: int) -> None:
         self.module = module
         self.number = ir.FloatType() if dtype == types.float32 else ir.DoubleType()
@@ -51,19 +57,28 @@ class Gemm:
         self.vectors = 2  # across a tile
         self.columns = self.vectors * self.lanes
         self.stretch = STRETCH // self.item
+        self.room = self.columns * self.stretch  # for copies of columns
         self.vector = ir.VectorType(self.number, self.lanes)
         self.pointer = self.number.as_pointer()
         self.suffix = "f32" if self.item == 4 else "f64"
 
     def function(self) -> Any:
         """gemm(swap_a, swap_b, alpha, a, b, beta, c, m, n, k)"""
-        name = f"s2s.blocked.{self.suffix}"
-        made = self.module.globals.get(name)
-        if made is None:
-            kinds = [BOOL, BOOL, self.number, self.pointer, self.pointer, self.number]
-            made = self._declare(name, [*kinds, self.pointer, INT, INT, INT])
+        made = self.declared()
+        if not made.blocks:
+            made.linkage = "internal"
+            made.attributes.add("noinline")
             self._write(made)
         return made
+
+    def declared(self) -> Any:
+        """The same, to be found elsewhere."""
+        type_ = ir.FunctionType(ir.VoidType(), self._kinds())
+        return declared(self.module, type_, f"{self.name}.{self.suffix}")
+
+    def _kinds(self) -> list[Any]:
+        p, n = self.pointer, self.number
+        return [BOOL, BOOL, n, p, p, n, p, INT, INT, INT]
 
     def _declare(self, name: str, kinds: list[Any]) -> Any:
         type_ = ir.FunctionType(ir.VoidType(), kinds)
@@ -73,7 +88,8 @@ class Gemm:
 
     def _write(self, made: Any) -> None:
         swap_a, swap_b, alpha, a, b, beta, c, m, n, k = made.args
-        high, low, copy = self._tile(ROWS), self._tile(FEW), self._copy()
+        high, low, first_high = self._band(ROWS), self._band(FEW), self._band(ROWS, copying=True)
+        copy = self._copy()
         builder = ir.IRBuilder(made.append_basic_block())
         room: Any = builder.alloca(self.vector, self.vectors * self.stretch)
         room.align = 64
@@ -83,27 +99,38 @@ class Gemm:
         b_down, b_right = self._strides(builder, swap_b, n, k)
         many = builder.icmp_signed(">=", m, INT(MANY))
         middle = self._middle(builder, m)
-        tiles = ((high, ROWS, INT(0), middle), (low, FEW, middle, m))
+        width = INT(self.columns)
         with self._steps(builder, k, self.stretch) as (p, depth):
             first = builder.icmp_signed("==", p, INT(0))
-            with self._steps(builder, n, self.columns) as (j, across):
-                corner = self._at(builder, b, [(p, b_down), (j, b_right)])
-                partial = builder.icmp_signed("<", across, INT(self.columns))
-                copied = builder.or_(builder.or_(swap_b, partial), many)
-                with builder.if_then(copied):
-                    builder.call(copy, [corner, b_down, b_right, depth, across, panel])
-                columns = builder.select(copied, panel, corner)
-                stride = builder.select(copied, INT(self.columns), b_down)
-                for tile, height, begin, end in tiles:
+            tiles = builder.sdiv(INT(self.room), builder.mul(depth, width))
+            with self._steps(builder, n, builder.mul(tiles, width)) as (left, across):
+                corner = self._at(builder, b, [(p, b_down), (left, b_right)])
+                ragged = builder.icmp_signed("!=", builder.srem(across, width), INT(0))
+                before = builder.or_(swap_b, ragged)
+                with builder.if_then(before):
+                    with self._steps(builder, across, self.columns) as (j, some):
+                        source = self._at(builder, corner, [(j, b_right)])
+                        goal = self._at(builder, panel, [(j, depth)])
+                        builder.call(copy, [source, b_down, b_right, depth, some, goal])
+
+                def rows(band: Any, i: Any, down: Any, columns: list[Any]) -> None:
+                    start = self._at(builder, a, [(i, a_down), (p, a_right)])
+                    place = self._at(builder, c, [(i, n), (left, INT(1))])
+                    parts = [depth, start, a_down, a_right, *columns, place, n, down, across]
+                    builder.call(band, [*parts, alpha, beta, first, panel])
+
+                there = [corner, b_down, INT(1)]
+                early = builder.and_(many, builder.not_(before))
+                with builder.if_then(early):
+                    rows(first_high, INT(0), INT(ROWS), there)
+                copied = builder.or_(before, many)
+                columns = [
+                    builder.select(copied, x, y) for x, y in zip((panel, width, depth), there)
+                ]
+                top = builder.select(early, INT(ROWS), INT(0))
+                for band, height, begin, end in ((high, ROWS, top, middle), (low, FEW, middle, m)):
                     with self._steps(builder, builder.sub(end, begin), height) as (at, down):
-                        i = builder.add(begin, at)
-                        rows = self._at(builder, a, [(i, a_down), (p, a_right)])
-                        place = self._at(builder, c, [(i, n), (j, INT(1))])
-                        builder.call(
-                            tile,
-                            [depth, rows, a_down, a_right, columns, stride, place, n, down, across,
-                             alpha, beta, first],
-                        )  # fmt: skip
+                        rows(band, builder.add(begin, at), down, columns)
         builder.ret_void()
 
     def _middle(self, builder: Any, m: Any) -> Any:
@@ -133,14 +160,15 @@ class Gemm:
         return builder.select(swapped, one, width), builder.select(swapped, height, one)
 
     @contextlib.contextmanager
-    def _steps(self, builder: Any, stop: Any, step: int) -> Iterator[tuple[Any, Any]]:
+    def _steps(self, builder: Any, stop: Any, step: Any) -> Iterator[tuple[Any, Any]]:
         """A loop over 0, step, … with how much is left there, `step` at most."""
-        rounds = builder.sdiv(builder.add(stop, INT(step - 1)), INT(step))
+        step = INT(step) if isinstance(step, int) else step
+        rounds = builder.sdiv(builder.add(stop, builder.sub(step, INT(1))), step)
         with counting(builder, rounds) as loop:
-            at = builder.mul(loop, INT(step))
+            at = builder.mul(loop, step)
             left = builder.sub(stop, at)
-            whole = builder.icmp_signed(">", left, INT(step))
-            yield at, builder.select(whole, INT(step), left)
+            whole = builder.icmp_signed(">", left, step)
+            yield at, builder.select(whole, step, left)
 
     def _at(self, builder: Any, base: Any, steps: list[tuple[Any, Any]]) -> Any:
         offset: Any = INT(0)
@@ -152,36 +180,76 @@ class Gemm:
 
     def _copy(self) -> Any:
         """copy(b, down, right, depth, across, panel): row by row, zeros for what is missing."""
-        name = f"s2s.blocked.copy.{self.columns}.{self.suffix}"
+        name = f"{NAME}.copy.{self.columns}.{self.suffix}"
         if name in self.module.globals:
             return self.module.globals[name]
         made = self._declare(name, [self.pointer, INT, INT, INT, INT, self.pointer])
         b, down, right, depth, across, panel = made.args
         panel.add_attribute("noalias")
         builder = ir.IRBuilder(made.append_basic_block())
-        whole = builder.icmp_signed("==", across, INT(self.columns))
-        straight = builder.and_(whole, builder.icmp_signed("==", right, INT(1)))
-        with builder.if_then(straight):
+        width = INT(self.columns)
+        whole = builder.icmp_signed("==", across, width)
+        straight = builder.icmp_signed("==", right, INT(1))
+        with builder.if_then(builder.and_(whole, straight)):
             with counting(builder, depth) as loop:
                 source = builder.gep(b, [builder.mul(loop, down)])
-                goal = builder.gep(panel, [builder.mul(loop, INT(self.columns))])
+                goal = builder.gep(panel, [builder.mul(loop, width)])
                 for half in range(self.vectors):
                     value = self._load(builder, source, half)
                     self._store(builder, value, goal, half)
             builder.ret_void()
+        crosswise = builder.and_(whole, builder.icmp_signed("==", down, INT(1)))
+        squares = builder.select(crosswise, builder.sdiv(depth, INT(self.lanes)), INT(0))
+        with self._each(builder, squares) as square:
+            p = builder.mul(square, INT(self.lanes))
+            self._turn(builder, builder.gep(b, [p]), right, self._at(builder, panel, [(p, width)]))
+        done = builder.mul(squares, INT(self.lanes))
+        rest = builder.sub(depth, done)
         zero = ir.Constant(self.vector, [0.0] * self.lanes)
-        width = INT(self.columns)
-        with self._each(builder, depth) as p:
-            line = self._at(builder, panel, [(p, width)])
+        source, goal = (
+            self._at(builder, b, [(done, down)]),
+            self._at(builder, panel, [(done, width)]),
+        )
+        with self._each(builder, rest) as p:
+            line = self._at(builder, goal, [(p, width)])
             for half in range(self.vectors):
                 self._store(builder, zero, line, half)
         with self._each(builder, across) as j:
-            with self._each(builder, depth) as p:
-                source = self._at(builder, b, [(p, down), (j, right)])
-                goal = self._at(builder, panel, [(p, width), (j, INT(1))])
-                builder.store(builder.load(source), goal)
+            with self._each(builder, rest) as p:
+                value = builder.load(self._at(builder, source, [(p, down), (j, right)]))
+                builder.store(value, self._at(builder, goal, [(p, width), (j, INT(1))]))
         builder.ret_void()
         return made
+
+    def _turn(self, builder: Any, columns: Any, right: Any, goal: Any) -> None:
+        """As many rows of a tile's columns as a vector has elements, of columns that lie in one
+        piece each: pairs of vectors exchange halves, then quarters, and so on."""
+        for half in range(self.vectors):
+            first = half * self.lanes
+            block = [
+                self._load(builder, self._at(builder, columns, [(INT(first + e), right)]), 0)
+                for e in range(self.lanes)
+            ]
+            size = self.lanes // 2
+            while size:
+                for i in range(self.lanes):
+                    if not i & size:
+                        block[i], block[i + size] = self._exchange(
+                            builder, block[i], block[i + size], size
+                        )
+                size //= 2
+            for row, vector in enumerate(block):
+                self._store(builder, vector, builder.gep(goal, [INT(row * self.columns)]), half)
+
+    def _exchange(self, builder: Any, x: Any, y: Any, size: int) -> tuple[Any, Any]:
+        """Two vectors of which the second parts of the one, parts being of a size, have changed
+        places with the first ones of the other."""
+        lanes = range(self.lanes)
+        kind = ir.VectorType(ir.IntType(32), self.lanes)
+        upper = [self.lanes + i - size if i & size else i for i in lanes]
+        lower = [self.lanes + i if i & size else i + size for i in lanes]
+        made = [builder.shuffle_vector(x, y, ir.Constant(kind, o)) for o in (upper, lower)]
+        return made[0], made[1]
 
     @contextlib.contextmanager
     def _each(self, builder: Any, count: Any) -> Iterator[Any]:
@@ -208,14 +276,20 @@ class Gemm:
         place = builder.gep(base, [INT(half * self.lanes)])
         builder.store(value, builder.bitcast(place, self.vector.as_pointer()), align=self.item)
 
-    # ---- a tile
+    # ---- tiles
 
-    def _tile(self, height: int) -> Any:
-        """tile(depth, a, down, right, b, b_down, c, c_down, rows, columns, alpha, beta, first)"""
+    def _band(self, height: int, copying: bool = False) -> Any:
+        """band(depth, a, down, right, b, b_down, b_right, c, c_down, rows, across, alpha, beta,
+        first, panel): the tiles of some rows, side by side.  One that is `copying` leaves the
+        columns in the panel; `b_right` is for one column, of the panel for one of a tile."""
         p, n = self.pointer, self.number
-        kinds = [INT, p, INT, INT, p, INT, p, INT, INT, INT, n, n, BOOL]
-        made = self._declare(f"s2s.blocked.tile.{height}.{self.suffix}", kinds)
-        depth, a, down, right, b, b_down, c, c_down, rows, columns, alpha, beta, first = made.args
+        kinds = [INT, p, INT, INT, p, INT, INT, p, INT, INT, INT, n, n, BOOL, p]
+        name = f"{NAME}.{'copying' if copying else 'band'}.{height}.{self.suffix}"
+        made = self._declare(name, kinds)
+        depth, a, down, right, b, b_down, b_right, c, c_down, rows, across, alpha, beta = made.args[
+            :-2
+        ]
+        first, panel = made.args[-2:]
         builder: Any = ir.IRBuilder(made.append_basic_block())
         # Rows that are not there are computed as the last one is, and not kept.
         starts = []
@@ -223,25 +297,34 @@ class Gemm:
             beyond = builder.icmp_signed(">=", INT(i), rows)
             row = builder.select(beyond, builder.sub(rows, INT(1)), INT(i))
             starts.append(builder.gep(a, [builder.mul(row, down)]))
-        sums = self._accumulate(
-            builder,
-            depth,
-            starts,
-            lambda p: builder.mul(p, right),
-            lambda p: self._at(builder, b, [(p, b_down)]),
-        )
         whole_rows = builder.icmp_signed("==", rows, INT(height))
-        whole = builder.and_(whole_rows, builder.icmp_signed("==", columns, INT(self.columns)))
-        scale = self._spread(builder, alpha)
-        scaled = [[builder.fmul(scale, s, flags=FLAGS) for s in row] for row in sums]
         clean = builder.fcmp_ordered("==", beta, ir.Constant(n, 0.0))
         fresh = builder.and_(first, clean)
         factor = builder.select(first, beta, ir.Constant(n, 1.0))
-        with builder.if_else(whole) as (inside, edge):
-            with inside:
-                self._keep_whole(builder, scaled, c, c_down, fresh, factor)
-            with edge:
-                self._keep_part(builder, scaled, c, c_down, rows, columns, fresh, factor)
+        with self._steps(builder, across, self.columns) as (j, columns):
+            here, place = self._at(builder, b, [(j, b_right)]), builder.gep(c, [j])
+            sums = self._accumulate(
+                builder,
+                depth,
+                starts,
+                lambda p: builder.mul(p, right),
+                lambda p: self._at(builder, here, [(p, b_down)]),
+                copy=self._at(builder, panel, [(j, depth)]) if copying else None,
+            )
+            full = builder.icmp_signed("==", columns, INT(self.columns))
+            scale = self._spread(builder, alpha)
+            scaled = [[builder.fmul(scale, s, flags=FLAGS) for s in row] for row in sums]
+            with builder.if_else(whole_rows) as (inside, edge):
+                with inside:
+                    with builder.if_else(full) as (all_, some):
+                        with all_:
+                            self._keep_whole(builder, scaled, place, c_down, fresh, factor)
+                        with some:
+                            self._keep_columns(
+                                builder, scaled, place, c_down, columns, fresh, factor
+                            )
+                with edge:
+                    self._keep_part(builder, scaled, place, c_down, rows, columns, fresh, factor)
         builder.ret_void()
         return made
 
@@ -253,9 +336,11 @@ class Gemm:
         along: Callable[[Any], Any],
         line: Callable[[Any], Any],
         begin: list[list[Any]] | None = None,
+        copy: Any = None,
     ) -> list[list[Any]]:
         """The sums of a tile, from `begin` or 0 on.  Product p is of what lies `along(p)` from the
-        start of each row with the vectors at `line(p)`."""
+        start of each row with the vectors at `line(p)`, which are left one after the other at
+        `copy`, if that is asked for."""
         name = f"llvm.fmuladd.v{self.lanes}{self.suffix}"
         kind = ir.FunctionType(self.vector, [self.vector] * 3)
         add = declared(self.module, kind, name)
@@ -270,6 +355,10 @@ class Gemm:
         phis = [[self._phi(builder, s, before) for s in row] for row in begin]
         place, far = line(p), along(p)
         halves = [self._load(builder, place, half) for half in range(self.vectors)]
+        if copy is not None:
+            goal = self._at(builder, copy, [(p, INT(self.columns))])
+            for half, value in enumerate(halves):
+                self._store(builder, value, goal, half)
         sums = []
         for start, row in zip(starts, phis):
             x = self._spread(builder, builder.load(builder.gep(start, [far])))
@@ -297,8 +386,7 @@ class Gemm:
     def _spread(self, builder: Any, number: Any, vector: Any = None) -> Any:
         undefined = ir.Constant(vector or self.vector, ir.Undefined)
         one = builder.insert_element(undefined, number, ir.IntType(32)(0))
-        order = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return builder.shuffle_vector(one, undefined, order)
+        return self._elements(builder, one, [0] * undefined.type.count)
 
     def _keep_whole(
         self, builder: Any, sums: list[list[Any]], c: Any, down: Any, fresh: Any, factor: Any
@@ -316,6 +404,39 @@ class Gemm:
                     for half, value in enumerate(row):
                         there = builder.fmul(self._load(builder, line, half), scale, flags=FLAGS)
                         self._store(builder, builder.fadd(there, value, flags=FLAGS), line, half)
+
+    def _keep_columns(
+        self, builder: Any, sums: list[list[Any]], c: Any, down: Any, columns: Any, fresh: Any,
+        factor: Any,
+    ) -> None:  # fmt: skip
+        """Some columns of all rows, in pieces: a vector, half of one, and so on."""
+        lines = [builder.gep(c, [builder.mul(INT(i), down)]) for i in range(len(sums))]
+        left, size = [row[0] for row in sums], self.lanes
+        while size:
+            wanted = builder.icmp_signed("!=", builder.and_(columns, INT(size)), INT(0))
+            at = builder.and_(columns, INT(-2 * size))
+            with builder.if_then(wanted):
+                for line, vector in zip(lines, left):
+                    piece = self._elements(builder, vector, range(size))
+                    self._keep_piece(builder, piece, builder.gep(line, [at]), fresh, factor)
+            order = [*range(size, self.lanes), *range(size)]
+            rest = [
+                row[1] if size == self.lanes else self._elements(builder, vector, order)
+                for row, vector in zip(sums, left)
+            ]
+            left = [builder.select(wanted, new, old) for new, old in zip(rest, left)]
+            size //= 2
+
+    def _elements(self, builder: Any, vector: Any, order: Sequence[int]) -> Any:
+        kind = ir.VectorType(ir.IntType(32), len(order))
+        return builder.shuffle_vector(vector, vector, ir.Constant(kind, list(order)))
+
+    def _keep_piece(self, builder: Any, piece: Any, place: Any, fresh: Any, factor: Any) -> None:
+        place = builder.bitcast(place, piece.type.as_pointer())
+        there = builder.load(place, align=self.item)
+        scale = self._spread(builder, factor, piece.type)
+        more = builder.fadd(builder.fmul(there, scale, flags=FLAGS), piece, flags=FLAGS)
+        builder.store(builder.select(fresh, piece, more), place, align=self.item)
 
     def _keep_part(
         self, builder: Any, sums: list[list[Any]], c: Any, down: Any, rows: Any, columns: Any,

@@ -1,10 +1,10 @@
 """The way into a kernel from Python: a C function in the module of the kernel.
 
 It takes Python objects as CPython hands them over (METH_FASTCALL), looks at their types, layouts
-and sizes, reads them, calls the kernel without the interpreter's lock, and makes objects of what
-comes back.  Arguments that do not fit are no error: it returns `MISS`, and who called it knows
-better.  Addresses that differ between processes stand in a table, which `s2s.linking` fills; so
-the machine code can be kept.
+and sizes, reads them, calls the kernel, without the interpreter's lock unless that takes no time,
+and makes objects of what comes back.  Arguments that do not fit are no error: it returns `MISS`,
+and who called it knows better.  Addresses that differ between processes stand in a table, which
+`s2s.linking` fills; so the machine code can be kept.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..doors import PYTHON, Door, Size
+from ..doors import PYTHON, Door, Place, Size
 from ..linking import DATA, DESCR, DIMS, DOOR, FLAGS, LINKS, NDIM, STRIDES, TYPE, VALUE
 from ..memory import LEAST
 from ..transforms.structure import ArraySpec, ScalarSpec, Spec
@@ -40,18 +40,22 @@ POINTERS = POINTER.as_pointer()
 C_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 
 
-def write(context: Context, target: Any, kinds: Any, results: Any, door: Door) -> tuple[str, ...]:
+def write(
+    context: Context, target: Any, kinds: Any, results: Any, door: Door, brief: bool
+) -> tuple[str, ...]:
     """Adds the way into the function `target` to its module.  Which addresses its table is to
-    hold is returned."""
-    writer = _Writer(context, target, kinds, results, door)
+    hold is returned.  The interpreter's lock is kept during a call that is `brief`."""
+    writer = _Writer(context, target, kinds, results, door, brief)
     writer.write()
     return tuple(writer.links)
 
 
 class _Writer:
-    def __init__(self, context: Context, target: Any, kinds: Any, results: Any, door: Door) -> None:
+    def __init__(
+        self, context: Context, target: Any, kinds: Any, results: Any, door: Door, brief: bool
+    ) -> None:
         self.context, self.target, self.kinds, self.returns = context, target, kinds, results
-        self.door = door
+        self.door, self.brief = door, brief
         module = self.module = target.module
         type_ = ir.FunctionType(POINTER, [POINTER, POINTERS, INT])
         self.function = ir.Function(module, type_, DOOR)
@@ -80,9 +84,10 @@ class _Writer:
         values += [self.array(o, k) for o, k in zip(objects, self.kinds[count:])]
         parts = [p for v in values for p in (v.parts()[:-1] if isinstance(v, Buffer) else [v])]
         returned, error = (room(builder, a.type.pointee) for a in self.target.args[:2])
-        thread = self.call("PyEval_SaveThread", POINTER, [])
+        thread = None if self.brief else self.call("PyEval_SaveThread", POINTER, [])
         status = builder.call(self.target, [returned, error, *parts])
-        self.call("PyEval_RestoreThread", ir.VoidType(), [thread])
+        if thread is not None:
+            self.call("PyEval_RestoreThread", ir.VoidType(), [thread])
         with builder.if_then(builder.icmp_signed("!=", status, INT32(0)), likely=False):
             for o in objects:
                 self.release(o)
@@ -221,11 +226,42 @@ class _Writer:
         total: Any = INT(size[0])
         for factor, places in size[1]:
             term: Any = INT(factor)
-            for position, axis in places:
-                value = values[position]
-                term = builder.mul(term, value if axis is None else value.sizes[axis])
+            for place in places:
+                term = builder.mul(term, self._place(place, values))
             total = builder.add(total, term)
         return total
+
+    def _place(self, place: Place, values: list[Any]) -> Any:
+        builder = self.builder
+        if not isinstance(place[0], str):
+            position, axis = place
+            return values[position] if axis is None else values[position].sizes[axis]
+        operation, inner, *others = place
+        size = self.size(inner, values)
+        if operation == "max0":
+            return self._at_least(size, INT(0))
+        if operation == "len":
+            start, stop = (None if o is None else self.size(o, values) for o in others)
+            begin = INT(0) if start is None else self._bound(start, size)
+            end = size if stop is None else self._bound(stop, size)
+            return self._at_least(builder.sub(end, begin), INT(0))
+        divisor = INT(others[0])
+        rest = builder.srem(size, divisor)
+        below = builder.icmp_signed("<", rest, INT(0))
+        if operation == "remainder":
+            return builder.select(below, builder.add(rest, divisor), rest)
+        quotient = builder.sdiv(size, divisor)
+        return builder.sub(quotient, builder.zext(below, INT))
+
+    def _bound(self, bound: Any, size: Any) -> Any:
+        """Of a slice, counted from the start and within the array."""
+        builder = self.builder
+        from_end = builder.icmp_signed("<", bound, INT(0))
+        bound = self._at_least(builder.select(from_end, builder.add(bound, size), bound), INT(0))
+        return builder.select(builder.icmp_signed("<", bound, size), bound, size)
+
+    def _at_least(self, number: Any, least: Any) -> Any:
+        return self.builder.select(self.builder.icmp_signed(">", number, least), number, least)
 
     # ---- results
 
@@ -358,10 +394,12 @@ class _Writer:
         if kind in ("int", "float"):
             name = "PyLong_FromLongLong" if kind == "int" else "PyFloat_FromDouble"
             return self.call(name, POINTER, [value])
-        place = room(builder, memory_type(wanted))
-        self.context.store(builder, wanted, value, place)
-        arguments = [builder.bitcast(place, POINTER), self.link(f"descr:{kind}"), NULL]
-        return self.numpy(60, POINTER, arguments)  # PyArray_Scalar
+        made = self.call("PyType_GenericAlloc", POINTER, [self.link(f"type:{kind}"), INT(0)])
+        with builder.if_then(builder.not_(self.is_null(made)), likely=True):
+            place = builder.gep(made, [INT(VALUE)])
+            place = builder.bitcast(place, memory_type(wanted).as_pointer())
+            self.context.store(builder, wanted, value, place)
+        return made
 
     def boxed_array(self, buffer: Buffer) -> Any:
         """An array object that owns its memory, or refers to the parameter that does."""

@@ -46,7 +46,7 @@ class Body(Expressions):
     private: set[str] = set()  # arrays that have no other name and are not returned
     frugal = False  # whether to compile quickly is worth some speed
     brief = False  # whether all loops make few rounds
-    products: gemm.Library | None = None  # what multiplies matrices, if it is not the usual
+    products: gemm.Library | None = None  # what multiplies matrices, if not shared
 
     def __init__(self, context: Context, builder: Any, types_: Types, failures: Failures) -> None:
         self.context = context
@@ -231,7 +231,7 @@ class Body(Expressions):
             self.expr(call)
             return
         args = [self.expr(a) for a in call.args]
-        products = self.products or gemm.usual()
+        products = self.products or gemm.shared()
         if self.types.value(call.func) is kernels.gemm_at:
             gemm.emit_at(self.builder, args, products)
         else:

@@ -1,7 +1,7 @@
-"""Products of matrices: BLAS or our own, or plain loops where they are small.
+"""Products of matrices: plain loops where they are small, our own or BLAS where they are large.
 
-`S2S_GEMM=builtin` chooses our own, which is what code that is compiled ahead of time uses; the two
-agree in rounding then.
+Kernels of this process call functions that all of them share (`s2s.products`); code that is
+compiled ahead of time has its own.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..compile import gemm_choice
 from . import blocked
 from . import kinds as types
 from .buffers import Buffer
 from .context import Context, memory_type
 from .optimise import features
 from .scattered import Scattered
-from .writing import INT, POINTER, declared, new_function
+from .writing import INT, declared
 
 # Below this number of multiplications a plain loop is faster than calling BLAS.
 SMALL = 512
-CHAR = ir.IntType(8)
+NAME = "s2s.gemm"
 
 # Writes what multiplies large matrices: (builder, dtype, arguments of the function around it).
 Large = Callable[[Any, Any, Any], None]
@@ -65,34 +64,34 @@ def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k):
 
 @dataclass(frozen=True)
 class Library:
-    """What multiplies matrices: `large` ones, and others on a machine with such vectors."""
+    """What multiplies matrices on a machine with vectors of so many bytes.  What is for large ones
+    becomes part of a module; without it, the functions are those of `s2s.products`."""
 
-    large: Large
     vector_bytes: int
+    large: Large | None = None
 
 
-def usual() -> Library:
+def shared() -> Library:
     """For this machine."""
-    vector_bytes = blocked.width(features())
-    own = gemm_choice() == "builtin"
-    return Library(builtin(vector_bytes) if own else _blas, vector_bytes)
+    return Library(blocked.width(features()))
 
 
 def emit(context: Context, builder: Any, args: list[Any], library: Library) -> None:
     """c = alpha * a @ b + beta * c; as `kernels.gemm`."""
     swap_a, swap_b, alpha, a, b, beta, c = args
-    function = _function(context, builder.module, c.type.dtype, library.large)
+    called = function(context, builder.module, c.type.dtype, library.large)
     m, n = c.sizes
     k = builder.select(swap_a, a.sizes[0], a.sizes[1])
     parts = [swap_a, swap_b, alpha, a.data, b.data, beta, c.data, m, n, k]
-    builder.call(function, parts)
+    builder.call(called, parts)
 
 
 def emit_at(builder: Any, args: list[Any], library: Library) -> None:
     """c = A @ b, or c += A @ b; as `kernels.gemm_at`."""
     a, rows, columns, b, add, c = args
     m, n = c.sizes
-    made = Scattered(builder.module, c.type.dtype, library.vector_bytes).function()
+    scattered = Scattered(builder.module, c.type.dtype, library.vector_bytes)
+    made = scattered.declared() if library.large is None else scattered.function()
     builder.call(made, [a.data, rows.data, columns.data, b.data, add, c.data, m, n, b.sizes[0]])
 
 
@@ -106,26 +105,28 @@ def builtin(vector_bytes: int) -> Large:
     return large
 
 
-def _function(context: Context, module: Any, dtype: Any, large: Large) -> Any:
-    name = f"s2s.gemm.{dtype}"
-    function = module.globals.get(name)
-    if function is not None:
-        return function
+def function(context: Context, module: Any, dtype: Any, large: Large | None) -> Any:
+    """gemm(swap_a, swap_b, alpha, a, b, beta, c, m, n, k), part of the module if it is told what is
+    for large matrices."""
     number, flag = memory_type(dtype), ir.IntType(1)
     array = number.as_pointer()
     kinds = [flag, flag, number, array, array, number, array, INT, INT, INT]
-    function = new_function(module, ir.FunctionType(ir.VoidType(), kinds), name, "noinline")
-    function.args[6].add_attribute("noalias")  # c
-    builder = ir.IRBuilder(function.append_basic_block())
-    m, n, k = function.args[-3:]
+    made = declared(module, ir.FunctionType(ir.VoidType(), kinds), f"{NAME}.f{dtype.bits}")
+    if large is None or made.blocks:
+        return made
+    made.linkage = "internal"
+    made.attributes.add("noinline")
+    made.args[6].add_attribute("noalias")  # c
+    builder = ir.IRBuilder(made.append_basic_block())
+    m, n, k = made.args[-3:]
     work = builder.mul(builder.mul(m, n), k)
     with builder.if_else(builder.icmp_signed("<=", work, INT(SMALL))) as (few, many):
         with few:
-            _loops(context, builder, dtype, function.args)
+            _loops(context, builder, dtype, made.args)
         with many:
-            large(builder, dtype, function.args)
+            large(builder, dtype, made.args)
     builder.ret_void()
-    return function
+    return made
 
 
 def _loops(context: Context, builder: Any, dtype: Any, args: Any) -> None:
@@ -147,28 +148,3 @@ def _loops(context: Context, builder: Any, dtype: Any, args: Any) -> None:
         body.parameter(name, value)
     for stmt in text.body:
         body.stmt(stmt)
-
-
-def _blas(builder: Any, dtype: Any, args: Any) -> None:
-    """BLAS counts columns first, so it is told to compute c.T = b.T @ a.T."""
-    swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
-    kinds = [CHAR] * 3 + [INT] * 3 + [POINTER, POINTER, INT, POINTER, INT, POINTER, POINTER, INT]
-    type_ = ir.FunctionType(ir.IntType(32), kinds)
-    blas = declared(builder.module, type_, "numba_xxgemm")
-    letter = {
-        flag: builder.select(flag, CHAR(ord("t")), CHAR(ord("n"))) for flag in (swap_a, swap_b)
-    }
-    places = []
-    for number in (alpha, beta):
-        place = builder.alloca(number.type)
-        builder.store(number, place)
-        places.append(builder.bitcast(place, POINTER))
-    a, b, c = (builder.bitcast(p, POINTER) for p in (a, b, c))
-    b_width = builder.select(swap_b, k, n)
-    a_width = builder.select(swap_a, m, k)
-    kind = CHAR(ord("s" if dtype == types.float32 else "d"))
-    builder.call(
-        blas,
-        [kind, letter[swap_b], letter[swap_a], n, m, k,
-         places[0], b, b_width, a, a_width, places[1], c, n],
-    )  # fmt: skip

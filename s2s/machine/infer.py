@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import kernels
+from .. import kernels, kernels_routines
 from . import kinds as types
 from . import plain
 from .context import of_numba, to_numba
@@ -74,6 +74,7 @@ class Types:
         self.calls: dict[ast.expr, Callee] = {}
         self.results: tuple[Any, ...] = ()
         self.slots: set[str] = set()
+        self.routines: dict[str, Any] = {}  # those called, as Numba compiled them
         self._known: dict[Any, Callee] = {}
         self._home: dict[str, int] = {}
         self._loops: set[str] = set()
@@ -300,8 +301,10 @@ class Types:
         from numba.core.errors import NumbaError
 
         context = self.wake()
+        ranks = tuple(a.ndim if isinstance(a, Array) else 0 for a in args)
+        routine = kernels_routines.form(function, ranks)
         try:
-            kind = context.resolve_value_type(function)
+            kind = context.resolve_value_type(function if routine is None else routine)
             found = context.resolve_function_type(kind, tuple(map(to_numba, args)), {})
         except NumbaError as error:
             raise Unsupported(str(error)) from error
@@ -312,7 +315,11 @@ class Types:
         result = of_numba(found.return_type)
         for type_ in (*args, result):
             self._check(type_)
-        function = getattr(kind, "typing_key", None)
+        if routine is not None:
+            name = f"{function.__module__}.{function.__qualname__}{found}"
+            self.routines[name] = routine.overloads[found.args]
+        else:
+            function = getattr(kind, "typing_key", None)
         wanted = tuple(map(of_numba, found.args))
         return Callee(function, wanted, result, (kind, found), gathers)
 

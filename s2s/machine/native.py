@@ -14,7 +14,7 @@ from llvmlite import ir
 from ..doors import Door
 from ..errors import Overlap
 from ..linking import Code
-from . import apart, counts, door, optimise, scattered
+from . import apart, counts, door, optimise, routines, scattered
 from .buffers import Buffer, of_values, parts_of_type
 from .context import Context
 from .infer import Types, Unsupported
@@ -53,13 +53,10 @@ def native(source: Source, written: list[int], way_in: Door) -> Code:
     """The machine code of a kernel with its way in from Python; it may turn out to be
     `Unsupported`.  Arrays at the positions `written` are to lie apart from others."""
     final, links = _optimised(source, written, way_in)
-    things = [*final.functions, *final.global_variables]
-    environments = [t.name for t in things if "NumbaEnv" in t.name]
-    if environments and any(str(final).count(name) > 1 for name in environments):
+    missing = optimise.missing(final)
+    if missing is None:
         raise Unsupported("a function that needs its environment")
-    missing = [t.name for t in things if t.is_declaration and not t.name.startswith("llvm.")]
-    code = optimise.machine().emit_object(final)
-    return Code(code, links, tuple(sorted(missing)))
+    return Code(optimise.machine().emit_object(final), links, missing)
 
 
 def listing(source: Source, level: str) -> str:
@@ -79,17 +76,33 @@ def _optimised(
         context = Context(lambda: _numba(source.options, asked, stack))
         target = _write(context, module, source, written)
         if way_in is not None:
-            links = door.write(context, target, source.kinds, source.types.results, way_in)
+            links = door.write(
+                context, target, source.kinds, source.types.results, way_in, _is_brief(source)
+            )
         counts.write(module)
         optimise.mark(module, source.options["fastmath"])
-    final = optimise.parsed(str(module))
+    known = source.types.routines
+    final = optimise.parsed(routines.taken_apart(str(module), known))
+    elsewhere = [compiled.library for compiled in known.values()]
     for library in dict.fromkeys(other for one in asked for other in one._linking_libraries):
-        final.link_in(library._get_module_for_linking(), preserve=True)
+        if library not in elsewhere:
+            final.link_in(library._get_module_for_linking(), preserve=True)
     if way_in is not None:
         final.get_function(KERNEL).linkage = "internal"
     optimise.run(final, neighbours=scattered.is_used(final))
     final.verify()
     return final, links
+
+
+def _is_brief(source: Source) -> bool:
+    """Whether a kernel is arithmetic on numbers, without loops, arrays and functions of its own."""
+    if any(isinstance(kind, Array) for kind in source.kinds):
+        return False
+    return not any(
+        isinstance(node, (ast.For, ast.While))
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+        for node in ast.walk(source.function)
+    )
 
 
 def _numba(options: dict[str, Any], asked: list[Any], stack: contextlib.ExitStack) -> Any:

@@ -33,14 +33,13 @@ def is_used(module: Any) -> bool:
 class Scattered(Gemm):
     """The function for one type of numbers, in a module."""
 
-    def function(self) -> Any:
+    name = NAME
+
+    def _kinds(self) -> list[Any]:
         """gemm_at(a, rows, columns, b, add, c, m, n, k)"""
-        name = f"{NAME}.{self.suffix}"
-        made = self.module.globals.get(name)
-        if made is not None:
-            return made
-        p = self.pointer
-        made = self._declare(name, [p, TABLE, TABLE, p, BOOL, p, INT, INT, INT])
+        return [self.pointer, TABLE, TABLE, self.pointer, BOOL, self.pointer, INT, INT, INT]
+
+    def _write(self, made: Any) -> None:
         builder = ir.IRBuilder(made.append_basic_block())
         *_, add, c, m, n, k = made.args
         beta = builder.uitofp(add, self.number)
@@ -51,21 +50,19 @@ class Scattered(Gemm):
                 with way:
                     builder.call(self._of_shape(*shape), made.args)
         builder.ret_void()
-        return made
 
     # ---- loops over tiles
 
     def _of_shape(self, rows: int, vectors: int) -> Any:
         self.rows, self.vectors, self.columns = rows, vectors, vectors * self.lanes
-        p, width = self.pointer, INT(self.columns)
-        kinds = [p, TABLE, TABLE, p, BOOL, p, INT, INT, INT]
-        made = self._declare(f"{NAME}.{rows}.{self.suffix}", kinds)
+        width = INT(self.columns)
+        made = self._declare(f"{NAME}.{rows}.{self.suffix}", self._kinds())
         a, row_table, column_table, b, add, c, m, n, k = made.args
         tile, copy = self._tile_at(), self._copy()
         builder = ir.IRBuilder(made.append_basic_block())
         room: Any = builder.alloca(self.vector, vectors * self.stretch)
         room.align = 64
-        panel = builder.bitcast(room, p)
+        panel = builder.bitcast(room, self.pointer)
         far = builder.icmp_signed(">", n, width)
         far = builder.and_(far, builder.icmp_signed(">=", m, INT(MANY)))
         end = builder.mul(k, n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 import s2s
 from s2s import cache, compile, linking
+from s2s.announce import Announces
 from s2s.doors import door_of
 
 pytest.importorskip("numba")
@@ -347,3 +349,85 @@ def test_a_factorisation_is_linked_without_a_word(capfd, monkeypatch, tmp_path):
 
     np.testing.assert_allclose(s2s.grad(volume)(np.eye(2)), 1.25 * np.eye(2))
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda x: x[::2], lambda x: x[1:-1:3], lambda x: x[-4:], lambda x: x[2:9], lambda x: x[:-2],
+        lambda x: x[-5:-1], lambda x: np.concatenate((x[:3], x[4:])),
+        lambda x: x[: x.shape[0] // 3], lambda x: x[x.shape[0] % 4 :],
+        lambda x: x[x.shape[0] // 4 : x.shape[0] // 2], lambda x: x[2 * x.shape[0] - 9 :],
+    ],
+)  # fmt: skip
+def test_sizes_that_are_derived_are_compared_at_the_door(part: Any) -> None:
+    f = compiled(lambda x, y: np.sum(part(x) * y))
+    for n in (12, 12, 7, 30, 3, 1, 0, 12):
+        x = np.arange(float(n)) + 1
+        want = part(x)
+        y = np.linspace(1, 2, want.size)
+        np.testing.assert_allclose(f(x, y), np.sum(want * y))
+        if want.size > 2:
+            assert all(call.plan is not None for call in f._shared.calls)
+            with pytest.raises(ValueError, match="broadcast"):
+                f(x, y[1:])
+
+
+def test_sizes_of_arrays_that_objects_keep() -> None:
+    """Those are known only when they have been looked at."""
+
+    class Kept(Announces):
+        weights: Any
+
+    kept = Kept()
+    kept.weights = np.arange(4.0)
+    mask = np.array([True, False, True, True, True])
+
+    @s2s.function(backend="numba")
+    def f(x: Any) -> Any:
+        return np.sum(x[mask] * kept.weights)
+
+    for _ in range(3):
+        assert f(np.ones(5)) == 6
+    assert entry_of(f).rewritten == 1
+
+
+def test_numbers_made_at_the_door_are_whole_objects() -> None:
+    f = compiled(lambda x: (x + 1, x * np.float32(2), x * 1j, np.int8(x)))
+    rng = np.random.default_rng(0)
+    kept = []
+    for x in rng.normal(size=2000):
+        got = f(x)
+        assert got == (x + 1, x * np.float32(2), x * 1j, np.int8(x))
+        assert [type(g) for g in got] == [np.float64, np.float64, np.complex128, np.int8]
+        assert [sys.getsizeof(g) for g in got] == [sys.getsizeof(type(g)(1)) for g in got]
+        kept.append(got[0] if len(kept) % 2 else got)
+    del kept
+    gc.collect()
+
+
+def test_a_kernel_with_a_loop_lets_other_threads_run() -> None:
+    """The interpreter's lock is kept by arithmetic on numbers only."""
+    native = importlib.import_module("s2s.machine.native")
+
+    def is_brief(function: Any, *args: Any) -> bool:
+        seen = []
+        before = native._is_brief
+        with pytest.MonkeyPatch.context() as patch, pytest.MonkeyPatch.context() as cold:
+            cold.setattr(cache, "fetch", lambda path: None)
+            patch.setattr(native, "_is_brief", lambda s: seen.append(before(s)) or seen[-1])
+            compiled(function)(*args)
+        return seen[-1]
+
+    def loop(x: Any) -> Any:
+        while x < 1e6:
+            x = x * 1.01
+        return x
+
+    def recursion(x: Any) -> Any:
+        return x if x > 1e3 else recursion(x * 1.5)
+
+    assert is_brief(lambda x: np.exp(x) + 1, 1.5)
+    assert not is_brief(loop, 1.5)
+    assert not is_brief(lambda x: x + 1, np.ones(3))
+    assert not is_brief(recursion, 1.5)

@@ -56,18 +56,24 @@ class Parameters:
 
 
 @dataclass
-class _Access:
+class Access:
+    """`kind` is "load", "store" or "add"."""
+
     index: L.Index
     around: Path
-    times: int
+    kind: str
+
+    @property
+    def times(self) -> int:
+        return 2 if self.kind == "add" else 1  # what is added to is read, too
 
 
 @dataclass
-class _Uses:
+class Uses:
     """All that happens to a buffer variable."""
 
     allocs: list[L.Alloc] = field(default_factory=list)
-    accesses: list[_Access] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
     bound: set[str] = field(default_factory=set)  # to buffers of other variables, or they to its
     written: bool = False
     whole: bool = False  # used in ways that depend on its layout
@@ -83,8 +89,8 @@ class _Turn:
 
 def turn(body: list[L.Stmt], params: Parameters, shares: Shares, em: Emitter) -> None:
     """Rewrites `body` in place."""
-    uses = _survey(body)
-    poll = _Poll(body, {**params.sizes, **_sizes(uses)}, uses)
+    uses = survey(body)
+    poll = Poll(body, {**params.sizes, **sizes_of(uses)}, uses)
     turns: dict[str, _Turn] = {}
     for names in _classes(uses):
         order = _for_own([uses[name] for name in names], poll)
@@ -104,11 +110,11 @@ def turn(body: list[L.Stmt], params: Parameters, shares: Shares, em: Emitter) ->
 # ---------------------------------------------------------------- what happens
 
 
-def _survey(body: list[L.Stmt]) -> dict[str, _Uses]:
-    uses: dict[str, _Uses] = {}
+def survey(body: list[L.Stmt]) -> dict[str, Uses]:
+    uses: dict[str, Uses] = {}
 
-    def of(name: str) -> _Uses:
-        return uses.setdefault(name, _Uses())
+    def of(name: str) -> Uses:
+        return uses.setdefault(name, Uses())
 
     def look(block: list[L.Stmt], around: Path) -> None:
         for stmt in block:
@@ -118,12 +124,11 @@ def _survey(body: list[L.Stmt]) -> dict[str, _Uses]:
                     of(e.buffer).written |= _may_write(stmt, e)
                 for part in (p for i in _scalars(e) for p in L.walk_expr(i)):
                     if isinstance(part, L.Load):
-                        of(part.buffer).accesses.append(_Access(part.index, around, 1))
+                        of(part.buffer).accesses.append(Access(part.index, around, "load"))
             if isinstance(stmt, L.Alloc):
                 of(stmt.name).allocs.append(stmt)
             elif isinstance(stmt, L.Put):
-                # What is added to is read, too.
-                access = _Access(stmt.index, around, 1 + stmt.add)
+                access = Access(stmt.index, around, "add" if stmt.add else "store")
                 of(stmt.buffer).accesses.append(access)
                 of(stmt.buffer).written = True
             elif isinstance(stmt, L.Alias):
@@ -151,7 +156,7 @@ def _may_write(stmt: L.Stmt, e: L.Whole) -> bool:
     return not isinstance(stmt, (L.Return, L.Show))
 
 
-def _classes(uses: dict[str, _Uses]) -> Iterable[list[str]]:
+def _classes(uses: dict[str, Uses]) -> Iterable[list[str]]:
     """Variables that are bound to each other's buffers have one layout."""
     seen: set[str] = set()
     for name in uses:
@@ -166,7 +171,7 @@ def _classes(uses: dict[str, _Uses]) -> Iterable[list[str]]:
 # ---------------------------------------------------------------- choosing
 
 
-def _for_own(uses: list[_Uses], poll: _Poll) -> Order | None:
+def _for_own(uses: list[Uses], poll: Poll) -> Order | None:
     """The order of axes for buffers that the function makes for itself."""
     sizes = [alloc.sizes for use in uses for alloc in use.allocs]
     if not sizes or len(sizes[0]) < 2 or any(use.whole for use in uses):
@@ -175,7 +180,7 @@ def _for_own(uses: list[_Uses], poll: _Poll) -> Order | None:
 
 
 def _for_parameter(
-    name: str, params: Parameters, uses: dict[str, _Uses], shares: Shares, poll: _Poll
+    name: str, params: Parameters, uses: dict[str, Uses], shares: Shares, poll: Poll
 ) -> Order | None:
     """The order of axes for what stands in for a parameter."""
     use, sizes = uses.get(name), params.sizes[name]
@@ -199,22 +204,26 @@ def _for_parameter(
     return order if spared >= WORTH * elements else None
 
 
-class _Poll:
+class Poll:
     """Finds the order in which loops run along the axes of buffers, and how often."""
 
     def __init__(
-        self, body: list[L.Stmt], sizes: dict[str, tuple[L.Expr, ...]], uses: dict[str, _Uses]
+        self, body: list[L.Stmt], sizes: dict[str, tuple[L.Expr, ...]], uses: dict[str, Uses]
     ) -> None:
         self.known = settled(list(L.walk(body)))
         self.short = _short(sizes, uses)
 
-    def votes(self, accesses: Iterable[_Access]) -> Counter[Order]:
+    def votes(self, accesses: Iterable[Access]) -> Counter[Order]:
         votes: Counter[Order] = Counter()
         for access in accesses:
-            order = self._order(access)
+            order = self.order(access)
             if order is not None:
-                votes[order] += access.times * math.prod(map(self._rounds, access.around))
+                votes[order] += access.times * self.rounds(access)
         return votes
+
+    def rounds(self, access: Access) -> int:
+        """How often it is made, roughly."""
+        return math.prod(map(self._rounds, access.around))
 
     def length(self, size: L.Expr) -> int:
         """Of an axis, roughly."""
@@ -225,7 +234,7 @@ class _Poll:
             return MANY
         return self.length(L.sub(loop.stop, loop.start)) // abs(loop.step.value)
 
-    def _order(self, access: _Access) -> Order | None:
+    def order(self, access: Access) -> Order | None:
         """The axes, outermost loop first, if the innermost runs along one and no other."""
         if not access.around or not isinstance(loop := access.around[-1], L.Loop):
             return None
@@ -243,7 +252,7 @@ class _Poll:
         rest = [axis for axis in range(len(access.index)) if axis != held[0]]
         return (*sorted(rest, key=depth), held[0])
 
-    def is_all_over(self, access: _Access) -> bool:
+    def is_all_over(self, access: Access) -> bool:
         """Whether along each axis runs a loop of its own over the size of some array."""
         loops = {loop.var: loop for loop in access.around if isinstance(loop, L.Loop)}
         free = set(loops)
@@ -300,11 +309,11 @@ def _for_last(votes: Counter[Order], axis: int) -> int:
     return sum(n for order, n in votes.items() if order[-1] == axis)
 
 
-def _sizes(uses: dict[str, _Uses]) -> dict[str, tuple[L.Expr, ...]]:
+def sizes_of(uses: dict[str, Uses]) -> dict[str, tuple[L.Expr, ...]]:
     return {name: use.allocs[0].sizes for name, use in uses.items() if use.allocs}
 
 
-def _short(sizes: dict[str, tuple[L.Expr, ...]], uses: dict[str, _Uses]) -> dict[L.Expr, int]:
+def _short(sizes: dict[str, tuple[L.Expr, ...]], uses: dict[str, Uses]) -> dict[L.Expr, int]:
     """Lengths of the axes along which the program names one place after the other, as it does
     with coordinates."""
     named: dict[L.Expr, set[int]] = {}
@@ -339,7 +348,7 @@ def _rename(body: list[L.Stmt], turns: dict[str, _Turn]) -> None:
             return None
         if isinstance(e, L.Load):
             index = tuple(L.map_expr(i, renamed) for i in e.index)
-            return replace(e, buffer=turn.name, index=_moved(index, turn.order))
+            return replace(e, buffer=turn.name, index=moved(index, turn.order))
         assert isinstance(e, L.Size)
         # A parameter keeps its own.
         return replace(e, axis=turn.order.index(e.axis)) if turn.name == e.buffer else None
@@ -348,12 +357,12 @@ def _rename(body: list[L.Stmt], turns: dict[str, _Turn]) -> None:
     for stmt in L.walk(body):
         if isinstance(stmt, L.Put) and stmt.buffer in turns:
             turn = turns[stmt.buffer]
-            stmt.buffer, stmt.index = turn.name, _moved(stmt.index, turn.order)
+            stmt.buffer, stmt.index = turn.name, moved(stmt.index, turn.order)
         elif isinstance(stmt, L.Alloc) and stmt.name in turns:
-            stmt.sizes = _moved(stmt.sizes, turns[stmt.name].order)
+            stmt.sizes = moved(stmt.sizes, turns[stmt.name].order)
 
 
-def _moved(parts: tuple[L.Expr, ...], order: Order) -> tuple[L.Expr, ...]:
+def moved(parts: tuple[L.Expr, ...], order: Order) -> tuple[L.Expr, ...]:
     return tuple(parts[axis] for axis in order)
 
 
@@ -361,16 +370,16 @@ def _copy(body: list[L.Stmt], name: str, turn: _Turn, params: Parameters, em: Em
     """Fills the buffer that stands in for a parameter, or the parameter from it."""
     new, order, dtype = turn.name, turn.order, params.dtypes[name]
     is_out = name in params.outs
-    first = next(i for i, s in enumerate(body) if _touches(s, new))
+    first = next(i for i, s in enumerate(body) if touches(s, new))
     # Its own sizes: others are equal only once the program has checked them.
     sizes = tuple(L.Size(name, k) for k in range(len(params.sizes[name])))
     with em.into([]) as nest, em.nest(sizes) as index:
-        there = _moved(index, order)
+        there = moved(index, order)
         if is_out:
             em.add(L.Put(name, index, L.Load(new, there, dtype)))
         else:
             em.add(L.Put(new, there, L.Load(name, index, dtype)))
-    before: list[L.Stmt] = [L.Alloc(new, dtype, _moved(sizes, order))]
+    before: list[L.Stmt] = [L.Alloc(new, dtype, moved(sizes, order))]
     if is_out:
         assert isinstance(body[-1], L.Return)
         body[-1:-1] = nest
@@ -379,7 +388,7 @@ def _copy(body: list[L.Stmt], name: str, turn: _Turn, params: Parameters, em: Em
     body[first:first] = before
 
 
-def _touches(stmt: L.Stmt, buffer: str) -> bool:
+def touches(stmt: L.Stmt, buffer: str) -> bool:
     return any(
         (isinstance(s, L.Put) and s.buffer == buffer)
         or any(

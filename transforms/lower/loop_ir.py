@@ -336,29 +336,34 @@ def walk(body: list[Stmt]) -> Iterator[Stmt]:
 
 def map_stmts(body: list[Stmt], f: Callable[[Expr], Expr | None]) -> None:
     """Replaces parts of all expressions in `body`, in place."""
+    for stmt in walk(body):
+        map_stmt(stmt, f)
+
+
+def map_stmt(stmt: Stmt, f: Callable[[Expr], Expr | None]) -> None:
+    """Replaces parts of the expressions that a statement itself reads, in place."""
 
     def new(e: Any) -> Any:
         if isinstance(e, Whole):
             return replace(e, index=tuple(map_expr(i, f) for i in e.index))
         return map_expr(e, f)
 
-    for stmt in walk(body):
-        if isinstance(stmt, Let):
-            stmt.expr = new(stmt.expr)
-        elif isinstance(stmt, (Alloc, Alias)):
-            stmt.sizes = tuple(map(new, stmt.sizes))
-        elif isinstance(stmt, Put):
-            stmt.index, stmt.expr = tuple(map(new, stmt.index)), new(stmt.expr)
-        elif isinstance(stmt, Loop):
-            stmt.start, stmt.stop, stmt.step = new(stmt.start), new(stmt.stop), new(stmt.step)
-        elif isinstance(stmt, Branch):
-            stmt.cond = new(stmt.cond)
-        elif isinstance(stmt, (Fail, Show)):
-            stmt.values = tuple(map(new, stmt.values))
-        elif isinstance(stmt, (Do, BindCall, Invoke)):
-            stmt.args = tuple(map(new, stmt.args))
-        elif isinstance(stmt, Return):
-            stmt.results = tuple(map(new, stmt.results))
+    if isinstance(stmt, Let):
+        stmt.expr = new(stmt.expr)
+    elif isinstance(stmt, (Alloc, Alias)):
+        stmt.sizes = tuple(map(new, stmt.sizes))
+    elif isinstance(stmt, Put):
+        stmt.index, stmt.expr = tuple(map(new, stmt.index)), new(stmt.expr)
+    elif isinstance(stmt, Loop):
+        stmt.start, stmt.stop, stmt.step = new(stmt.start), new(stmt.stop), new(stmt.step)
+    elif isinstance(stmt, Branch):
+        stmt.cond = new(stmt.cond)
+    elif isinstance(stmt, (Fail, Show)):
+        stmt.values = tuple(map(new, stmt.values))
+    elif isinstance(stmt, (Do, BindCall, Invoke)):
+        stmt.args = tuple(map(new, stmt.args))
+    elif isinstance(stmt, Return):
+        stmt.results = tuple(map(new, stmt.results))
 
 
 def perfect_nest(stmt: Stmt) -> tuple[list[Loop], Put] | None:

@@ -41,10 +41,12 @@ from .scalarise import scalarise
 from .siblings import Merger
 from .stacks import push_statement
 from .store import store
+from .twins import pair
 from .unread import drop_unread
 from .values import buffer_value
 from .worth import Amounts, judged
 from .write import write
+from .zeroed import write_over
 
 # How deep calls may be nested at run time.
 DEEPEST = 5000
@@ -150,12 +152,15 @@ def merged(
     drop_unread(body)
     gather(body, shares)
     touch_first(body)
+    write_over(body, visible, shares, cx.em.fresh)
     accumulate(body, _whole_matrices(cx), shares)
-    turn(body, _arrays(cx, outs, visible), shares, cx.em)
+    arrays = _arrays(cx, outs, visible)
+    turn(body, arrays, shares, cx.em)
+    pair(body, arrays, shares, cx.em)
     interchange(body, shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
-    whole = {n: s for n, s in _arrays(cx, outs, visible).sizes.items() if cx.is_contiguous(n)}
+    whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
     join_rows(body, whole, shares, cx.em.fresh)
     # Compiled for types alone, code is not made for some sizes and not for others.
     if parallel or (parallel is None and facts.sizes is not None):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from s2s import kernels
-from s2s.compile import OPTIONS, build, jit_helpers, load, write_source
+from s2s.compile import OPTIONS, build, jit_helpers, load, tell_numba, write_source
 
 numba = pytest.importorskip("numba")
 from numba.core.runtime import _nrt_python, rtsys  # noqa: E402
@@ -28,6 +28,7 @@ def kernel(text: str, *args):
     text = module_text(text)
     module, plain = (load(write_source(text, "plain")) for _ in "ab")
     jit_helpers(module, "f")
+    tell_numba(text)
     space = vars(module)
     body = inside.body(text, "f", space)
     names = ", ".join("abcdefgh"[: len(args)])

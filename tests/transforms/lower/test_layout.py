@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import linecache
-import sys
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from s2s.transforms.lower import loop_ir as L
 from s2s.transforms.lower.layout import Parameters, turn
 from s2s.transforms.lower.values import Emitter
 from s2s.transforms.lower.write import write
+from tests.switches import switched_off
 
 F = "float64"
 i, j, k = L.Name("i"), L.Name("j"), L.Name("k")
@@ -180,18 +179,12 @@ def products(a, b, n):
     return total + np.sum(c**2)
 
 
-def without():
-    """No buffer is turned."""
-    module = sys.modules["s2s.transforms.lower.lower"]
-    return mock.patch.object(module, "turn", lambda body, params, shares, em: None)
-
-
 def both(*args):
     """The gradient, and the same with all buffers as they were."""
     now = s2s.value_and_grad(products, wrt=("a", "b"), backend="loops")
     results = now(*args)
     assert "a_turned" in now.lowered
-    with without():
+    with switched_off("layout", "twins"):
         was = s2s.value_and_grad(again(products), wrt=("a", "b"), backend="loops")
         expected = was(*args)
         assert "a_turned" not in was.lowered
