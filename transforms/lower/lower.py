@@ -42,6 +42,7 @@ from .siblings import Merger
 from .stacks import push_statement
 from .store import store
 from .twins import pair
+from .unchosen import skip_unchosen
 from .unread import drop_unread
 from .values import buffer_value
 from .worth import Amounts, judged
@@ -160,6 +161,7 @@ def merged(
     interchange(body, shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
+    skip_unchosen(body, arrays, shares, cx.em)
     whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
     join_rows(body, whole, shares, cx.em.fresh)
     # Compiled for types alone, code is not made for some sizes and not for others.
