@@ -35,6 +35,7 @@ from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .mirror import mirror
+from .narrow import narrow
 from .parallel import Splitter
 from .rows import join_rows
 from .scalarise import scalarise
@@ -132,7 +133,7 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
         return a == b or b in groups.get(a, ())
 
     visible = {cx.python_name(p) for p, _ in cx.function.effects}
-    body = drop_settled(cx.em.out)
+    body = drop_settled(cx.em.out, shares)
     mirror(body, shares)
     drop_unread(body)
     gather(body, shares)
@@ -150,6 +151,7 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     else:
         whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
         join_rows(body, whole, shares, cx.em.fresh)
+        narrow(body, params)
     hoist(body)
     return body
 
