@@ -96,6 +96,7 @@ class _Writer:
     def __init__(self, entry: Entry, args: tuple[Any, ...], door: Door | None) -> None:
         self.entry, self.args, self.door = entry, args, door
         self.compiled, self.reach = entry.compiled, entry.reach
+        self.value = entry.reach.values(args)
         self.every: list[str] = []
         self.rarely: list[str] = []
         self.last: list[str] = []
@@ -115,9 +116,6 @@ class _Writer:
         self.kept: list[Any] = [None]
 
     # ---- text
-
-    def value(self, path: Path) -> Any:
-        return self.reach.value(self.args, path)
 
     def text(self, path: Path) -> str:
         """Python text for what a path leads to; what is reached more than once has a name."""

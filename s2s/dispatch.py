@@ -118,7 +118,8 @@ class Specialiser:
                 if params is not None:
                     return entry, params
             self._lift_changed_ints(known, args)
-            entry = self._recall(args, backend, sizes) or self._compile(args, backend, sizes)
+            with collector.paused():
+                entry = self._recall(args, backend, sizes) or self._compile(args, backend, sizes)
             params = entry.enter(args)
             if params is None:
                 entry.refuse_shared(args)

@@ -5,6 +5,9 @@ data in order.  The passes see an array of `n` rows of `wide` neighbours, so tha
 an axis that is not the last run through memory as it lies.  A length with a large prime factor is
 done as a convolution, after Bluestein; transforms of real numbers of even length are complex ones
 of half the length.
+
+Numba compiles a function anew for each number it knows, and for `a[:] = b` all the text of an
+error: numbers are made to be unknown (`_ONE`), and whole arrays are written by loops.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from . import kernels_fft
+from . import kernels_fft, kernels_routines
 
 _OPTIONS: Any = {
     "error_model": "numpy",
@@ -23,6 +26,7 @@ _OPTIONS: Any = {
     "nogil": True,
     "cache": True,
 }
+_ONE = np.ones(1, np.int64)  # a number that Numba does not know
 # Prime factors up to this are done directly.
 _LARGEST = 13
 # Cosine and sine of 2 pi / 5, and of twice that.
@@ -168,8 +172,9 @@ def _pass_any(x, y, m, wide, step, w, r, parts):  # type: ignore[no-untyped-def]
 def _passes(x, y, wide, w, radices, sign):  # type: ignore[no-untyped-def]
     """The transform of the rows of x, in x or in y: the one that is returned."""
     n = w.size
-    rest, step = n, 1
-    c = np.array([sign, 0.5, np.sqrt(0.75), _C1, _S1, _C2, _S2]).astype(w.real.dtype)
+    rest, step = n, _ONE[0]
+    c = np.empty(7, w.real.dtype)
+    c[0], c[1], c[2], c[3], c[4], c[5], c[6] = sign, 0.5, np.sqrt(0.75), _C1, _S1, _C2, _S2
     way = c[0]
     parts = np.empty(_LARGEST, w.dtype)
     for r in radices:
@@ -203,6 +208,14 @@ def _chirp(n, sign):  # type: ignore[no-untyped-def]
 
 
 @njit(**_OPTIONS)
+def _copied(x):  # type: ignore[no-untyped-def]
+    out = np.empty(x.size, x.dtype)
+    for i in range(x.size):
+        out[i] = x[i]
+    return out
+
+
+@njit(**_OPTIONS)
 def _by_convolution(x, n, wide, sign):  # type: ignore[no-untyped-def]
     """Bluestein: the transform as a convolution with a chirp, of a length of twos."""
     m = 1
@@ -210,22 +223,24 @@ def _by_convolution(x, n, wide, sign):  # type: ignore[no-untyped-def]
         m *= 2
     chirp = _chirp(n, sign)
     forth, back, radices = _roots(m, -1.0), _roots(m, 1.0), _factors(m)
+    one = _ONE[0]
     kernel = np.zeros(m, np.complex128)
     for k in range(n):
         kernel[k] = chirp[k].conjugate()
         kernel[(m - k) % m] = kernel[k]
     spare = np.empty(m, np.complex128)
-    kernel = _passes(kernel, spare, 1, forth, radices, -1.0).copy()
+    kernel = _copied(_passes(kernel, spare, one, forth, radices, -1.0))
     line = np.empty(m, np.complex128)
     for q in range(wide):
-        line[:] = 0.0
         for k in range(n):
             line[k] = x[q + wide * k] * chirp[k]
-        spectrum = _passes(line, spare, 1, forth, radices, -1.0)
+        for k in range(n, m):
+            line[k] = 0.0
+        spectrum = _passes(line, spare, one, forth, radices, -1.0)
         for k in range(m):
             spectrum[k] *= kernel[k]
         other = spare if spectrum is line else line
-        done = _passes(spectrum, other, 1, back, radices, 1.0)
+        done = _passes(spectrum, other, one, back, radices, 1.0)
         for k in range(n):
             x[q + wide * k] = done[k] * chirp[k] / m
 
@@ -247,7 +262,8 @@ def _transform(x, lines, n, wide, sign):  # type: ignore[no-untyped-def]
         block = x[i * size : (i + 1) * size]
         done = _passes(block, spare, wide, w, radices, sign)
         if radices.size % 2:
-            block[:] = done
+            for k in range(size):
+                block[k] = done[k]
 
 
 # ---------------------------------------------------------------- real numbers
@@ -295,7 +311,9 @@ def _scale(x, n, scale):  # type: ignore[no-untyped-def]
 def _fft(x, out, inverse, scale):  # type: ignore[no-untyped-def]
     lines, n, wide = x.shape
     flat = out.reshape(-1)
-    flat[:] = x.reshape(-1)
+    source = x.reshape(-1)
+    for i in range(flat.size):
+        flat[i] = source[i]
     _transform(flat, lines, n, wide, 1.0 if inverse else -1.0)
     _scale(flat, n, scale)
 
@@ -361,6 +379,14 @@ def _resize(x, out):  # type: ignore[no-untyped-def]
 
 
 # ---------------------------------------------------------------- what lowered code calls
+
+for _routine, _compiled in (
+    (kernels_fft.fft, _fft),
+    (kernels_fft.rfft, _rfft),
+    (kernels_fft.irfft, _irfft),
+    (kernels_fft.resize, _resize),
+):
+    kernels_routines.is_routine(_routine, _compiled)
 
 
 @overload(kernels_fft.fft)

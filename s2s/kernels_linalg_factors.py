@@ -147,7 +147,9 @@ def _cofactor(a, out):  # type: ignore[no-untyped-def]
         return
     u, s, vh = np.empty((n, n), a.dtype), np.empty(n, a.dtype), np.empty((n, n), a.dtype)
     if _svd(a, u, s, vh) != 0:
-        out[:, :] = np.nan
+        for i in range(n):
+            for j in range(n):
+                out[i, j] = np.nan
         return
     sign = _det(u) * _det(vh)
     for i in range(n):

@@ -14,7 +14,7 @@ from numba import njit, types
 from numba.extending import overload
 from numba.np.linalg import ensure_lapack
 
-from . import kernels_linalg, kernels_numba
+from . import kernels_linalg, kernels_numba, kernels_routines
 
 ensure_lapack()
 
@@ -25,8 +25,10 @@ _compiled: Any = njit(nogil=True, error_model="numpy", cache=True)
 def _routine(function: Any) -> Any:
     """Compiles a function; the routine of its name is then a call of it."""
     compiled = _compiled(function)
+    name = getattr(kernels_linalg, function.__name__.removeprefix("_"))
+    kernels_routines.is_routine(name, compiled)
 
-    @overload(getattr(kernels_linalg, function.__name__.removeprefix("_")))
+    @overload(name)
     def typed(*args):  # type: ignore[no-untyped-def]
         def run(*args):  # type: ignore[no-untyped-def]
             return compiled(*args)
@@ -34,6 +36,20 @@ def _routine(function: Any) -> Any:
         return run
 
     return compiled
+
+
+def _routine_of_ranks(name: Any, position: int, vector: Any, matrix: Any) -> None:
+    """The routine of a name is one of two, by the rank of the argument at a position."""
+    kernels_routines.by_rank(name, position, vector, matrix)
+
+    @overload(name)
+    def typed(*args):  # type: ignore[no-untyped-def]
+        compiled = vector if args[position].ndim == 1 else matrix
+
+        def run(*args):  # type: ignore[no-untyped-def]
+            return compiled(*args)
+
+        return run
 
 
 def _external(name: str, *arguments: Any) -> Any:
@@ -67,4 +83,13 @@ def _transposed(a):  # type: ignore[no-untyped-def]
     for i in range(m):
         for j in range(n):
             out[j, i] = a[i, j]
+    return out
+
+
+@_compiled
+def _copied(a):  # type: ignore[no-untyped-def]
+    out = np.empty(a.shape, a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[i, j] = a[i, j]
     return out

@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
 
 from . import kernels, kernels_linalg
 from .kernels_linalg_lapack import (
     _compiled,
+    _copied,
     _data,
     _gesv,
     _getrf,
@@ -18,6 +18,7 @@ from .kernels_linalg_lapack import (
     _kind,
     _potrf,
     _routine,
+    _routine_of_ranks,
     _transposed,
 )
 from .transforms import helpers_linalg
@@ -70,7 +71,7 @@ def _solve(a, b, out):  # type: ignore[no-untyped-def]
             for j in range(k):
                 out[i, j] = turned[j, i]
         return np.int64(status != 0)
-    u = a.copy()
+    u = _copied(a)
     for i in range(n):
         for j in range(k):
             out[i, j] = b[i, j]
@@ -86,23 +87,24 @@ def _solve(a, b, out):  # type: ignore[no-untyped-def]
     return np.int64(0)
 
 
-@overload(kernels_linalg.solve)
-def _overload_solve(a, b, out):  # type: ignore[no-untyped-def]
-    if b.ndim == 1:
+@_compiled
+def _solve_vector(a, b, out):  # type: ignore[no-untyped-def]
+    n = b.shape[0]
+    return _solve(a, b.reshape((n, 1)), out.reshape((n, 1)))
 
-        def vector(a, b, out):  # type: ignore[no-untyped-def]
-            n = b.shape[0]
-            return _solve(a, b.reshape((n, 1)), out.reshape((n, 1)))
 
-        return vector
-    return lambda a, b, out: _solve(a, b, out)
+_routine_of_ranks(kernels_linalg.solve, 1, _solve_vector, _solve)
 
 
 @_routine
 def _inv(a, out):  # type: ignore[no-untyped-def]
     n = a.shape[0]
     if n <= _SMALL:
-        return _solve(a, np.eye(n, dtype=a.dtype), out)
+        unit = np.empty((n, n), a.dtype)
+        for i in range(n):
+            for j in range(n):
+                unit[i, j] = 1 if i == j else 0
+        return _solve(a, unit, out)
     for i in range(n):
         for j in range(n):
             out[i, j] = a[i, j]
@@ -116,7 +118,7 @@ def _inv(a, out):  # type: ignore[no-untyped-def]
 @_compiled
 def _triangle(a):  # type: ignore[no-untyped-def]
     """An upper triangular matrix of the same determinant, but for the sign returned with it."""
-    u = a.copy()
+    u = _copied(a)
     n = a.shape[0]
     if n <= _SMALL:
         return u, _eliminate(u, np.empty((n, 0), a.dtype))
@@ -171,26 +173,23 @@ def _lu(a, lu, pivots):  # type: ignore[no-untyped-def]
             lu[i, j] = columns[j, i]
 
 
-@overload(kernels_linalg.lu_compact)
-def _overload_lu_compact(a, out):  # type: ignore[no-untyped-def]
-    return lambda a, out: _lu(a, out, np.empty(a.shape[0], np.int32))
+@_routine
+def _lu_compact(a, out):  # type: ignore[no-untyped-def]
+    _lu(a, out, np.empty(a.shape[0], np.int32))
 
 
-@overload(kernels_linalg.lu_pivots)
-def _overload_lu_pivots(a, out):  # type: ignore[no-untyped-def]
-    return lambda a, out: _lu(a, np.empty_like(a), out)
+@_routine
+def _lu_pivots(a, out):  # type: ignore[no-untyped-def]
+    _lu(a, np.empty(a.shape, a.dtype), out)
 
 
-@overload(kernels_linalg.pivot_order)
-def _overload_pivot_order(pivots, out):  # type: ignore[no-untyped-def]
-    def pivot_order(pivots, out):  # type: ignore[no-untyped-def]
-        for i in range(out.shape[0]):
-            out[i] = i
-        for i in range(out.shape[0]):
-            other = pivots[i]
-            out[i], out[other] = out[other], out[i]
-
-    return pivot_order
+@_routine
+def _pivot_order(pivots, out):  # type: ignore[no-untyped-def]
+    for i in range(out.shape[0]):
+        out[i] = i
+    for i in range(out.shape[0]):
+        other = pivots[i]
+        out[i], out[other] = out[other], out[i]
 
 
 # ---------------------------------------------------------------- bands
@@ -199,16 +198,13 @@ def _overload_pivot_order(pivots, out):  # type: ignore[no-untyped-def]
 _solve_banded: Any = _compiled(helpers_linalg.eliminate_bands)
 
 
-@overload(kernels_linalg.solve_banded)
-def _overload_solve_banded(ab, b, lower, upper, out):  # type: ignore[no-untyped-def]
-    if b.ndim == 1:
+@_compiled
+def _solve_banded_vector(ab, b, lower, upper, out):  # type: ignore[no-untyped-def]
+    n = b.shape[0]
+    return _solve_banded(ab, b.reshape((n, 1)), lower, upper, out.reshape((n, 1)))
 
-        def vector(ab, b, lower, upper, out):  # type: ignore[no-untyped-def]
-            n = b.shape[0]
-            return _solve_banded(ab, b.reshape((n, 1)), lower, upper, out.reshape((n, 1)))
 
-        return vector
-    return lambda ab, b, lower, upper, out: _solve_banded(ab, b, lower, upper, out)
+_routine_of_ranks(kernels_linalg.solve_banded, 1, _solve_banded_vector, _solve_banded)
 
 
 # ---------------------------------------------------------------- triangles
@@ -249,16 +245,13 @@ def _solve_triangular(a, b, trans, lower, unit, out):  # type: ignore[no-untyped
     return np.int64(0)
 
 
-@overload(kernels_linalg.solve_triangular)
-def _overload_solve_triangular(a, b, trans, lower, unit, out):  # type: ignore[no-untyped-def]
-    if b.ndim == 1:
+@_compiled
+def _solve_triangular_vector(a, b, trans, lower, unit, out):  # type: ignore[no-untyped-def]
+    n = b.shape[0]
+    return _solve_triangular(a, b.reshape((n, 1)), trans, lower, unit, out.reshape((n, 1)))
 
-        def vector(a, b, trans, lower, unit, out):  # type: ignore[no-untyped-def]
-            n = b.shape[0]
-            return _solve_triangular(a, b.reshape((n, 1)), trans, lower, unit, out.reshape((n, 1)))
 
-        return vector
-    return lambda a, b, trans, lower, unit, out: _solve_triangular(a, b, trans, lower, unit, out)
+_routine_of_ranks(kernels_linalg.solve_triangular, 1, _solve_triangular_vector, _solve_triangular)
 
 
 @_routine

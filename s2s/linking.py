@@ -31,6 +31,7 @@ FASTCALL, KEYWORDS = 0x80, 0x02  # CPython's names for how a C function takes it
 DOOR, LINKS = "s2s.door", "s2s.links"
 PARALLEL_FOR = "s2s_parallel_for"
 GEMM = "numba_xxgemm"
+ROUTINE = "s2s.routine."  # how the names of routines (`machine.routines`) begin
 
 
 @dataclass(frozen=True)
@@ -118,13 +119,15 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
 
         ours[PARALLEL_FOR] = threads.address()
     ours.update({s: products.address(s) for s in symbols if s in products.NAMES})
+    ours.update({s: _routine(s) for s in symbols if s.startswith(ROUTINE)})
     found = {s: ours.get(s) or llvm.address_of_symbol(s) for s in symbols}
     if all(found.values()):
         return found
     _wake_numba()
     found = {s: llvm.address_of_symbol(s) for s in symbols}
-    for name in (GEMM, PARALLEL_FOR, *products.NAMES):
-        if name in found and name in ours:
+    same = (GEMM, PARALLEL_FOR, *products.NAMES)
+    for name in found:
+        if name in ours and (name in same or name.startswith(ROUTINE)):
             found[name] = ours[name]  # the same one in every process
     if not all(found.values()):
         raise Unlinkable(str([s for s, address in found.items() if not address]))
@@ -137,6 +140,45 @@ def _wake_numba() -> None:
     from numba.core.runtime.nrt import rtsys
 
     rtsys.initialize(cpu_target.target_context)
+
+
+# ---------------------------------------------------------------- routines
+
+_routines: dict[Any, Code] = {}  # by the file that keeps it
+
+
+def keep_routine(name: str, code: Code) -> None:
+    path = _routine_path(name)
+    _routines[path] = code
+    cache.keep(path, code)
+
+
+def routine_code(name: str) -> Code | None:
+    path = _routine_path(name)
+    if path not in _routines:
+        code = cache.fetch(path)
+        if code is None:
+            return None
+        _routines[path] = code
+    return _routines[path]
+
+
+def _routine_path(name: str) -> Any:
+    return cache.directory() / f"runtime_{name.removeprefix(ROUTINE)}"
+
+
+@functools.cache
+def _routine(name: str) -> int:
+    """The address of a routine that kernels call by this name."""
+    import llvmlite.binding as llvm
+
+    code = routine_code(name)
+    if code is None:
+        raise Unlinkable(name)
+    builder = llvm.JITLibraryBuilder().add_object_img(code.object).add_current_process()
+    for symbol, address in _addresses(code.symbols).items():
+        builder.import_symbol(symbol, address)
+    return _immortal(builder.export_symbol(name).link(_engine(), _new_name()))[name]
 
 
 # ---------------------------------------------------------------- what kernels call

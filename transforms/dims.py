@@ -72,6 +72,15 @@ class Dim:
         return found
 
     @property
+    def _symbol(self) -> str | None:
+        """What this dim is, if it is one plain symbol."""
+        if len(self.terms) == 1 and not self.const:
+            (monomial, k) = self.terms[0]
+            if k == 1 and len(monomial) == 1 and not isinstance(monomial[0], Atom):
+                return monomial[0]
+        return None
+
+    @property
     def is_size(self) -> bool:
         """True only if the value cannot be negative."""
         return self.const >= 0 and all(
@@ -103,6 +112,11 @@ class Dim:
         return self + -Dim.of(other)
 
     def substitute(self, values: Mapping[str, Dim | int]) -> Dim:
+        if not self.terms:
+            return self
+        symbol = self._symbol
+        if symbol is not None:  # as most are
+            return Dim.of(values[symbol]) if symbol in values else self
         if not (self._occurring & values.keys()):
             return self
         out = Dim.of(self.const)

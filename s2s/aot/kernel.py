@@ -133,9 +133,9 @@ class Body(machine.Body):
     def statements(self, function: ast.FunctionDef) -> None:
         """All of a function's, with arrays let go of after their last mention."""
         last = last_mentions(function.body)
-        for position, stmt in enumerate(function.body):
+        for stmt in function.body:
             self.stmt(stmt)
-            for name in last.get(position, ()):
+            for name in last.get(stmt, ()):
                 if name in self.owned and not self.builder.block.is_terminated:
                     heap.release(self.builder, self.memory_of(name))
 
@@ -262,12 +262,12 @@ class Body(machine.Body):
         callee = self.types.calls[node]
         if callee.numba is None:
             return super().call(node, args, kinds)
-        kind, _ = callee.numba
+        function = callee.function or callee.numba[0]
         known = unavailable.name_of(callee.function)
         if known or not (isinstance(callee.result, Number) or callee.result == types.none):
-            raise unavailable.error(kind, self.phrases.place_of(self.line))
+            raise unavailable.error(function, self.phrases.place_of(self.line))
         if any(isinstance(t, Array) for t in kinds):
-            self.phrases.called.append((kind, self.phrases.place_of(self.line)))
+            self.phrases.called.append((function, self.phrases.place_of(self.line)))
         return super().call(node, args, kinds)
 
     # ---- results and errors

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import kernels
+from .. import kernels, kernels_routines
 from . import kinds as types
 from . import plain
 from .context import of_numba, to_numba
@@ -56,8 +56,8 @@ class Types:
     """`of[node]` is the type of an expression, `names[name]` of a variable, `results` those of
     the returned values.  `calls[node]` is what an operator or a call calls.  `slots` are the names
     that need memory: those that are bound again or read where their binding may not have been
-    reached.  `prepare` is called before Numba is asked for anything: it makes the functions of
-    the text, in `space`, known to Numba."""
+    reached; `loops` are the variables of loops.  `prepare` is called before Numba is asked for
+    anything: it makes the functions of the text, in `space`, known to Numba."""
 
     def __init__(
         self,
@@ -74,9 +74,10 @@ class Types:
         self.calls: dict[ast.expr, Callee] = {}
         self.results: tuple[Any, ...] = ()
         self.slots: set[str] = set()
+        self.routines: dict[str, Any] = {}  # those called, as Numba compiled them
         self._known: dict[Any, Callee] = {}
         self._home: dict[str, int] = {}
-        self._loops: set[str] = set()
+        self.loops: set[str] = set()
         self._open: list[int] = [0]
         self._blocks = 0
         for parameter, type_ in zip(function.args.args, arguments, strict=True):
@@ -135,11 +136,11 @@ class Types:
         for a in s.iter.args:
             self.expr(a)
         name = s.target.id
-        if name in self._home and (name not in self._loops or self._home[name] in self._open):
+        if name in self._home and (name not in self.loops or self._home[name] in self._open):
             self.slots.add(name)
         if self.names.setdefault(name, types.intp) != types.intp:
             raise Unsupported(f"{name} has two types")
-        self._loops.add(name)
+        self.loops.add(name)
         self._home[name] = self._blocks + 1
         self.block(s.body)
 
@@ -300,8 +301,10 @@ class Types:
         from numba.core.errors import NumbaError
 
         context = self.wake()
+        ranks = tuple(a.ndim if isinstance(a, Array) else 0 for a in args)
+        routine = kernels_routines.form(function, ranks)
         try:
-            kind = context.resolve_value_type(function)
+            kind = context.resolve_value_type(function if routine is None else routine)
             found = context.resolve_function_type(kind, tuple(map(to_numba, args)), {})
         except NumbaError as error:
             raise Unsupported(str(error)) from error
@@ -312,7 +315,11 @@ class Types:
         result = of_numba(found.return_type)
         for type_ in (*args, result):
             self._check(type_)
-        function = getattr(kind, "typing_key", None)
+        if routine is not None:
+            name = f"{function.__module__}.{function.__qualname__}{found}"
+            self.routines[name] = routine.overloads[found.args]
+        else:
+            function = getattr(kind, "typing_key", None)
         wanted = tuple(map(of_numba, found.args))
         return Callee(function, wanted, result, (kind, found), gathers)
 

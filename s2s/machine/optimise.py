@@ -85,3 +85,14 @@ def builder(target: Any, level: int, neighbours: bool = False) -> Any:
     options.speed_level = level
     options.slp_vectorization, options.loop_vectorization = neighbours, level > 0
     return llvm.create_pass_builder(target, options)
+
+
+def missing(module: Any) -> tuple[str, ...] | None:
+    """The symbols that a module calls and does not have; None if a function of Numba's among its
+    own needs its environment, of which there is none."""
+    things = [*module.functions, *module.global_variables]
+    environments = [t.name for t in things if "NumbaEnv" in t.name]
+    if environments and any(str(module).count(name) > 1 for name in environments):
+        return None
+    found = [t.name for t in things if t.is_declaration and not t.name.startswith("llvm.")]
+    return tuple(sorted(found))

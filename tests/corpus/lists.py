@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import N, arr, case, num
+from . import N, arr, case, ints, made, num
 
 
 @case(arr(N), tags="lists append")
@@ -200,3 +200,38 @@ def first_and_rest_of_rows(m, x):
     for v in middle:
         total += v * v
     return total + np.sum(np.stack(rest) ** 2)
+
+
+def _tree(rng, n, dtype):
+    return np.array([-1, *(rng.integers(0, k) for k in range(1, n + 1))])
+
+
+@case(arr(N + 1, 2), made(_tree), tags="lists append index")
+def products_along_a_tree(x, parents):
+    """A list that is empty at first, read where a number of the run says."""
+    out = []
+    for i in range(x.shape[0]):
+        if parents[i] == -1:
+            out.append(np.sin(x[i]))
+        else:
+            out.append(out[parents[i]] * np.cos(x[i]))
+    return np.sum(np.array(out) ** 2)
+
+
+@case(arr(N + 1, 2), made(_tree), tags="lists append index whiles")
+def append_to_what_an_index_chose(x, parents):
+    states = [x[0] * x[0]]
+    i = 1
+    while i < len(parents):
+        states.append(np.tanh(states[parents[i]]) + x[i])
+        i += 1
+    return np.sum(states[-1] * x[-1])
+
+
+@case(arr(3), ints(N, low=0, high=3), tags="lists index")
+def array_chosen_by_an_index(x, order):
+    terms = [np.sin(x), x * x, np.exp(x)]
+    total = 0.0
+    for k in order:
+        total += np.sum(terms[k] * x)
+    return total

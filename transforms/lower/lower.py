@@ -43,6 +43,7 @@ from .siblings import Merger
 from .stacks import push_statement
 from .store import store
 from .twins import pair
+from .unchosen import skip_unchosen
 from .unread import drop_unread
 from .values import buffer_value
 from .write import write
@@ -146,6 +147,7 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     interchange(body, shares)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
+    skip_unchosen(body, arrays, shares, cx.em)
     if parallel:
         body = Splitter(body, shares, visible, cx.em.fresh).block(body)
     else:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, Sym
-from ..ir import is_complex
+from ..ir import Raise, is_complex
 from ..rules.declare import python_number
 from ..rules.library import LIBRARY
 from ..rules.promote import is_weak, join_types
@@ -20,7 +20,9 @@ from ..rules.registry import SURFACES
 from .tape import TapeVal
 from .values import (
     Bound,
+    Cell,
     DictVal,
+    Ended,
     Growing,
     InstanceVal,
     ListVal,
@@ -250,7 +252,8 @@ class Attributes(Mixin):
                 kind = "tuple" if isinstance(owner, TupleVal) else "list"
                 raise self.located(IndexError(f"{kind} index out of range"), node)
             return content.values[position]
-        return self._pick(content.values, index, node)
+        cell = owner.cell if isinstance(owner, ListVal) else None
+        return self._pick(content.values, index, cell, node)
 
     def list_element(self, content: Growing, index: Any) -> Value:
         value = self.wrap(self.b.emit("list_get", content.operand, index))
@@ -258,8 +261,13 @@ class Attributes(Mixin):
             self.appended.add(value.cell)
         return value
 
-    def _pick(self, values: tuple[Value, ...], index: Num, node: ast.AST) -> Value:
+    def _pick(
+        self, values: tuple[Value, ...], index: Num, cell: Cell | None, node: ast.AST
+    ) -> Value:
         """A run-time index into a sequence of numbers: the numbers become an array."""
+        if not values and cell in self.run_time_lists:
+            self.b.block.append(Raise("IndexError", ("list index out of range",), self.b.origin))
+            raise Ended
         if values and all(isinstance(v, Num) for v in values):
             exact = _common_dtype(values)
             dtype = {} if exact is None else {"dtype": Obj(exact)}
@@ -269,7 +277,7 @@ class Attributes(Mixin):
                 return element
             dtype = self.sym(element).dtype  # Python's numbers stay Python's numbers
             return self.wrap(self.b.emit("cast", self.sym(element), dtype=dtype, weak=True))
-        return self.need_unroll(node)
+        return self.need_unroll(node, sequence=cell)
 
 
 def _common_dtype(values: tuple[Num, ...]) -> str | None:

@@ -64,10 +64,11 @@ PYTHON: dict[str, Any] = {
 
 class NeedUnroll(Exception):
     """A structure depends on a run-time number: the loop around must be unrolled.  `peel`
-    says that a first iteration on its own would do.  `refusal` is for when there is no help."""
+    says that a first iteration on its own would do, `sequence` which list it is about that might
+    be one of the run instead.  `refusal` is for when there is no help."""
 
-    def __init__(self, refusal: S2SError, peel: bool = False) -> None:
-        self.refusal, self.peel = refusal, peel
+    def __init__(self, refusal: S2SError, peel: bool = False, sequence: Cell | None = None) -> None:
+        self.refusal, self.peel, self.sequence = refusal, peel, sequence
         super().__init__(refusal.message)
 
 

@@ -15,10 +15,12 @@ from ..ir import Block, For, Operand, Scalar, Var, While
 from .expressions import NeedUnroll
 from .peel import LONGEST
 from .values import (
+    Cell,
     CheckpointedVal,
     Conflict,
     EnumerateVal,
     Growing,
+    Items,
     ListVal,
     Maybe,
     Mixin,
@@ -84,19 +86,53 @@ class Loops(Mixin):
     def _run_time_loop(
         self, target: ast.expr, iterable: Value, body: Any, until: str | None, node: Any
     ) -> bool:
-        attempt = self.checkpoint()
-        try:
+        def looped() -> bool:
             if isinstance(iterable, RangeVal):
                 return self._range_loop(target, iterable, body, until, node)
             return self._stream_loop(target, self.stream(iterable, node), body, until, node)
-        except NeedUnroll as need:
-            self.rollback(attempt)
+
+        def otherwise(need: NeedUnroll) -> bool:
             items = self.static_items(iterable)
             if items is not None and len(items) <= LONGEST:
                 return self._unrolled(target, items, body, until, node)
             if not need.peel:
-                raise
+                raise need
             return self._peeled(target, self.stream(iterable, node), body, until, node)
+
+        return self._looped(looped, otherwise)
+
+    def _looped(self, looped: Callable[[], bool], otherwise: Callable[[NeedUnroll], bool]) -> bool:
+        """A loop, else as `otherwise` has it, else with lists of the run in place of lists whose
+        elements are known one by one."""
+        attempt = self.checkpoint()
+        while True:
+            try:
+                return looped()
+            except NeedUnroll as need:
+                self.rollback(attempt)
+                trouble = need
+            try:
+                return otherwise(trouble)
+            except NeedUnroll as need:
+                self.rollback(attempt)
+                if not self._becomes_run_time_list(need.sequence):
+                    raise
+            attempt = self.checkpoint()
+
+    def _becomes_run_time_list(self, cell: Cell | None) -> bool:
+        """Whether a list of ours that was to be indexed can be one of the run, and is now.  An
+        empty one becomes one where something is appended to it; until then, no index is right."""
+        content = self.state.heap.get(cell) if cell is not None else None
+        if cell is None or cell.path or not isinstance(content, Items):
+            return False
+        if not content.values:
+            new = cell not in self.run_time_lists
+            self.run_time_lists.add(cell)
+            return new
+        elem = self._element_type((self.state, content))
+        if elem is not None:
+            self.state.heap[cell] = self.grow(content, elem, None)
+        return elem is not None
 
     def _peeled(
         self, target: ast.expr, stream: Stream, body: Any, until: str | None, node: Any
@@ -291,17 +327,15 @@ class Loops(Mixin):
         return self.binary("add", r.start, scaled, node)
 
     def run_While(self, node: Any) -> bool:
-        attempt = self.checkpoint()
-        try:
-            return self._while(node)
-        except NeedUnroll as need:
-            self.rollback(attempt)
+        def otherwise(need: NeedUnroll) -> bool:
             if need.peel:
                 cond = self.condition(node.test)
                 return self.first_and_rest(
                     cond, lambda: self.run(node.body), lambda: self._while(node), node.until, node
                 )
             return self._unrolled_while(node, LONGEST, need)
+
+        return self._looped(lambda: self._while(node), otherwise)
 
     def _unrolled_while(self, node: Any, left: int, need: NeedUnroll) -> bool:
         """One copy of the body per iteration, as long as the condition is known."""

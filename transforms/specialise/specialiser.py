@@ -193,6 +193,7 @@ class Specialiser(
         self.sources = shared.sources
         self.stack: list[Frame] = []
         self.appended: set[Cell] = set()
+        self.run_time_lists: set[Cell] = set()
         self.voids: set[Cell] = set()
         self.renamed_arrays: set[Cell] = set()
         self.tapes: list[Tape] = []
@@ -474,8 +475,9 @@ class Specialiser(
         why: str = "the index of this sequence must be known while compiling",
         advice: str = "use an array, or loop over the sequence itself",
         peel: bool = False,
+        sequence: Cell | None = None,
     ) -> NoReturn:
-        raise NeedUnroll(self.refusal(node, why, advice), peel)
+        raise NeedUnroll(self.refusal(node, why, advice), peel, sequence)
 
     def located(self, error: Exception, node: ast.AST) -> Exception:
         """What Python or NumPy would raise, with the user's line."""
