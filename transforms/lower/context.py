@@ -339,6 +339,12 @@ class Context:
             if any(_mentions(e, python) for e in (i, n, self.tested[i, n])):
                 del self.tested[i, n]
 
+    def changes(self, name: str) -> None:
+        """An array of the IR becomes another one, or is written: where it is true is open again."""
+        for known in self.em.found:
+            for other in self.usage.sharing.get(name, {name}):
+                known.pop(other, None)
+
     def _stays_virtual(self, block: ir.Block, position: int, v: Value) -> bool:
         if _owned(v):
             return False

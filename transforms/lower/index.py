@@ -382,31 +382,42 @@ def _expand_masks(cx: Context, items: Items, args: Sequence[ir.Operand]) -> Item
         if item[0] == "array":
             out.append(("values", cx.ready(args[item[1]]), lazy))
         elif item[0] == "mask":
-            mask = cx.cheap(cx.ready(args[item[1]]))
-            if mask.ndim == 0:
-                raise cx.refuse("an index that is a single bool cannot be compiled")
-            out += [("found", found) for found in nonzero(cx, mask)]
+            out += [("found", found) for found in _found(cx, args[item[1]])]
         else:
             out.append(item)
     return out
 
 
+def _found(cx: Context, operand: ir.Operand) -> list[Value]:
+    """The indices at which a mask is true; they are looked for once while it stays as it is."""
+    assert isinstance(operand, ir.Var)
+    for known in cx.em.found:
+        if operand.name in known:
+            return known[operand.name]
+    mask = cx.cheap(cx.ready(operand))
+    if mask.ndim == 0:
+        raise cx.refuse("an index that is a single bool cannot be compiled")
+    found = cx.em.found[-1][operand.name] = nonzero(cx, mask)
+    return found
+
+
 def nonzero(cx: Context, mask: Value) -> list[Value]:
-    """The indices at which a mask is true, one array per axis."""
+    """The indices at which a mask is true, one array per axis.  All are written, the next one over
+    one that was in vain: there is room for one more, and nothing to be guessed for a processor."""
     em = cx.em
     count = em.variable(L.ZERO, "count")
-    with em.nest(mask.sizes) as index, em.branch(cast(mask.at(em, index), "bool")):
-        em.add(L.Let(count.name, L.add(count, L.ONE)))
+    with em.nest(mask.sizes) as index:
+        em.add(L.Let(count.name, L.add(count, cast(mask.at(em, index), "int64"))))
     dim = cx.fresh_dim()
     names = [em.fresh("at") for _ in range(mask.ndim)]
     for name in names:
-        em.alloc(name, "int64", (count,))
+        em.alloc(name, "int64", (L.add(count, L.ONE),))
     found = [replace(buffer_value(name, "int64", (dim,)), sizes=(count,)) for name in names]
     k = em.variable(L.ZERO, "k")
-    with em.nest(mask.sizes) as index, em.branch(cast(mask.at(em, index), "bool")):
+    with em.nest(mask.sizes) as index:
         for v, i in zip(found, index, strict=True):
             put(em, v, (k,), i)
-        em.add(L.Let(k.name, L.add(k, L.ONE)))
+        em.add(L.Let(k.name, L.add(k, cast(mask.at(em, index), "int64"))))
     return found
 
 

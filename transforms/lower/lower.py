@@ -231,6 +231,7 @@ def _block(cx: Context, block: ir.Block) -> None:
         cx.at = (block, position)
         cx.remark(stmt.origin)
         _stmt(cx, block, position, stmt)
+        _changed(cx, stmt)
 
 
 def _nested(cx: Context, block: ir.Block) -> list[L.Stmt]:
@@ -297,9 +298,17 @@ def _assign_record(cx: Context, stmt: ir.Assign) -> None:
     cx.env[stmt.target.name] = v
 
 
+def _changed(cx: Context, stmt: ir.Stmt) -> None:
+    if isinstance(stmt, ir.Store):
+        cx.changes(stmt.array.name)
+    for target in ir.targets_of(stmt):
+        cx.changes(target.name)
+
+
 def _forget(cx: Context, stmt: ir.Stmt) -> None:
     """What a compound statement may have bound is a variable afterwards."""
     for inner in ir.walk([stmt]):
+        _changed(cx, inner)
         for target in (*ir.targets_of(inner), *ir.inner_targets_of(inner)):
             cx.env.pop(target.name, None)
             cx.forget(cx.python_name(target))

@@ -99,6 +99,8 @@ class Emitter:
         # Names that are bound once, and what integers made of them are called in open blocks.
         self.fixed: set[str] = set()
         self.called: list[dict[L.Expr, L.Expr]] = [{}]
+        # Where masks are true, by their names in the IR, for each block that is being written.
+        self.found: list[dict[str, list[Value]]] = [{}]
         self.sized: dict[str, set[int]] = {}
         # The root of every alias: buffers that share memory share a root.
         self.roots: dict[str, str] = {}
@@ -131,11 +133,13 @@ class Emitter:
     def into(self, block: list[L.Stmt]) -> Iterator[list[L.Stmt]]:
         saved, self.out = self.out, block
         self.called.append({})
+        self.found.append({})
         try:
             yield block
         finally:
             self.out = saved
             self.called.pop()
+            self.found.pop()
 
     def let(self, expr: L.Expr, hint: str = "t") -> L.Expr:
         """A name for the expression, unless writing it twice costs nothing."""
