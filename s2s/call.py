@@ -387,9 +387,8 @@ class _Writer:
             if self.door and relation(guard, self.compiled) is not None:
                 continue
             left, right = dim_text(guard.left, self.symbols), dim_text(guard.right, self.symbols)
-            sign = "==" if guard.kind == "differ" else "!="
             if not (_is_fixed(left) and _is_fixed(right)):
-                self.last.append(f"if {left} {sign} {right}: return MISS")
+                self.last.append(f"if not {left} {guard.sign} {right}: return MISS")
 
     def holders(self) -> None:
         """Objects that are written are told apart; those that are pinned have been already."""

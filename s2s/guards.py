@@ -142,8 +142,7 @@ def write_enter(
         for axis in range(param.type.ndim):
             symbols[f"{param.name}.{axis}"] = f"{value}.shape[{axis}]"
     lines += [
-        f"if {dim_text(g.left, symbols)} {'==' if g.kind == 'differ' else '!='} "
-        f"{dim_text(g.right, symbols)}: return None"
+        f"if not {dim_text(g.left, symbols)} {g.sign} {dim_text(g.right, symbols)}: return None"
         for g in compiled.guards
     ]
     params = "".join(f"{text(p.path)}, " for p in compiled.params)
@@ -238,7 +237,8 @@ def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
             sizes[param.name] = int(value)
     for relation in compiled.guards:
         if not relation.holds(sizes):
-            return f"a relation of sizes ({relation})"
+            amount = relation.sign in ("<", ">=")
+            return f"{'how much there is to do' if amount else 'a relation of sizes'} ({relation})"
     return "the type of something it reads"
 
 

@@ -37,6 +37,7 @@ from .writing import (
 )
 
 INT32 = ir.IntType(32)
+DOUBLE = ir.DoubleType()
 POINTERS = POINTER.as_pointer()
 C_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 TOGETHER = 16
@@ -218,12 +219,11 @@ class _Writer:
         return function
 
     def relations(self, values: list[Any]) -> None:
-        """Sizes that are to be equal, or not to be; many of them are looked at together."""
+        """What sizes are to be; many of them are looked at together."""
         builder, together = self.builder, 1 if self.frame is None else TOGETHER
         found = []
-        for equal, left, right in self.door.relations:
-            sizes = self.size(left, values), self.size(right, values)
-            found.append(builder.icmp_signed("==" if equal else "!=", *sizes))
+        for relation in self.door.relations:
+            found.append(self.holds(*relation, values))
             if len(found) == together:
                 self.need(functools.reduce(builder.and_, found))
                 found.clear()
@@ -276,6 +276,24 @@ class _Writer:
         axes = self.field(thing, offset, INT.as_pointer())
         places = [self.builder.gep(axes, [INT(i)], inbounds=True) for i in range(count)]
         return [self.builder.load(p) for p in places]
+
+    def holds(self, sign: str, left: Size, right: Size, values: list[Any]) -> Any:
+        if sign in ("==", "!="):
+            return self.builder.icmp_signed(sign, self.size(left, values), self.size(right, values))
+        # Amounts of work are found by multiplying and adding what is not negative: as floats they
+        # are exact, or far beyond any bound, where integers would overflow.
+        (bound, _), amount = right, self.amount(left, values)
+        return self.builder.fcmp_ordered(sign, amount, DOUBLE(float(bound)))
+
+    def amount(self, size: Size, values: list[Any]) -> Any:
+        builder = self.builder
+        total: Any = DOUBLE(float(size[0]))
+        for factor, places in size[1]:
+            term: Any = DOUBLE(float(factor))
+            for place in places:
+                term = builder.fmul(term, builder.sitofp(self._place(place, values), DOUBLE))
+            total = builder.fadd(total, term)
+        return total
 
     def size(self, size: Size, values: list[Any]) -> Any:
         builder = self.builder

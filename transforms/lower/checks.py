@@ -7,10 +7,11 @@ range, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from . import loop_ir as L
+from .live import binds, names_in
 
 # Stands for the variable of a loop.
 ROUND = L.Name("·")
@@ -25,33 +26,40 @@ def drop_settled(body: list[L.Stmt], shares: Shares) -> list[L.Stmt]:
     return _Dropper(shares).block(body, _Settled(), None)
 
 
+@dataclass(frozen=True)
+class _Use:
+    """What expressions depend on: variables, and buffers that they read elements of."""
+
+    names: frozenset[str]
+    buffers: frozenset[str]
+
+    @staticmethod
+    def of(exprs: Iterable[L.Expr]) -> _Use:
+        exprs = list(exprs)
+        loads = (p for e in exprs for p in L.walk_expr(e) if isinstance(p, L.Load))
+        return _Use(frozenset(names_in(exprs)), frozenset(p.buffer for p in loads))
+
+
 @dataclass
 class _Settled:
     """`never` are conditions that do not hold.  `ranges` are conditions with the range (start,
     stop, step) of loops in whose rounds they do not."""
 
-    never: set[L.Expr] = field(default_factory=set)
-    ranges: set[tuple[L.Expr, L.Expr, L.Expr, L.Expr]] = field(default_factory=set)
+    never: dict[L.Expr, _Use] = field(default_factory=dict)
+    ranges: dict[tuple[L.Expr, L.Expr, L.Expr, L.Expr], _Use] = field(default_factory=dict)
 
     def copy(self) -> _Settled:
-        return _Settled(set(self.never), set(self.ranges))
+        return _Settled(dict(self.never), dict(self.ranges))
 
 
-@dataclass(frozen=True)
-class _Change:
-    """The variables that may have another value, and the buffers that may."""
-
-    names: frozenset[str]
-    buffers: frozenset[str]
+Lets = dict[str, tuple[L.Expr, _Use]]
 
 
 class _Dropper:
     def __init__(self, shares: Shares) -> None:
         self.shares = shares
 
-    def block(
-        self, body: list[L.Stmt], settled: _Settled, lets: dict[str, L.Expr] | None
-    ) -> list[L.Stmt]:
+    def block(self, body: list[L.Stmt], settled: _Settled, lets: Lets | None) -> list[L.Stmt]:
         """What is settled in the block is added.  `lets` are what integers stand for in the body
         of a loop, by which conditions are compared: in another loop they have other names."""
         out: list[L.Stmt] = []
@@ -61,20 +69,18 @@ class _Dropper:
                     cond = _spelt(stmt.cond, lets or {})
                     if cond in settled.never:
                         continue
-                    settled.never.add(cond)
-                    settled.never.update(_alternatives(cond))
+                    settled.never |= {c: _Use.of([c]) for c in (cond, *_alternatives(cond))}
                 else:
                     for part in (stmt.then, stmt.orelse):
                         known = None if lets is None else dict(lets)
                         part[:] = self.block(part, settled.copy(), known)
             elif isinstance(stmt, L.Forever):
                 inside = settled.copy()
-                self._drop(_change(stmt), inside, {})
+                self._forget(stmt, inside, {})
                 stmt.body = self.block(stmt.body, inside, {})
             elif isinstance(stmt, L.Loop):
                 self._loop(stmt, settled)
-            if not isinstance(stmt, L.Remark) and (settled.never or settled.ranges or lets):
-                self._drop(_change(stmt), settled, lets or {})
+            self._forget(stmt, settled, lets or {})
             if lets is not None and isinstance(stmt, L.Let):
                 _note(stmt, lets)
             out.append(stmt)
@@ -82,43 +88,39 @@ class _Dropper:
 
     def _loop(self, loop: L.Loop, settled: _Settled) -> None:
         """What an iteration changes may be otherwise when the next begins."""
-        change = _change(loop)
         inside = settled.copy()
-        self._drop(change, inside, {})
-        here = _range(loop)
-        before = {
-            _of_round(cond, loop.var) for *range_, cond in inside.ranges if (*range_,) == here
-        }
-        inside.never |= before
+        self._forget(loop, inside, {})
+        here, var = _range(loop), L.Name(loop.var)
+        for *range_, cond in inside.ranges:
+            if (*range_,) == here:
+                cond = L.map_expr(cond, lambda e: var if e == ROUND else None)
+                inside.never[cond] = _Use.of([cond])
         loop.body = self.block(loop.body, inside, {})
         if any(isinstance(s, (L.Break, L.Return)) for s in L.walk(loop.body)):
             return
-        # A condition without the variable would be one of loops that make no round.
-        var = L.Name(loop.var)
-        for cond in inside.never - before:
+        for cond in inside.never:
+            # One without the variable may never have been asked: the loop may make no round.
             if var in L.walk_expr(cond):
-                settled.ranges.add((*here, L.map_expr(cond, lambda e: ROUND if e == var else None)))
+                cond = L.map_expr(cond, lambda e: ROUND if e == var else None)
+                settled.ranges[(*here, cond)] = _Use.of((*here, cond))
 
-    def _drop(self, change: _Change, settled: _Settled, lets: dict[str, L.Expr]) -> None:
-        """What may have changed is open again."""
-        settled.never = {cond for cond in settled.never if not self._changed(cond, change)}
-        settled.ranges = {
-            whole for whole in settled.ranges if not any(self._changed(e, change) for e in whole)
-        }
-        for name in list(lets):
-            if name in change.names or self._changed(lets[name], change):
+    def _forget(self, stmt: L.Stmt, settled: _Settled, lets: Lets) -> None:
+        """What a statement may have changed is open again."""
+        if isinstance(stmt, L.Remark) or not (settled.never or settled.ranges or lets):
+            return
+        names, buffers = _changed(stmt)
+        for known in (settled.never, settled.ranges):
+            for key, use in list(known.items()):
+                if self._touches(use, names, buffers):
+                    del known[key]
+        for name, (_, use) in list(lets.items()):
+            if name in names or self._touches(use, names, buffers):
                 del lets[name]
 
-    def _changed(self, e: L.Expr, change: _Change) -> bool:
-        for part in L.walk_expr(e):
-            name = part.name if isinstance(part, L.Name) else getattr(part, "buffer", None)
-            if name in change.names:
-                return True
-            if isinstance(part, L.Load) and any(
-                part.buffer == b or self.shares(part.buffer, b) for b in change.buffers
-            ):
-                return True
-        return False
+    def _touches(self, use: _Use, names: set[str], buffers: set[str]) -> bool:
+        return not use.names.isdisjoint(names) or any(
+            a == b or self.shares(a, b) for a in use.buffers for b in buffers
+        )
 
 
 def _range(loop: L.Loop) -> tuple[L.Expr, L.Expr, L.Expr]:
@@ -128,36 +130,32 @@ def _range(loop: L.Loop) -> tuple[L.Expr, L.Expr, L.Expr]:
     return loop.start, loop.stop, loop.step
 
 
-def _of_round(cond: L.Expr, var: str) -> L.Expr:
-    return L.map_expr(cond, lambda e: L.Name(var) if e == ROUND else None)
+def _spelt(e: L.Expr, lets: Lets) -> L.Expr:
+    def new(part: L.Expr) -> L.Expr | None:
+        return lets[part.name][0] if isinstance(part, L.Name) and part.name in lets else None
+
+    return L.map_expr(e, new) if lets else e
 
 
-def _spelt(e: L.Expr, lets: dict[str, L.Expr]) -> L.Expr:
-    return L.map_expr(e, lambda part: lets.get(part.name) if isinstance(part, L.Name) else None)
-
-
-def _note(stmt: L.Let, lets: dict[str, L.Expr]) -> None:
+def _note(stmt: L.Let, lets: Lets) -> None:
+    if stmt.expr.dtype not in ("int64", "bool"):
+        return
     expr = _spelt(stmt.expr, lets)
-    parts = list(L.walk_expr(expr))
-    itself = any(isinstance(p, L.Name) and p.name == stmt.name for p in parts)
-    if expr.dtype in ("int64", "bool") and len(parts) <= LONG and not itself:
-        lets[stmt.name] = expr
+    use = _Use.of([expr])
+    if stmt.name not in use.names and sum(1 for _ in L.walk_expr(expr)) <= LONG:
+        lets[stmt.name] = expr, use
 
 
-def _change(stmt: L.Stmt) -> _Change:
+def _changed(stmt: L.Stmt) -> tuple[set[str], set[str]]:
+    """The variables that may have another value after it, and the buffers that may."""
     names, buffers = set[str](), set[str]()
     for s in L.walk([stmt]):
-        if isinstance(s, (L.Let, L.Alloc, L.Alias, L.Bind)):
-            names.add(s.name)
-        elif isinstance(s, L.Loop):
-            names.add(s.var)
-        elif isinstance(s, L.Put):
+        names.update(binds(s))
+        if isinstance(s, L.Put):
             buffers.add(s.buffer)
         elif isinstance(s, (L.Do, L.BindCall, L.Invoke)):
             buffers |= {a.buffer for a in s.args if isinstance(a, L.Whole)}
-            if not isinstance(s, L.Do):
-                names |= {*s.names}
-    return _Change(frozenset(names), frozenset(buffers))
+    return names, buffers
 
 
 def _only_fails(stmt: L.Branch) -> bool:
