@@ -292,3 +292,24 @@ def mask_used_in_a_branch_and_after_it(x, m, c):
         x[m] = x[m] * c
     x[m] += c
     return total + np.sum(x[m] ** 3)
+
+
+@case(arr(4, 2), arr(4, 2), ints(5, low=-4, high=4), N, tags="indexing arrays loops")
+def indices_that_change_between_uses(x, y, idx, n):
+    """What an array of indices means is tested again whenever it may have changed."""
+    idx = idx.copy()
+    total = np.sum(x[idx] * y[idx])
+    for i in range(n):
+        total += np.sum(x[idx] ** 2 + y[idx])
+        idx[i] = i
+        np.add.at(y, idx, x[idx])
+        total += np.sum(y[idx, 1] * x[idx, 0])
+        idx = (idx + 1) % 4
+    return total + np.sum(y[idx] ** 2)
+
+
+@case(arr(4, 2), arr(3, 2), ints(5, low=-3, high=3), tags="indexing arrays")
+def indices_into_arrays_of_two_lengths(x, y, idx):
+    pairs = x[idx] * y[idx]
+    x = x[1:]
+    return np.sum(pairs) + np.sum(x[idx] * y[idx] ** 2)

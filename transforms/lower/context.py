@@ -338,12 +338,17 @@ class Context:
         for i, n in list(self.tested):
             if any(_mentions(e, python) for e in (i, n, self.tested[i, n])):
                 del self.tested[i, n]
+        for found in self.em.found:
+            for name, size in list(found):
+                if size is not None and _mentions(size, python):
+                    del found[name, size]
 
     def changes(self, name: str) -> None:
-        """An array of the IR becomes another one, or is written: where it is true is open again."""
-        for known in self.em.found:
-            for other in self.usage.sharing.get(name, {name}):
-                known.pop(other, None)
+        """An array of the IR becomes another one, or is written: what it selects is open again."""
+        group = self.usage.sharing.get(name, {name})
+        for found in self.em.found:
+            for key in [k for k in found if k[0] in group]:
+                del found[key]
 
     def _stays_virtual(self, block: ir.Block, position: int, v: Value) -> bool:
         if _owned(v):

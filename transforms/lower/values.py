@@ -99,8 +99,9 @@ class Emitter:
         # Names that are bound once, and what integers made of them are called in open blocks.
         self.fixed: set[str] = set()
         self.called: list[dict[L.Expr, L.Expr]] = [{}]
-        # Where masks are true, by their names in the IR, for each block that is being written.
-        self.found: list[dict[str, list[Value]]] = [{}]
+        # Places that were looked for or tested, for each block that is being written: those where
+        # a mask of the IR is true, those that an array of indices means along an axis of a size.
+        self.found: list[dict[tuple[str, L.Expr | None], list[Value]]] = [{}]
         self.sized: dict[str, set[int]] = {}
         # The root of every alias: buffers that share memory share a root.
         self.roots: dict[str, str] = {}
