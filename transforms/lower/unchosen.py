@@ -68,7 +68,7 @@ class _Finder:
         stmts = list(L.walk(body))
         times = Counter(name for s in stmts for name in binds(s))
         once = [s for s in stmts if isinstance(s, L.Let) and times[s.name] == 1]
-        self.known = _settled({s.name: s.expr for s in once})
+        self.known = {s.name: s.expr for s in once}
         self.dtypes = {s.name: s.expr.dtype for s in once}
         self.read = Counter(name for s in stmts for name in reads(s))
         changed = {name for s in stmts for name in _changed(s)}
@@ -93,7 +93,7 @@ class _Finder:
         if not puts or not all(p.add for p in puts) or not self._keeps_to_itself(loop, own):
             return
         for name in sorted(self._names(p.expr for p in puts) - own):
-            if self._is_number(name) and self._is_chosen(self.known[name]):
+            if self.dtypes.get(name) in LIMITS and self._is_chosen(self.known[name]):
                 arrays: set[str] = set()
                 if all(self._vanishes(p.expr, name, arrays) for p in puts):
                     # Looking at an array is to cost less than the loops do.
@@ -101,9 +101,6 @@ class _Finder:
                         found.loops[id(loop)] = name
                         found.arrays |= arrays
                     return
-
-    def _is_number(self, name: str) -> bool:
-        return name in self.known and self.dtypes[name] in LIMITS
 
     def _keeps_to_itself(self, loop: L.Loop, own: set[str]) -> bool:
         """Whether nobody else reads the numbers that it sets."""
@@ -187,25 +184,6 @@ class _Finder:
 
 
 _PLAIN = (L.Let, L.Put, L.Remark)
-
-
-def _settled(known: dict[str, L.Expr]) -> dict[str, L.Expr]:
-    """Definitions that do not lead back to themselves, as those of what a loop carries do."""
-    parts = {name: names_in([expr]) & known.keys() for name, expr in known.items()}
-    users: dict[str, list[str]] = {}
-    for name, needed in parts.items():
-        for part in needed:
-            users.setdefault(part, []).append(name)
-    done: dict[str, L.Expr] = {}
-    ready = [name for name, needed in parts.items() if not needed]
-    while ready:
-        name = ready.pop()
-        done[name] = known[name]
-        for user in users.get(name, ()):
-            parts[user].discard(name)
-            if not parts[user]:
-                ready.append(user)
-    return done
 
 
 def _changed(stmt: L.Stmt) -> set[str]:
