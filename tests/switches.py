@@ -40,6 +40,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
 # With these values every loop that may be shared out is, however short.
 EVERY_LOOP: dict[str, int] = {
     "lower.worth.WORTH": 1,
+    "lower.worth.BESIDE_PRODUCTS": 1,
     "lower.parallel.START": 0,
     "lower.parallel.GRAIN": 1,
     "lower.parallel.PER_ELEMENT": 0,

@@ -174,7 +174,7 @@ def merged(
             verdicts += splitter.explained(known, body)
         split, guards = True, []
         if parallel is None:
-            split, guards = judged(splitter.amounts(known, body), facts)
+            split, guards = judged(splitter.amounts(known, body), facts, splitter.bound)
         facts.guards += guards
         body = splitter.block(body) if split else body
     hoist(body)
