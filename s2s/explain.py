@@ -24,8 +24,6 @@ from .transforms.derived import DIRECTED, Derived
 from .transforms.explain import ActiveVariable, Flow, Place, active_variables, place_of
 from .transforms.explain_memory import Loop, Recomputed, Saved
 from .transforms.ir import is_float, targets_of, walk
-from .transforms.lower.parallel import GRAIN, START
-from .transforms.lower.worth import WORTH
 from .transforms.structure import (
     Fixed,
     Path,
@@ -345,11 +343,10 @@ def _fill_threads(
     found = pipeline.loops(request, examined)
     facts.restore(before)
     known = {**(facts.sizes or {}), **facts.ints}
-    least = START + 2 * GRAIN if request.parallel else WORTH
     rows = [
         OnThreads(v.line, v.why_not)
         for v in found
-        if v.amount is None or sum(k * _product(m, known) for m, k in v.amount.items()) >= least
+        if v.amount is None or sum(k * _product(m, known) for m, k in v.amount.items()) >= v.bound
     ]
     report.threads = list(dict.fromkeys(rows))
 

@@ -22,12 +22,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from . import loop_ir as L
-from . import worth
 from .elementwise import larger
 from .independent import Common, Shares, examined, independent
 from .live import NONE, Liveness, names_in
 from .work import trips, work
-from .worth import Amount, Amounts
+from .worth import Amount, Amounts, bound_in
 
 # There are never more chunks.
 CHUNKS = 64
@@ -43,12 +42,13 @@ HELD = 1 << 20
 
 @dataclass
 class Verdict:
-    """Of a loop: the line it belongs to; why it cannot be split, or nothing; and how much it does,
-    or None if only running tells."""
+    """Of a loop: the line it belongs to; why it cannot be split, or nothing; how much it does, or
+    None if only running tells; and how much it must."""
 
     line: str
     why_not: str
     amount: Amount | None
+    bound: int
 
 
 class Splitter:
@@ -67,23 +67,25 @@ class Splitter:
         self.visible = visible
         self.fresh = fresh
         self.asked = asked
-        # So much is not counted of what a loop does.
-        self.start = START if asked else worth.WORTH - 2 * GRAIN
+        # So much must a loop do.
+        self.bound = START + 2 * GRAIN if asked else bound_in(body)
         self.live = Liveness()
         self.live.before(body, NONE, NONE)
 
-    def block(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
+    def block(self, stmts: list[L.Stmt], nested: bool = False) -> list[L.Stmt]:
+        """`nested`: in a loop that stays in order."""
         out: list[L.Stmt] = []
         for stmt in stmts:
             if isinstance(stmt, L.Loop):
                 common = self._common(stmt)
                 if common is not None:
-                    out += self._split(stmt, common, self._columns(stmt, common))
+                    out += self._split(stmt, common, self._columns(stmt, common), nested)
                     continue
             if isinstance(stmt, (L.Loop, L.Forever)):
-                stmt.body = self.block(stmt.body)
+                stmt.body = self.block(stmt.body, True)
             elif isinstance(stmt, L.Branch):
-                stmt.then, stmt.orelse = self.block(stmt.then), self.block(stmt.orelse)
+                stmt.then = self.block(stmt.then, nested)
+                stmt.orelse = self.block(stmt.orelse, nested)
             out.append(stmt)
         return out
 
@@ -117,7 +119,7 @@ class Splitter:
         whole = work(loop, count)
         if isinstance(count, L.Lit) and count.value < 2:
             return False
-        return not isinstance(whole, L.Lit) or whole.value >= self.start + 2 * GRAIN
+        return not isinstance(whole, L.Lit) or whole.value >= self.bound
 
     def explained(
         self, known: Amounts, stmts: list[L.Stmt], around: tuple[L.Loop, ...] = ()
@@ -133,7 +135,7 @@ class Splitter:
                 within = (s.text for s in L.walk(stmt.body) if isinstance(s, L.Remark))
                 amount = known.of(stmt, trips(stmt), around, L.ZERO)
                 why_not = found if isinstance(found, str) else ""
-                yield Verdict(line or next(within, ""), why_not, amount)
+                yield Verdict(line or next(within, ""), why_not, amount, self.bound)
                 line = ""
                 if isinstance(found, Common):
                     continue
@@ -156,7 +158,9 @@ class Splitter:
 
     # ---- splitting
 
-    def _split(self, loop: L.Loop, common: Common, columns: L.Loop | None) -> list[L.Stmt]:
+    def _split(
+        self, loop: L.Loop, common: Common, columns: L.Loop | None, nested: bool
+    ) -> list[L.Stmt]:
         serial = copy.deepcopy(loop)
         chosen: list[L.Stmt] = []
         loop.start = self._named(chosen, loop.start, "start")
@@ -164,7 +168,7 @@ class Splitter:
         sums = _held(common.sums)
         held = L.add(sums, _total(alloc.sizes for alloc in common.scratch.values()))
         least = L.add(L.lit(GRAIN), L.mul(sums, L.lit(PER_ELEMENT)))
-        gained = L.sub(work(loop, count), L.lit(self.start))
+        gained = L.sub(work(loop, count), L.lit(self.bound - 2 * GRAIN))
         if not self.asked and held != L.ZERO:
             fits = L.compare("<=", held, L.lit(HELD))
             gained = L.Select(fits, gained, L.ZERO, "int64")
@@ -211,8 +215,9 @@ class Splitter:
         out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, [*start, loop, *end], parallel=True))
         if after:
             out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, after))
-        if common.sums:
-            # Adding up apart what could be added in place pays for several chunks only.
+        if common.sums or nested:
+            # Adding up apart what could be added in place pays for several chunks only; and a loop
+            # that runs often may be so short that one more call counts.
             out = [L.Branch(L.compare("==", chunks, L.ONE), [serial], out)]
         return [*chosen, *out]
 

@@ -24,20 +24,30 @@ from .work import settled, work
 # What one loop must have to do, in additions: below a millisecond or so, arrays that go from the
 # cache of one core to that of another cost what a second core gains.
 WORTH = 1 << 22
+# Beside products of matrices it is more: those run on one core, or have threads of their own, which
+# go on looking for work for a while.
+BESIDE_PRODUCTS = 1 << 24
 
 Amount = dict[Monomial, Fraction]
 
 
-def judged(amounts: Iterable[Amount], facts: Facts) -> tuple[bool, list[Guard]]:
-    """Whether one of the loops is worth it for the sizes at hand, and for which sizes it is so."""
+def bound_in(body: list[L.Stmt]) -> int:
+    products = any(isinstance(s, L.Do) and s.function in L.PRODUCTS for s in L.walk(body))
+    return BESIDE_PRODUCTS if products else WORTH
+
+
+def judged(
+    amounts: Iterable[Amount], facts: Facts, bound: int = WORTH
+) -> tuple[bool, list[Guard]]:
+    """Whether one of the loops reaches a bound for the sizes at hand, and for which it is so."""
     if facts.sizes is None:
         return False, []
     known = facts.sizes | facts.ints
     amounts = _largest(_canonical(a, facts) for a in amounts)
-    conditions = [_condition(a) for a in amounts]
-    for amount, bound in conditions:
-        if amount.substitute(known).const >= bound.const:
-            return True, [] if amount.is_const else [Guard("reaches", amount, bound)]
+    conditions = [_condition(a, bound) for a in amounts]
+    for amount, least in conditions:
+        if amount.substitute(known).const >= least.const:
+            return True, [] if amount.is_const else [Guard("reaches", amount, least)]
     return False, [Guard("below", *c) for c in conditions if not c[0].is_const]
 
 
@@ -78,11 +88,11 @@ def _within(small: Amount, large: Amount) -> bool:
     return True
 
 
-def _condition(amount: Amount) -> tuple[Dim, Dim]:
+def _condition(amount: Amount, bound: int) -> tuple[Dim, Dim]:
     """An amount and the bound for it, as whole numbers."""
     scale = math.lcm(*(k.denominator for k in amount.values()))
     terms = tuple(sorted((m, int(k * scale)) for m, k in amount.items() if m))
-    return Dim(terms, int(amount.get((), 0) * scale)), Dim.of(WORTH * scale)
+    return Dim(terms, int(amount.get((), 0) * scale)), Dim.of(bound * scale)
 
 
 class Amounts:
