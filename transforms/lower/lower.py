@@ -35,6 +35,7 @@ from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .mirror import mirror
+from .narrow import narrow
 from .numbers import share_numbers
 from .parallel import Splitter, Verdict
 from .rows import join_rows
@@ -152,7 +153,7 @@ def merged(
     arrays, matrices = _arrays(cx, outs, visible), _whole_matrices(cx)
     sizes = (e for known in (arrays.sizes, matrices) for found in known.values() for e in found)
     share_numbers(cx.em.out, params, sizes)
-    body = drop_settled(cx.em.out)
+    body = drop_settled(cx.em.out, shares)
     mirror(body, shares)
     drop_unread(body)
     gather(body, shares)
@@ -167,6 +168,7 @@ def merged(
     skip_unchosen(body, arrays, shares, cx.em)
     whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
     join_rows(body, whole, shares, cx.em.fresh)
+    narrow(body, params)
     # Compiled for types alone, code is not made for some sizes and not for others.
     if parallel or (parallel is None and facts.sizes is not None):
         splitter = Splitter(body, shares, visible, cx.em.fresh, parallel is not None)
