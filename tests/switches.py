@@ -32,6 +32,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
     "mirror": ("lower.lower.mirror", lambda body, shares: None),
     "rows": ("lower.lower.join_rows", lambda body, sizes, shares, fresh: None),
+    "jam": ("lower.lower.jam", lambda body, dtypes, visible, shares, fresh: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
 }
 

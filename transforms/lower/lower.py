@@ -31,6 +31,7 @@ from .gather import gather
 from .gemm_update import accumulate
 from .hoist import hoist
 from .interchange import interchange
+from .jam import jam
 from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
@@ -152,6 +153,7 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     else:
         whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
         join_rows(body, whole, shares, cx.em.fresh)
+        jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
     hoist(body)
     return body
 
