@@ -1,9 +1,10 @@
-"""What `parallel=True` gains on this machine:
+"""What several threads gain on this machine:
 
-    python -m benchmarks.parallel [--seconds 2]
+    python -m benchmarks.parallel [--seconds 2] [name …]
 
-Each gradient without threads and with them, in turns, so that other work on the machine disturbs
-both alike; the least times, and their ratio.  Products of matrices run on one thread in both.
+Each gradient with `parallel=False`, as it is by itself, and with `parallel=True`, in turns, so that
+other work on the machine disturbs all alike; the least times, and the ratios to the first.
+Products of matrices run on one thread in all of them.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ import numpy as np  # noqa: E402
 import s2s  # noqa: E402
 from s2s import threads  # noqa: E402
 
+from .rows.arc_distance import arc_distance  # noqa: E402
 from .rows.gmm import gmm  # noqa: E402
 from .rows.gmm import inputs as gmm_inputs  # noqa: E402
 from .rows.hdiff import hdiff  # noqa: E402
+from .rows.jacobi_2d import jacobi_2d  # noqa: E402
+from .rows.log_sum_exp import log_sum_exp  # noqa: E402
 
 
 def elementwise(x):
@@ -52,19 +56,41 @@ def jacobi(u, steps):
     return np.sum(u * u)
 
 
+def layers(w1, w2, x):
+    h = np.tanh(x @ w1)
+    return np.sum(np.log1p(np.exp(h @ w2)))
+
+
+def scattered(table, x, k):
+    return np.sum(table[k] * x)
+
+
 def cases() -> list[tuple[str, Any, tuple[int, ...], tuple[Any, ...]]]:
     rng = np.random.default_rng(0)
     field, strength = rng.random((260, 260, 40)), rng.random((256, 256, 40))
     mixture = tuple(gmm_inputs(10_000, 10, 25).values())
+    large = tuple(gmm_inputs(10_000, 32, 50).values())
     return [
         ("maps and sums, 1,000,000", elementwise, (0,), (rng.normal(size=1_000_000),)),
         ("the same, 10,000", elementwise, (0,), (rng.normal(size=10_000),)),
         ("the same, 500", elementwise, (0,), (rng.normal(size=500),)),
         ("logistic loss, 20,000 × 50", row_losses, (0, 1),
          (rng.normal(size=(20_000, 50)), rng.normal(size=50))),
+        ("log-sum-exp, 10,000,000", log_sum_exp, (0,), (rng.normal(size=10_000_000),)),
+        ("arc distance, 1,000,000", arc_distance, (0, 1, 2, 3),
+         tuple(rng.random((4, 1_000_000)))),
         ("jacobi, 500 × 500, 10 steps", jacobi, (0,), (rng.random((500, 500)), 10)),
+        ("jacobi 2d, 1000 × 1000", jacobi_2d, (0, 1),
+         (rng.random((1000, 1000)), rng.random((1000, 1000)), 10)),
         ("hdiff, 260 × 260 × 40", hdiff, (0, 1), (field, strength)),
+        ("hdiff, 260 × 260 × 160", hdiff, (0, 1),
+         (rng.random((260, 260, 160)), rng.random((256, 256, 160)))),
         ("gmm, n 10,000, d 10, k 25", gmm, (0, 1, 2), mixture),
+        ("gmm, n 10,000, d 32, k 50", gmm, (0, 1, 2), large),
+        ("layers, 10,000 × 100 × 100", layers, (0, 1),
+         (*rng.normal(size=(2, 100, 100)), rng.normal(size=(10_000, 100)))),
+        ("scatter, 1,000,000", scattered, (0, 1),
+         (rng.normal(size=100_000), rng.normal(size=1_000_000), rng.integers(0, 10**5, 10**6))),
     ]  # fmt: skip
 
 
@@ -82,19 +108,22 @@ def least(runs: list[Callable[[], Any]], seconds: float) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=2.0)
-    seconds = parser.parse_args().seconds
-    print(f"{threads.count()} threads          one, ms   all, ms     gain")
+    parser.add_argument("names", nargs="*", help="how the names of cases begin")
+    options = parser.parse_args()
+    print(f"{threads.count()} threads           serial, ms   by itself          True")
     for name, function, wrt, args in cases():
-        alone, shared = (
-            s2s.value_and_grad(function, wrt=wrt, parallel=parallel) for parallel in (False, True)
-        )
-        runs: list[Callable[[], Any]] = [partial(f, *args) for f in (alone, shared)]
-        first, second = (run() for run in runs)
-        np.testing.assert_allclose(second[0], first[0], rtol=1e-9)
-        for a, b in zip(first[1], second[1], strict=True):
-            np.testing.assert_allclose(b, a, rtol=1e-6, atol=1e-9 * np.max(np.abs(a)))
-        one, all_ = least(runs, seconds)
-        print(f"{name:28}{one * 1e3:10.3f}{all_ * 1e3:10.3f}{one / all_:9.2f}", flush=True)
+        if options.names and not name.startswith(tuple(options.names)):
+            continue
+        made = [s2s.value_and_grad(function, wrt=wrt, parallel=p) for p in (False, None, True)]
+        runs: list[Callable[[], Any]] = [partial(f, *args) for f in made]
+        first, *others = (run() for run in runs)
+        for other in others:
+            np.testing.assert_allclose(other[0], first[0], rtol=1e-9)
+            for a, b in zip(first[1], other[1], strict=True):
+                np.testing.assert_allclose(b, a, rtol=1e-6, atol=1e-9 * np.max(np.abs(a)))
+        serial, *shared = least(runs, options.seconds)
+        ratios = "".join(f"{t * 1e3:10.3f} {serial / t:5.2f}" for t in shared)
+        print(f"{name:28}{serial * 1e3:10.3f}{ratios}", flush=True)
 
 
 if __name__ == "__main__":

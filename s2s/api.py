@@ -517,13 +517,14 @@ def options_of(
     static_argnames: str | Iterable[str],
     boundscheck: bool,
     backend: str | None,
-    parallel: bool = False,
+    parallel: bool | None = None,
 ) -> Options:
     if backend is not None and backend not in BACKENDS:
         raise ValueError_(f"there is no backend {backend!r}", advice=f"choose from {BACKENDS}")
     static = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     wrt = tuple(wrt) if isinstance(wrt, (tuple, list)) else wrt
-    return Options(wrt, bool(has_aux), static, bool(boundscheck), backend, bool(parallel))
+    threads = None if parallel is None else bool(parallel)
+    return Options(wrt, bool(has_aux), static, bool(boundscheck), backend, threads)
 
 
 def grad(
@@ -535,7 +536,7 @@ def grad(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
-    parallel: bool = False,
+    parallel: bool | None = None,
 ) -> Any:
     """The gradient of a function that returns a number.
 
@@ -550,8 +551,9 @@ def grad(
     static_argnames: arguments that are part of the program: each value is compiled anew.
     boundscheck: whether indices are checked where they cannot be proven right.
     backend: "numba", "loops" or "python"; by default `S2S_BACKEND` or "numba".
-    parallel: whether large loops with independent iterations run on several threads.  The result
-        is the same to the last bit for any number of them.
+    parallel: whether loops with independent iterations run on several threads: by default those
+        that are long enough to be sure that it pays, with True wherever it may.  The result is the
+        same to the last bit for any number of threads.
 
     The object returned also takes `out=`, buffers for the gradients.
 
@@ -591,7 +593,7 @@ def value_and_grad(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
-    parallel: bool = False,
+    parallel: bool | None = None,
 ) -> Any:
     """The value of a function and its gradient, as `(value, gradient)`; with `has_aux`,
     `((value, aux), gradient)`.  The arguments are those of `grad`."""
@@ -606,7 +608,7 @@ def function(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
-    parallel: bool = False,
+    parallel: bool | None = None,
 ) -> Any:
     """A compiled function, not differentiated.  The arguments are those of `grad`."""
     return make(

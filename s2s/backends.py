@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import linking
+from . import collector, linking
 from .doors import Door, door_of
 from .errors import (
     InternalCompilerError,
@@ -74,7 +74,7 @@ def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kern
 
     door = door_of(compiled, seed)
     text, entry, written = compiled.lowered, compiled.entry, compiled.written
-    with Progress(compiled.name) as progress:
+    with Progress(compiled.name) as progress, collector.paused():
         progress.stage("compiling with Numba")
         try:
             function = door and build_door(text, entry, written, door)

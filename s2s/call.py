@@ -96,6 +96,7 @@ class _Writer:
     def __init__(self, entry: Entry, args: tuple[Any, ...], door: Door | None) -> None:
         self.entry, self.args, self.door = entry, args, door
         self.compiled, self.reach = entry.compiled, entry.reach
+        self.value = entry.reach.values(args)
         self.every: list[str] = []
         self.rarely: list[str] = []
         self.last: list[str] = []
@@ -115,9 +116,6 @@ class _Writer:
         self.kept: list[Any] = [None]
 
     # ---- text
-
-    def value(self, path: Path) -> Any:
-        return self.reach.value(self.args, path)
 
     def text(self, path: Path) -> str:
         """Python text for what a path leads to; what is reached more than once has a name."""
@@ -389,9 +387,8 @@ class _Writer:
             if self.door and relation(guard, self.compiled) is not None:
                 continue
             left, right = dim_text(guard.left, self.symbols), dim_text(guard.right, self.symbols)
-            sign = "==" if guard.kind == "differ" else "!="
             if not (_is_fixed(left) and _is_fixed(right)):
-                self.last.append(f"if {left} {sign} {right}: return MISS")
+                self.last.append(f"if not {left} {guard.sign} {right}: return MISS")
 
     def holders(self) -> None:
         """Objects that are written are told apart; those that are pinned have been already."""

@@ -101,7 +101,7 @@ def jvp(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
-    parallel: bool = False,
+    parallel: bool | None = None,
 ) -> Any:
     """The derivative of a function in a direction (forward mode).
 
@@ -130,7 +130,7 @@ def vjp(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
-    parallel: bool = False,
+    parallel: bool | None = None,
 ) -> Any:
     """The adjoint of a function applied to a cotangent (reverse mode), of results of any shape.
 
@@ -167,7 +167,7 @@ def hvp(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
-    parallel: bool = False,
+    parallel: bool | None = None,
 ) -> Any:
     """The Hessian of a function that returns a number, times a vector (forward over reverse).
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import binding, collector
+from . import binding, collector, threads
 from .entry import Entry, seed_of
 from .errors import (
     InternalCompilerError,
@@ -55,7 +55,7 @@ class Options:
     static: tuple[str, ...] = ()
     boundscheck: bool = True
     backend: str | None = None
-    parallel: bool = False
+    parallel: bool | None = None  # None: where it pays
 
 
 class Specialiser:
@@ -118,7 +118,8 @@ class Specialiser:
                 if params is not None:
                     return entry, params
             self._lift_changed_ints(known, args)
-            entry = self._recall(args, backend, sizes) or self._compile(args, backend, sizes)
+            with collector.paused():
+                entry = self._recall(args, backend, sizes) or self._compile(args, backend, sizes)
             params = entry.enter(args)
             if params is None:
                 entry.refuse_shared(args)
@@ -220,9 +221,15 @@ class Specialiser:
             static=tuple((("arg", n),) for n in self.options.static),
             lifted_ints=self.lifted_ints,
             boundscheck=self.options.boundscheck,
-            parallel=self.options.parallel,
+            parallel=self.parallel,
             decorated=self.decorated(),
         )
+
+    @property
+    def parallel(self) -> bool | None:
+        """Without several threads there is nothing to choose."""
+        asked = self.options.parallel
+        return False if asked is None and threads.count() < 2 else asked
 
     def decorated(self) -> bool:
         """Whether the function's own name means an s2s object made from it."""

@@ -45,12 +45,12 @@ class Door:
     """`arguments` are the parameters and the seed; what follows them are the buffers of results,
     for each the position of the result and the parameter whose shape it has.  `results` tells
     of all results what they become: "array", "buffer" or the class of a number, where Python's
-    own go by "int", "float" and "bool".  `relations` are (whether equal, size, size)."""
+    own go by "int", "float" and "bool".  `relations` are (sign, size, size)."""
 
     arguments: tuple[ArraySpec | ScalarSpec, ...]
     results: tuple[str, ...]
     buffers: tuple[tuple[int, int], ...]
-    relations: tuple[tuple[bool, Size, Size], ...]
+    relations: tuple[tuple[str, Size, Size], ...]
 
     @property
     def takes(self) -> list[ArraySpec | ScalarSpec]:
@@ -80,13 +80,13 @@ def door_of(compiled: Compiled, seed: Any) -> Door | None:
     return Door(arguments, results, buffers, tuple(r for r in relations if r is not None))
 
 
-def relation(guard: Guard, compiled: Compiled) -> tuple[bool, Size, Size] | None:
+def relation(guard: Guard, compiled: Compiled) -> tuple[str, Size, Size] | None:
     """A guard on sizes that a door looks after, or None."""
     names = {p.name: i for i, p in enumerate(compiled.params)}
     left, right = _size(guard.left, names), _size(guard.right, names)
     if left is None or right is None:
         return None
-    return guard.kind != "differ", left, right
+    return guard.sign, left, right
 
 
 def _size(dim: Dim, names: dict[str, int]) -> Size | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import backends, guards
+from . import backends, collector, guards
 from .call import is_python_float, write_call
 from .errors import TypeError_, ValueError_, translate
 from .locks import making
@@ -70,7 +70,8 @@ class Entry:
             return None
         self.rewritten += 1
         function, door = kernel.function, kernel.door  # type: ignore[attr-defined]
-        call = write_call(self, function, door, args, trees, result, asked)
+        with collector.paused():
+            call = write_call(self, function, door, args, trees, result, asked)
         call.entry = self
         return call
 

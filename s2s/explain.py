@@ -8,6 +8,7 @@ extra, and code that was found on disk can be explained as well.
 from __future__ import annotations
 
 import inspect
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,15 @@ class Recompilation:
     again: str = ""
 
 
+@dataclass(frozen=True)
+class OnThreads:
+    """A loop of the lowered code that is long enough for threads, or may be, by the line it belongs
+    to; `why_not` says why it runs in order all the same, "" if it need not."""
+
+    line: str
+    why_not: str = ""
+
+
 @dataclass
 class Report:
     """What `f.explain()` tells.  Printed, it reads as text."""
@@ -74,6 +84,8 @@ class Report:
     saved: list[Saved] = field(default_factory=list)
     kept: list[Saved] = field(default_factory=list)
     recomputed: list[Recomputed] = field(default_factory=list)
+    threads: list[OnThreads] = field(default_factory=list)
+    no_threads: str = ""  # why there are none, whatever the loops are
     recompiled: Recompilation = field(default_factory=lambda: Recompilation(0, ""))
 
     def __str__(self) -> str:
@@ -109,6 +121,7 @@ def explain(function: Any, specialiser: Specialiser, args: tuple[Any, ...] | Non
     report = Report(_title(function), code.co_filename, code.co_firstlineno, True)
     _Activity(specialiser, specs, named, examined).fill(report)
     _fill_memory(report, specialiser, examined, values)
+    _fill_threads(report, specialiser, specs, named, examined)
     report.recompiled = _recompilation(specialiser, args, specs)
     return report
 
@@ -307,3 +320,36 @@ def _fill_memory(
     report.saved += memory.snapshots(examined.stages["specialise"].main, sizes)
     report.kept = memory.kept(module.main, sizes)
     report.recomputed = memory.recomputed(module, examined.stages["specialise"])
+
+
+# ---------------------------------------------------------------- what runs on threads
+
+
+def _fill_threads(
+    report: Report,
+    specialiser: Specialiser,
+    specs: dict[str, Spec],
+    values: dict[str, Any],
+    examined: Examined,
+) -> None:
+    request = specialiser.request(specs, values)
+    if request.parallel is False:
+        asked = specialiser.options.parallel is False
+        report.no_threads = "parallel=False" if asked else "this process has one core"
+        request = replace(request, parallel=None)
+    # What is asked of sizes on the way is no part of the report.
+    facts = examined.spec.facts
+    before = facts.snapshot()
+    found = pipeline.loops(request, examined)
+    facts.restore(before)
+    known = {**(facts.sizes or {}), **facts.ints}
+    rows = [
+        OnThreads(v.line, v.why_not)
+        for v in found
+        if v.amount is None or sum(k * _product(m, known) for m, k in v.amount.items()) >= v.bound
+    ]
+    report.threads = list(dict.fromkeys(rows))
+
+
+def _product(symbols: tuple[str, ...], known: dict[str, int]) -> int:
+    return math.prod(known[s] for s in symbols)

@@ -24,7 +24,7 @@ def text(report: Report) -> str:
         lines += _recomputed(report)
     else:
         lines += ["", "No derivative is taken: nothing is active, saved or recomputed."]
-    return "\n".join([*lines, *_recompiled(report)])
+    return "\n".join([*lines, *_threads(report), *_recompiled(report)])
 
 
 def _wrapped(line: str, indent: int = 0) -> list[str]:
@@ -208,6 +208,21 @@ def _recomputed(report: Report) -> list[str]:
 
 
 _WHY = {"cheap": "", "checkpoint": " (s2s.checkpoint)", "call": " (recursive: it keeps nothing)"}
+
+
+# ---------------------------------------------------------------- threads
+
+
+def _threads(report: Report) -> list[str]:
+    """Only of long loops is there anything to tell."""
+    if not report.threads:
+        return []
+    why = f" if there were any ({report.no_threads})" if report.no_threads else ""
+    lines, rows = ["", f"On threads{why}"], []
+    for row in report.threads:
+        place, _, text = row.line.partition(": ")
+        rows.append((place, f"{text}  --  in order: {row.why_not}" if row.why_not else text))
+    return [*lines, *_table(rows)]
 
 
 # ---------------------------------------------------------------- compilation

@@ -51,16 +51,32 @@ class Reach:
         self.free = function.__code__.co_freevars
 
     def value(self, args: tuple[Any, ...], path: Path) -> Any:
-        (kind, root), *steps = path
+        return follow(self._start(args, path[0]), path[1:])
+
+    def values(self, args: tuple[Any, ...]) -> Callable[[Path], Any]:
+        """The same for many paths while nothing changes.  What they share is reached once: it may
+        be a property that is dear."""
+        reached: dict[Path, Any] = {}
+
+        def value(path: Path) -> Any:
+            if path not in reached:
+                if len(path) == 1:
+                    reached[path] = self._start(args, path[0])
+                else:
+                    reached[path] = follow(value(path[:-1]), path[-1:])
+            return reached[path]
+
+        return value
+
+    def _start(self, args: tuple[Any, ...], step: Step) -> Any:
+        kind, root = step
         if kind == "arg":
-            value = args[self.positions[root]]
-        elif kind == "closure":
-            value = (self.function.__closure__ or ())[self.free.index(root)].cell_contents
-        elif kind == "module":
-            value = sys.modules[root]
-        else:
-            value = self.lookup(root)
-        return follow(value, tuple(steps))
+            return args[self.positions[root]]
+        if kind == "closure":
+            return (self.function.__closure__ or ())[self.free.index(root)].cell_contents
+        if kind == "module":
+            return sys.modules[root]
+        return self.lookup(root)
 
     def lookup(self, name: str) -> Any:
         """A global or builtin, as the function would find it."""
@@ -116,17 +132,17 @@ def write_enter(
     roots = ((spec, (("arg", name),)) for name, spec in specs.items())
     leaves = {path for spec, root in roots for path, _ in spec_leaves(spec, root)}
     symbols: dict[str, str] = {}
+    here = reach.values(args)
     for param in compiled.params:
         value = text(param.path)
         if param.path not in leaves:
-            expected = constant(fingerprint(reach.value(args, param.path)))
+            expected = constant(fingerprint(here(param.path)))
             lines.append(f"if fingerprint({value}) != {expected}: return None")
         symbols[param.name] = value
         for axis in range(param.type.ndim):
             symbols[f"{param.name}.{axis}"] = f"{value}.shape[{axis}]"
     lines += [
-        f"if {dim_text(g.left, symbols)} {'==' if g.kind == 'differ' else '!='} "
-        f"{dim_text(g.right, symbols)}: return None"
+        f"if not {dim_text(g.left, symbols)} {g.sign} {dim_text(g.right, symbols)}: return None"
         for g in compiled.guards
     ]
     params = "".join(f"{text(p.path)}, " for p in compiled.params)
@@ -201,9 +217,10 @@ def _symbol_text(symbol: str, symbols: Mapping[str, str]) -> str:
 
 def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
     """Which guard does not hold, in words."""
+    here = reach.values(args)
     for guard in compiled.object_guards:
         try:
-            value = reach.value(args, guard.path)
+            value = here(guard.path)
         except Exception:
             return f"{path_text(guard.path)}, which is no longer there"
         if not _holds(guard, value):
@@ -211,7 +228,7 @@ def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
     sizes: dict[str, int] = {}
     for param in compiled.params:
         try:
-            value = reach.value(args, param.path)
+            value = here(param.path)
         except Exception:
             return f"{path_text(param.path)}, which is no longer there"
         for axis, size in enumerate(np.shape(value)):
@@ -220,7 +237,8 @@ def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
             sizes[param.name] = int(value)
     for relation in compiled.guards:
         if not relation.holds(sizes):
-            return f"a relation of sizes ({relation})"
+            amount = relation.sign in ("<", ">=")
+            return f"{'how much there is to do' if amount else 'a relation of sizes'} ({relation})"
     return "the type of something it reads"
 
 

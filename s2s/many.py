@@ -42,7 +42,7 @@ def jacobian(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
-    parallel: bool = False,
+    parallel: bool | None = None,
 ) -> Any:
     """The derivatives of every entry of a function's result by every entry of its argument.
 
@@ -70,7 +70,7 @@ def hessian(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
-    parallel: bool = False,
+    parallel: bool | None = None,
 ) -> Any:
     """The second derivatives of a function that returns a number (forward over reverse).
 
@@ -92,7 +92,7 @@ def vmap(
     static_argnames: str | Iterable[str] = (),
     boundscheck: bool = True,
     backend: str | None = None,
-    parallel: bool = False,
+    parallel: bool | None = None,
 ) -> Any:
     """A function of one element, for many: array operations run on all of them at once, and
     where elements take different branches a loop runs over them.

@@ -15,6 +15,7 @@ import functools
 import os
 import platform
 import threading
+from pathlib import Path
 from typing import Any
 
 from . import linking
@@ -27,11 +28,13 @@ MOST = 128  # threads
 # `asleep` tells of each of the pool's threads whether it sleeps, or is about to, at its lock in
 # `beds`; who takes that mark away wakes it.  `never` is a lock that nobody lets go of.
 _TEXT = """
+%range = type {i64, i64, [6 x i64]}
 @busy = internal global i64 0, align 64
 @state = internal global i64 0, align 64
-@next = internal global i64 0, align 64
+@left = internal global i64 0, align 64
 @workers = internal global i64 0, align 64
-@count = internal global i64 0, align 64
+@ranges = internal global i64 0, align 64
+@next = internal global [PLACES x %range] zeroinitializer, align 64
 @run = internal global void (i8*, i64)* null
 @context = internal global i8* null
 @never = internal global i8* null
@@ -81,15 +84,31 @@ end:
 together:
   store void (i8*, i64)* %run, void (i8*, i64)** @run
   store i8* %context, i8** @context
-  store atomic i64 %count, i64* @count release, align 8
-  store atomic i64 0, i64* @next release, align 8
-  store atomic i64 4294967296, i64* @state seq_cst, align 8
   %others = sub i64 %count, 1
   %fewer = icmp slt i64 %others, %workers
   %wanted = select i1 %fewer, i64 %others, i64 %workers
+  %ranges = add i64 %wanted, 1
+  store i64 %ranges, i64* @ranges
+  br label %cut
+cut:
+  %range = phi i64 [0, %together], [%range.after, %cut]
+  %range.after = add i64 %range, 1
+  %passed = mul i64 %range, %count
+  %begin = sdiv i64 %passed, %ranges
+  %passed.after = mul i64 %range.after, %count
+  %end.at = sdiv i64 %passed.after, %ranges
+  %begin.place = getelementptr [PLACES x %range], [PLACES x %range]* @next, i64 0, i64 %range, i32 0
+  %end.place = getelementptr [PLACES x %range], [PLACES x %range]* @next, i64 0, i64 %range, i32 1
+  store atomic i64 %begin, i64* %begin.place release, align 8
+  store i64 %end.at, i64* %end.place
+  %cut.all = icmp eq i64 %range.after, %ranges
+  br i1 %cut.all, label %open, label %cut
+open:
+  store atomic i64 %count, i64* @left seq_cst, align 8
+  store atomic i64 4294967296, i64* @state seq_cst, align 8
   br label %call
 call:
-  %worker = phi i64 [0, %together], [%after, %called]
+  %worker = phi i64 [0, %open], [%after, %called]
   %mark = getelementptr [MOST x i64], [MOST x i64]* @asleep, i64 0, i64 %worker
   %was = atomicrmw xchg i64* %mark, i64 0 seq_cst
   %slept = icmp eq i64 %was, 1
@@ -104,7 +123,7 @@ called:
   %all = icmp eq i64 %after, %wanted
   br i1 %all, label %work, label %call
 work:
-  call void @share()
+  call void @share(i64 0)
   %closed = atomicrmw sub i64* @state, i64 4294967296 acq_rel
   br label %check
 check:
@@ -128,19 +147,37 @@ done:
   ret void
 }
 
-; Does chunks until there is none left.
-define internal void @share() {
+; Does chunks until there is none left: of the range with its own number first, which is the same
+; part of the data in each loop, then of the others.
+define internal void @share(i64 %own) {
   %run = load void (i8*, i64)*, void (i8*, i64)** @run
   %context = load i8*, i8** @context
-  %count = load atomic i64, i64* @count acquire, align 8
+  %ranges = load i64, i64* @ranges
+  %known = icmp slt i64 %own, %ranges
+  %first = select i1 %known, i64 %own, i64 0
+  br label %choose
+choose:
+  %range = phi i64 [%first, %0], [%following, %next]
+  %tried = phi i64 [0, %0], [%tried.more, %next]
+  %place = getelementptr [PLACES x %range], [PLACES x %range]* @next, i64 0, i64 %range, i32 0
+  %end.place = getelementptr [PLACES x %range], [PLACES x %range]* @next, i64 0, i64 %range, i32 1
+  %end = load i64, i64* %end.place
   br label %take
 take:
-  %chunk = atomicrmw add i64* @next, i64 1 acq_rel
-  %more = icmp slt i64 %chunk, %count
-  br i1 %more, label %do, label %done
+  %chunk = atomicrmw add i64* %place, i64 1 acq_rel
+  %more = icmp slt i64 %chunk, %end
+  br i1 %more, label %do, label %next
 do:
+  %before = atomicrmw sub i64* @left, i64 1 acq_rel
   call void %run(i8* %context, i64 %chunk)
   br label %take
+next:
+  %tried.more = add i64 %tried, 1
+  %up = add i64 %range, 1
+  %last = icmp eq i64 %up, %ranges
+  %following = select i1 %last, i64 0, i64 %up
+  %all = icmp eq i64 %tried.more, %ranges
+  br i1 %all, label %done, label %choose
 done:
   ret void
 }
@@ -150,6 +187,7 @@ define void @work() {
   %lock = call i8* @PyThread_allocate_lock()
   call i32 @PyThread_acquire_lock(i8* %lock, i32 1)
   %worker = atomicrmw add i64* @workers, i64 1 acq_rel
+  %own = add i64 %worker, 1
   %bed = getelementptr [MOST x i8*], [MOST x i8*]* @beds, i64 0, i64 %worker
   store i8* %lock, i8** %bed
   %mark = getelementptr [MOST x i64], [MOST x i64]* @asleep, i64 0, i64 %worker
@@ -171,8 +209,8 @@ lie.down:  ; who opens after this sees the mark; what was opened before is seen 
   br i1 %late, label %get.up, label %sleep
 get.up:
   %was = atomicrmw xchg i64* %mark, i64 0 seq_cst
-  %own = icmp eq i64 %was, 1
-  br i1 %own, label %enter, label %sleep
+  %still = icmp eq i64 %was, 1
+  br i1 %still, label %enter, label %sleep
 sleep:
   call i32 @PyThread_acquire_lock(i8* %lock, i32 1)
   br label %rested
@@ -186,7 +224,7 @@ join:
   %is.in = extractvalue {i64, i1} %joined, 1
   br i1 %is.in, label %help, label %enter
 help:
-  call void @share()
+  call void @share(i64 %own)
   %out = atomicrmw sub i64* @state, i64 1 acq_rel
   br label %rested
 }
@@ -194,11 +232,10 @@ help:
 ; Whether there is something to do.
 define internal i1 @open() {
   %state = load atomic i64, i64* @state seq_cst, align 8
-  %next = load atomic i64, i64* @next seq_cst, align 8
-  %count = load atomic i64, i64* @count seq_cst, align 8
+  %left = load atomic i64, i64* @left seq_cst, align 8
   %open = icmp sge i64 %state, 4294967296
-  %left = icmp slt i64 %next, %count
-  %both = and i1 %open, %left
+  %some = icmp sgt i64 %left, 0
+  %both = and i1 %open, %some
   ret i1 %both
 }
 """
@@ -218,7 +255,11 @@ def _started() -> Any:
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(name := platform.machine().lower(), name)
     declare, pause = _PAUSES.get(machine, ("", ""))
     text = _TEXT.replace("DECLARE_PAUSE", declare).replace("PAUSE", pause)
-    text = text.replace("MOST", str(MOST)).replace("SPINS", str(_SPINS))
+    text = (
+        text.replace("MOST", str(MOST))
+        .replace("PLACES", str(MOST + 1))
+        .replace("SPINS", str(_SPINS))
+    )
     locks = [f"PyThread_{verb}_lock" for verb in ("allocate", "acquire", "release")]
     python = {
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
@@ -235,11 +276,30 @@ def _started() -> Any:
 
 
 def count() -> int:
-    """How many threads there are to be, the calling one included: as Numba has it."""
-    asked = os.environ.get("NUMBA_NUM_THREADS", "")
-    if asked.isdigit() and int(asked):
-        return int(asked)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many threads there are to be, the calling one included: as was asked for, or as many as
+    there are cores that this process may use."""
+    for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+        asked = os.environ.get(variable, "").partition(",")[0].strip()
+        if asked.isdigit() and int(asked):
+            return int(asked)
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    return max(1, min(cores, _quota()))
+
+
+@functools.cache
+def _quota() -> int:
+    """How many cores' time a container has, where Linux limits it."""
+    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        try:
+            words = " ".join((Path("/sys/fs/cgroup") / name).read_text() for name in names)
+            quota, period = map(int, words.split())
+        except (OSError, ValueError):  # there is none, or "max"
+            continue
+        if quota > 0 and period > 0:
+            return -(-quota // period)
+    return MOST
 
 
 _starting = threading.Lock()

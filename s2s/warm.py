@@ -14,7 +14,7 @@ import dataclasses
 import functools
 import os
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,8 @@ _APART = ("passes", "object_guards", "builds", "inlined", "loose")
 
 # Guards in a form that can be compared between processes.
 Guards = list[tuple[Path, str, Any]]
+# What paths lead to.
+Reached = Callable[[Path], Any]
 
 
 @dataclasses.dataclass
@@ -164,24 +166,24 @@ def _revive(record: Record, reach: Reach, specs: dict[str, Spec], args: tuple[An
     for name, known in record.files.items():
         if file_hash(name) != known:
             raise Unstorable(name)
-    if record.builds and _may_fit(record.guards, reach, args):
+    if record.builds and _may_fit(record.guards, reach.values(args)):
         for guards, build in record.builds:
-            if not _build_again(guards, build, reach, args):
+            if not _build_again(guards, build, reach.values(args)):
                 break
-    count = len(record.fixed)
-    found = _found(record.guards, reach, args)[count:]
+    count, value = len(record.fixed), reach.values(args)
+    found = _found(record.guards, value)[count:]
     own = {p for n, s in specs.items() for p, _ in spec_leaves(s, (("arg", n),))}
-    _check_params([p for p in record.fields["params"] if p.path not in own], reach, args)
+    _check_params([p for p in record.fields["params"] if p.path not in own], value)
     return types.SimpleNamespace(
         **record.fields, object_guards=found, builds=[], inlined=[], loose=False, passes=None
     )
 
 
-def _found(guards: Guards, reach: Reach, args: tuple[Any, ...]) -> list[ObjectGuard]:
+def _found(guards: Guards, reached: Reached) -> list[ObjectGuard]:
     """The guards for what stands in the same places now, if it is the same."""
     met, found = Met(), []
     for path, kind, known in guards:
-        value = reach.value(args, path)
+        value = reached(path)
         if kind in ("is", "function"):
             guard = ObjectGuard(path, kind, value)
             if meant(guard, met) != known:
@@ -194,12 +196,12 @@ def _found(guards: Guards, reach: Reach, args: tuple[Any, ...]) -> list[ObjectGu
     return found
 
 
-def _may_fit(guards: Guards, reach: Reach, args: tuple[Any, ...]) -> bool:
+def _may_fit(guards: Guards, reached: Reached) -> bool:
     """Whether functions, and the classes of objects, are the right ones, as far as they are there:
     no object is completed for a program that turns out to be about others."""
     for path, kind, known in guards:
         try:
-            value = reach.value(args, path)
+            value = reached(path)
         except Exception:  # it may come with an object that is yet to be completed
             continue
         if kind in ("is", "function") and value is not None:
@@ -208,24 +210,24 @@ def _may_fit(guards: Guards, reach: Reach, args: tuple[Any, ...]) -> bool:
     return True
 
 
-def _check_params(params: list[Param], reach: Reach, args: tuple[Any, ...]) -> None:
+def _check_params(params: list[Param], reached: Reached) -> None:
     for param in params:
-        if describe(reach.value(args, param.path)) != param.spec:
+        if describe(reached(param.path)) != param.spec:
             raise Unstorable(param.path)
 
 
-def _build_again(guards: Guards, build: Build, reach: Reach, args: tuple[Any, ...]) -> bool:
+def _build_again(guards: Guards, build: Build, reached: Reached) -> bool:
     """Completes an object as the compiler would, if it would."""
     try:
-        _found(guards, reach, args)
-        _check_params([*build.params], reach, args)
-        sizes = _sizes(build.params, reach, args)
+        _found(guards, reached)
+        _check_params([*build.params], reached)
+        sizes = _sizes(build.params, reached)
         if not all(r.holds(sizes) for r in build.relations):
             return False
 
         def again(tree: OutTree) -> Any:
             size = lambda i: _number(build.sizes[i].substitute(sizes))  # noqa: E731
-            return rebuild(tree, size, lambda path: reach.value(args, path))
+            return rebuild(tree, size, reached)
 
         plain, by_name = [*map(again, build.args)], {k: again(v) for k, v in build.named}
         function = getattr(type(plain[0]), build.function[1].rpartition(".")[2])
@@ -243,10 +245,10 @@ def _number(size: Dim) -> int:
     return size.const
 
 
-def _sizes(params: tuple[Param, ...], reach: Reach, args: tuple[Any, ...]) -> dict[str, int]:
+def _sizes(params: tuple[Param, ...], reached: Reached) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for param in params:
-        value = reach.value(args, param.path)
+        value = reached(param.path)
         for axis, size in enumerate(np.shape(value)):
             sizes[f"{param.name}.{axis}"] = size
         if isinstance(value, (int, np.integer)):
@@ -265,7 +267,7 @@ def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
         repr(identity(specialiser.function, defaults=False)),
         repr([(name, _spec_text(spec)) for name, spec in specs.items()]),
         repr((specialiser.mode, specialiser.wrt, options.has_aux, options.static)),
-        repr((options.boundscheck, options.parallel)),
+        repr((options.boundscheck, specialiser.parallel)),
         repr((specialiser.decorated(), specialiser.vectorized)),
     )
     return cache.directory() / f"specialisation_{key}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
-from tests.switches import SWITCHES, switched_off
+from tests.switches import SWITCHES, switched_off, threads_everywhere
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,6 +32,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="optimisations to switch off: names of tests/switches.py, or all",
     )
 
+    group.addoption(
+        "--threads-everywhere",
+        action="store_true",
+        help="run every loop on threads whose iterations are independent, however short",
+    )
+
 
 @pytest.fixture(scope="session")
 def update_golden(request: pytest.FixtureRequest) -> bool:
@@ -49,7 +56,9 @@ def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def optimisations(request: pytest.FixtureRequest) -> Iterator[None]:
     chosen = str(request.config.getoption("--without")).split(",")
     names = SWITCHES if chosen == ["all"] else [name for name in chosen if name]
-    with switched_off(*names):
+    with switched_off(*names), ExitStack() as stack:
+        if request.config.getoption("--threads-everywhere"):
+            stack.enter_context(threads_everywhere())
         yield
 
 

@@ -1,11 +1,12 @@
 """Optimisations that can be switched off, to see that they change nothing but the speed.
 
 `pytest --without all tests/test_corpus.py` runs tests without any of them, `--without gather,hoist`
-without some.
+without some; `--threads-everywhere` runs every loop on threads that may be, however short.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -35,6 +36,25 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "jam": ("lower.lower.jam", lambda body, dtypes, visible, shares, fresh: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
 }
+
+# With these values every loop that may be shared out is, however short.
+EVERY_LOOP: dict[str, int] = {
+    "lower.worth.WORTH": 1,
+    "lower.worth.BESIDE_PRODUCTS": 1,
+    "lower.parallel.START": 0,
+    "lower.parallel.GRAIN": 1,
+    "lower.parallel.PER_ELEMENT": 0,
+}
+
+
+@contextmanager
+def threads_everywhere() -> Iterator[None]:
+    """Loops run on threads by themselves wherever they may, on a machine with one core as well."""
+    with ExitStack() as stack:
+        for path, value in EVERY_LOOP.items():
+            stack.enter_context(mock.patch(f"s2s.transforms.{path}", value))
+        stack.enter_context(mock.patch.dict(os.environ, {"NUMBA_NUM_THREADS": "3"}))
+        yield
 
 
 @contextmanager

@@ -72,6 +72,15 @@ class Dim:
         return found
 
     @property
+    def _symbol(self) -> str | None:
+        """What this dim is, if it is one plain symbol."""
+        if len(self.terms) == 1 and not self.const:
+            (monomial, k) = self.terms[0]
+            if k == 1 and len(monomial) == 1 and not isinstance(monomial[0], Atom):
+                return monomial[0]
+        return None
+
+    @property
     def is_size(self) -> bool:
         """True only if the value cannot be negative."""
         return self.const >= 0 and all(
@@ -103,6 +112,11 @@ class Dim:
         return self + -Dim.of(other)
 
     def substitute(self, values: Mapping[str, Dim | int]) -> Dim:
+        if not self.terms:
+            return self
+        symbol = self._symbol
+        if symbol is not None:  # as most are
+            return Dim.of(values[symbol]) if symbol in values else self
         if not (self._occurring & values.keys()):
             return self
         out = Dim.of(self.const)
@@ -262,19 +276,27 @@ def mask_count(mask: Dim) -> Dim:
 
 @record(frozen=True)
 class Guard:
-    """A fact read off the arguments that the compiled code relies on:
-    `left == right` ("equal"), `left == 1` ("one") or `left != right` ("differ")."""
+    """A fact read off the arguments that the compiled code relies on: `left == right` ("equal"),
+    `left == 1` ("one") or `left != right` ("differ"); or what it was made for: `left < right`
+    ("below") or `left >= right` ("reaches"), where no coefficient on the left is negative."""
 
     kind: str
     left: Dim
     right: Dim = Dim((), 1)
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        equal = self.left.substitute(sizes) == self.right.substitute(sizes)
-        return equal != (self.kind == "differ")
+        left, right = self.left.substitute(sizes), self.right.substitute(sizes)
+        if self.sign in ("<", ">="):
+            return (left.const < right.const) == (self.sign == "<")
+        return (left == right) == (self.sign == "==")
+
+    @property
+    def sign(self) -> str:
+        """Python's sign between the two sides."""
+        return {"differ": "!=", "below": "<", "reaches": ">="}.get(self.kind, "==")
 
     def __str__(self) -> str:
-        return f"{self.left} {'!=' if self.kind == 'differ' else '=='} {self.right}"
+        return f"{self.left} {self.sign} {self.right}"
 
 
 @record
@@ -282,11 +304,13 @@ class Facts:
     """What is known about dims while compiling one specialisation.
 
     `sizes` holds the arguments' sizes where they are at hand (None when compiling for
-    types alone, as inside `@njit`): then nothing is asked and nothing is guarded."""
+    types alone, as inside `@njit`): then nothing is asked and nothing is guarded.  `ints` are
+    the values of integer arguments: no code is made for them, but they tell how much work it is."""
 
     sizes: dict[str, int] | None = None
     guards: list[Guard] = field(default_factory=list)
     equals: dict[str, Dim] = field(default_factory=dict)
+    ints: dict[str, int] = field(default_factory=dict)
 
     def snapshot(self) -> tuple[list[Guard], dict[str, Dim]]:
         return list(self.guards), dict(self.equals)

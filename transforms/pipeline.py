@@ -25,6 +25,7 @@ from .ir import (
     walk,
 )
 from .lower import lower
+from .lower.parallel import Verdict
 from .pipeline_types import Build, ObjectGuard, Param, Whence
 from .records import field, record
 from .reverse import reverse
@@ -55,7 +56,7 @@ class Request:
     # integers reached through objects that have changed before: parameters, not constants
     lifted_ints: frozenset[Path] = frozenset()
     boundscheck: bool = True
-    parallel: bool = False
+    parallel: bool | None = False  # None: where it pays
     # whether the function is its own gradient's name, as under a decorator
     decorated: bool = False
 
@@ -179,6 +180,16 @@ def examine(request: Request) -> Examined:
     """Runs the passes in value form only, for those who look into a program."""
     spec = _specialise(request)
     return Examined(spec, dict(_middle(spec, request)))
+
+
+def loops(request: Request, seen: Examined) -> list[Verdict]:
+    """What becomes of the loops of a program that was examined: whether they can run on threads."""
+    found: list[Verdict] = []
+    lower(
+        storage(seen.stages["save"], for_lowering=True), seen.spec.facts,
+        boundscheck=request.boundscheck, parallel=request.parallel, verdicts=found,
+    )  # fmt: skip
+    return found
 
 
 def _specialise(request: Request) -> Specialised:

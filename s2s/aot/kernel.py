@@ -133,9 +133,9 @@ class Body(machine.Body):
     def statements(self, function: ast.FunctionDef) -> None:
         """All of a function's, with arrays let go of after their last mention."""
         last = last_mentions(function.body)
-        for position, stmt in enumerate(function.body):
+        for stmt in function.body:
             self.stmt(stmt)
-            for name in last.get(position, ()):
+            for name in last.get(stmt, ()):
                 if name in self.owned and not self.builder.block.is_terminated:
                     heap.release(self.builder, self.memory_of(name))
 

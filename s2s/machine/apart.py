@@ -11,8 +11,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from .buffers import Buffer
-from .writing import BIT, INT, counting, new_function, room
+from .buffers import Buffer, of_values, parts_of_type
+from .kinds import Array
+from .writing import BIT, INT, NULL, counting, new_function, room
 
 _TABLE = INT.as_pointer()
 NAME = "s2s.apart"
@@ -28,9 +29,48 @@ def emit(
     for i, (array, item) in enumerate(arrays):
         for end, bound in enumerate(_ends(builder, array, INT(item))):
             builder.store(bound, builder.gep(table, [INT(2 * i + end)]))
-    apart = builder.call(function(builder.module), [table, INT(written), INT(len(arrays))])
+    _ask(builder, table, written, len(arrays), fail)
+
+
+def emit_in(
+    builder: Any,
+    frame: Any,
+    arrays: list[tuple[Array, int]],
+    written: int,
+    fail: Callable[[], None],
+) -> None:
+    """The same for arrays that lie in a frame, from the given words on."""
+    table = room(builder, INT, 2 * len(arrays))
+    for i, (kind, word) in enumerate(arrays):
+        places = [builder.gep(p, [INT(k)]) for p, k in ((frame, word), (table, 2 * i))]
+        builder.call(_ends_of(builder.module, kind), places)
+    _ask(builder, table, written, len(arrays), fail)
+
+
+def _ask(builder: Any, table: Any, written: int, count: int, fail: Callable[[], None]) -> None:
+    apart = builder.call(function(builder.module), [table, INT(written), INT(count)])
     with builder.if_then(builder.not_(apart), likely=False):
         fail()
+
+
+def _ends_of(module: Any, kind: Array) -> Any:
+    """ends(words, goal): those of an array in a frame."""
+    name = f"s2s.ends.{kind.dtype}.{kind.ndim}.{kind.layout}"
+    function = module.globals.get(name)
+    if function is None:
+        type_ = ir.FunctionType(ir.VoidType(), [_TABLE, _TABLE])
+        function = new_function(module, type_, name, "noinline")
+        builder = ir.IRBuilder(function.append_basic_block())
+        words, goal = function.args
+        loaded = []
+        for position, part in enumerate(parts_of_type(kind)[:-1]):
+            place = builder.bitcast(builder.gep(words, [INT(position)]), part.as_pointer())
+            loaded.append(builder.load(place))
+        array = of_values(kind, [*loaded, NULL])
+        for end, bound in enumerate(_ends(builder, array, INT(kind.dtype.bytes))):
+            builder.store(bound, builder.gep(goal, [INT(end)]))
+        builder.ret_void()
+    return function
 
 
 def _ends(builder: Any, buffer: Buffer, item: Any) -> tuple[Any, Any]:

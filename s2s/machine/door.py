@@ -9,6 +9,7 @@ and who called it knows better.  Addresses that differ between processes stand i
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from llvmlite import ir
@@ -21,6 +22,7 @@ from . import plain
 from .buffers import Buffer, allocate, of_values, parts_of_type
 from .context import Context, memory_type
 from .kinds import Array, of_dtype, of_spec
+from .parts import WORDS, Frame, Word
 from .writing import (
     BIT,
     INT,
@@ -35,37 +37,55 @@ from .writing import (
 )
 
 INT32 = ir.IntType(32)
+DOUBLE = ir.DoubleType()
 POINTERS = POINTER.as_pointer()
 C_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+TOGETHER = 16
 
 
 def write(
-    context: Context, target: Any, kinds: Any, results: Any, door: Door, brief: bool
+    context: Context,
+    target: Any,
+    kinds: Any,
+    results: Any,
+    door: Door,
+    frame: Frame | None,
+    brief: bool,
 ) -> tuple[str, ...]:
-    """Adds the way into the function `target` to its module.  Which addresses its table is to
-    hold is returned.  The interpreter's lock is kept during a call that is `brief`."""
-    writer = _Writer(context, target, kinds, results, door, brief)
+    """Adds the way into the function `target`, which may take its arguments in a frame, to its
+    module.  Which addresses its table is to hold is returned.  The interpreter's lock is kept
+    during a call that is `brief`."""
+    writer = _Writer(context, target, kinds, results, door, frame, brief)
     writer.write()
     return tuple(writer.links)
 
 
 class _Writer:
     def __init__(
-        self, context: Context, target: Any, kinds: Any, results: Any, door: Door, brief: bool
+        self,
+        context: Context,
+        target: Any,
+        kinds: Any,
+        results: Any,
+        door: Door,
+        frame: Frame | None,
+        brief: bool,
     ) -> None:
         self.context, self.target, self.kinds, self.returns = context, target, kinds, results
         self.door, self.brief = door, brief
+        self.words = [*frame.given.values()] if frame else []
         module = self.module = target.module
         type_ = ir.FunctionType(POINTER, [POINTER, POINTERS, INT])
         self.function = ir.Function(module, type_, DOOR)
         self.places, self.given, self.count = self.function.args
-        room = ir.ArrayType(POINTER, 16 + len(door.arguments) + len(door.results))
-        self.table: Any = ir.GlobalVariable(module, room, LINKS)
-        self.table.initializer = ir.Constant(room, None)
+        addresses = ir.ArrayType(POINTER, 16 + len(door.arguments) + len(door.results))
+        self.table: Any = ir.GlobalVariable(module, addresses, LINKS)
+        self.table.initializer = ir.Constant(addresses, None)
         self.links: list[str] = []
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.missed = self.function.append_basic_block("missed")
         self.failed = self.function.append_basic_block("failed")
+        self.frame = room(self.builder, INT, frame.size) if frame else None
 
     def write(self) -> None:
         builder, door = self.builder, self.door
@@ -73,16 +93,18 @@ class _Writer:
         bare = builder.icmp_signed("==", self.count, INT(count))
         whole = builder.icmp_signed("==", self.count, INT(count + more))
         self.need(builder.or_(bare, whole))
-        values = [
-            self.read(self.argument(i), spec, kind)
-            for i, (spec, kind) in enumerate(zip(door.arguments, self.kinds))
-        ]
-        for equal, left, right in door.relations:
-            sizes = self.size(left, values), self.size(right, values)
-            self.need(builder.icmp_signed("==" if equal else "!=", *sizes))
+        read = self.read if self.frame is None else self.take
+        values = [read(i, spec, self.kinds[i]) for i, spec in enumerate(door.arguments)]
+        self.relations(values)
         objects = self.buffers(bare, values)
-        values += [self.array(o, k) for o, k in zip(objects, self.kinds[count:])]
-        parts = [p for v in values for p in (v.parts()[:-1] if isinstance(v, Buffer) else [v])]
+        made = [self.array(o, k) for o, k in zip(objects, self.kinds[count:])]
+        if self.frame is None:
+            values += made
+            parts = [p for v in values for p in (v.parts()[:-1] if isinstance(v, Buffer) else [v])]
+        else:
+            for words, array in zip(self.words[count:], made, strict=True):
+                self.put(words, array.parts())
+            parts = [self.frame]
         returned, error = (room(builder, a.type.pointee) for a in self.target.args[:2])
         thread = None if self.brief else self.call("PyEval_SaveThread", POINTER, [])
         status = builder.call(self.target, [returned, error, *parts])
@@ -150,11 +172,65 @@ class _Writer:
     def is_of(self, thing: Any, name: str) -> Any:
         return self.builder.icmp_unsigned("==", self.field(thing, TYPE, POINTER), self.link(name))
 
-    def read(self, thing: Any, spec: Spec, kind: Any) -> Any:
+    def read(self, position: int, spec: Spec, kind: Any) -> Any:
+        thing = self.argument(position)
         if isinstance(spec, ArraySpec):
             self.check(thing, spec)
             return self.array(thing, kind)
         assert isinstance(spec, ScalarSpec)
+        return self.number(thing, spec, kind)
+
+    def take(self, position: int, spec: Spec, kind: Any) -> Any:
+        """Reads an argument into the frame; of arrays only the sizes are asked for again."""
+        words = self.words[position]
+        if isinstance(spec, ArraySpec):
+            where = self.builder.gep(self.frame, [INT(words[0].position)], inbounds=True)
+            self.need(self.builder.call(self._taker(spec, kind), [self.argument(position), where]))
+            return InFrame(self, words[1 : 1 + spec.ndim])
+        value = self.read(position, spec, kind)
+        self.put(words, [value])
+        return value
+
+    def put(self, words: list[Any], parts: list[Any]) -> None:
+        for word, part in zip(words, parts, strict=True):
+            if isinstance(word, Word):
+                self.builder.store(part, word.place(self.builder, self.frame))
+
+    def _taker(self, spec: ArraySpec, kind: Any) -> Any:
+        """take(object, words): whether it is an array of such a kind, whose parts are noted."""
+        writeable = ".w" if spec.writeable else ""
+        name = f"s2s.take.{spec.dtype}.{spec.ndim}.{kind.layout}.{spec.layout}{writeable}"
+        function = self.module.globals.get(name)
+        if function is not None:
+            return function
+        type_ = ir.FunctionType(BIT, [POINTER, WORDS])
+        function = new_function(self.module, type_, name, "noinline")
+        outer = self.function, self.builder, self.missed, self.frame
+        self.function, self.frame = function, function.args[1]
+        self.builder = builder = ir.IRBuilder(function.append_basic_block())
+        self.missed = function.append_basic_block()
+        self.check(function.args[0], spec)
+        parts = self.array(function.args[0], kind).parts()[:-1]
+        self.put([Word(i, p.type) for i, p in enumerate(parts)], parts)
+        builder.ret(BIT(1))
+        builder.position_at_end(self.missed)
+        builder.ret(BIT(0))
+        self.function, self.builder, self.missed, self.frame = outer
+        return function
+
+    def relations(self, values: list[Any]) -> None:
+        """What sizes are to be; many of them are looked at together."""
+        builder, together = self.builder, 1 if self.frame is None else TOGETHER
+        found = []
+        for relation in self.door.relations:
+            found.append(self.holds(*relation, values))
+            if len(found) == together:
+                self.need(functools.reduce(builder.and_, found))
+                found.clear()
+        if found:
+            self.need(functools.reduce(builder.and_, found))
+
+    def number(self, thing: Any, spec: ScalarSpec, kind: Any) -> Any:
         builder = self.builder
         if spec.dtype == "bool":
             true, false = self.link("True"), self.link("False")
@@ -201,15 +277,32 @@ class _Writer:
         places = [self.builder.gep(axes, [INT(i)], inbounds=True) for i in range(count)]
         return [self.builder.load(p) for p in places]
 
+    def holds(self, sign: str, left: Size, right: Size, values: list[Any]) -> Any:
+        if sign in ("==", "!="):
+            return self.builder.icmp_signed(sign, self.size(left, values), self.size(right, values))
+        # Amounts of work are found by multiplying and adding what is not negative: as floats they
+        # are exact, or far beyond any bound, where integers would overflow.
+        (bound, _), amount = right, self.amount(left, values)
+        return self.builder.fcmp_ordered(sign, amount, DOUBLE(float(bound)))
+
+    def amount(self, size: Size, values: list[Any]) -> Any:
+        builder = self.builder
+        total: Any = DOUBLE(float(size[0]))
+        for factor, places in size[1]:
+            term: Any = DOUBLE(float(factor))
+            for place in places:
+                term = builder.fmul(term, builder.sitofp(self._place(place, values), DOUBLE))
+            total = builder.fadd(total, term)
+        return total
+
     def size(self, size: Size, values: list[Any]) -> Any:
         builder = self.builder
-        total: Any = INT(size[0])
+        terms: list[Any] = [INT(size[0])] if size[0] or not size[1] else []
         for factor, places in size[1]:
-            term: Any = INT(factor)
-            for place in places:
-                term = builder.mul(term, self._place(place, values))
-            total = builder.add(total, term)
-        return total
+            factors: list[Any] = [INT(factor)] if factor != 1 or not places else []
+            factors += [self._place(place, values) for place in places]
+            terms.append(functools.reduce(builder.mul, factors))
+        return functools.reduce(builder.add, terms)
 
     def _place(self, place: Place, values: list[Any]) -> Any:
         builder = self.builder
@@ -254,7 +347,7 @@ class _Writer:
             assert isinstance(spec, ArraySpec)
             with builder.if_else(bare) as (new, old):
                 with new:
-                    made = builder.call(self._result(spec), values[position].sizes)
+                    made = builder.call(self._result(spec), [*values[position].sizes])
                     # Nothing has happened yet, so those made before are all there is to undo.
                     with builder.if_then(self.is_null(made), likely=False):
                         for other in objects:
@@ -458,6 +551,20 @@ class _Writer:
         builder.ret(NULL)
         self.builder = outer
         return function
+
+
+class InFrame:
+    """An array that was read into the frame."""
+
+    def __init__(self, writer: _Writer, words: list[Any]) -> None:
+        self.writer, self.words = writer, words
+
+    @property
+    def sizes(self) -> Any:
+        return self
+
+    def __getitem__(self, axis: int) -> Any:
+        return self.words[axis].load(self.writer.builder, self.writer.frame)
 
 
 def _class_of(spec: ScalarSpec) -> str:

@@ -56,8 +56,8 @@ class Types:
     """`of[node]` is the type of an expression, `names[name]` of a variable, `results` those of
     the returned values.  `calls[node]` is what an operator or a call calls.  `slots` are the names
     that need memory: those that are bound again or read where their binding may not have been
-    reached.  `prepare` is called before Numba is asked for anything: it makes the functions of
-    the text, in `space`, known to Numba."""
+    reached; `loops` are the variables of loops.  `prepare` is called before Numba is asked for
+    anything: it makes the functions of the text, in `space`, known to Numba."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Types:
         self.routines: dict[str, Any] = {}  # those called, as Numba compiled them
         self._known: dict[Any, Callee] = {}
         self._home: dict[str, int] = {}
-        self._loops: set[str] = set()
+        self.loops: set[str] = set()
         self._open: list[int] = [0]
         self._blocks = 0
         for parameter, type_ in zip(function.args.args, arguments, strict=True):
@@ -136,11 +136,11 @@ class Types:
         for a in s.iter.args:
             self.expr(a)
         name = s.target.id
-        if name in self._home and (name not in self._loops or self._home[name] in self._open):
+        if name in self._home and (name not in self.loops or self._home[name] in self._open):
             self.slots.add(name)
         if self.names.setdefault(name, types.intp) != types.intp:
             raise Unsupported(f"{name} has two types")
-        self._loops.add(name)
+        self.loops.add(name)
         self._home[name] = self._blocks + 1
         self.block(s.body)
 

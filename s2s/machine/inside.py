@@ -19,6 +19,7 @@ from .context import Context, of_numba, to_numba
 from .infer import Types
 from .kernel import Errors, Kernel
 from .kinds import Array, Opaque, Tuple
+from .outline import Plan
 
 
 def body(text: str, entry: str, space: dict[str, Any]) -> Any:
@@ -39,7 +40,8 @@ def body(text: str, entry: str, space: dict[str, Any]) -> Any:
                 unpack(own, builder, kind, value) if isinstance(kind, Array) else value
                 for kind, value in zip(kinds, args)
             ]
-            kernel = Kernel(own, builder, known, NumbaErrors(context, known))
+            plan = Plan(function, known)
+            kernel = Kernel(own, builder, known, NumbaErrors(context, known), plan)
             found = kernel.run(function, values)
             if found is None:
                 # The program always fails; what follows is never run.

@@ -9,11 +9,10 @@ from llvmlite import ir
 
 from .buffers import Buffer, release, retain
 from .context import Context
-from .emit import CODE, Body, Failures
+from .emit import CODE, Failures
 from .infer import Types
-from .kinds import Array
-from .outline import Plan, call_nest, is_parallel
-from .share import can_share, share_out
+from .outline import Plan
+from .parts import Frame, Framed, Word, call_part
 from .writing import INT, POINTER, counting, room
 
 
@@ -33,35 +32,60 @@ class Errors:
         builder.ret(CODE(1))
 
 
-class Kernel(Body):
-    def __init__(self, context: Context, builder: Any, known: Types, errors: Errors) -> None:
-        super().__init__(context, builder, known, Failures())
+class Kernel(Framed):
+    def __init__(
+        self,
+        context: Context,
+        builder: Any,
+        known: Types,
+        errors: Errors,
+        plan: Plan,
+        frame: Frame | None = None,
+        base: Any = None,
+    ) -> None:
+        super().__init__(context, builder, known, Failures(), plan, frame, base)
         self.errors = errors
         self.failed = builder.append_basic_block("failed")
         self.code = room(builder, CODE)
-        arrays = sum(isinstance(t, Array) for t in known.names.values())
-        self.table = room(builder, ir.ArrayType(POINTER, arrays), zero=True)
         self.results: list[Any] | None = None
 
     def run(self, function: ast.FunctionDef, values: list[Any]) -> list[Any] | None:
-        """The results for arguments, which are values and `Buffer`s; None if it always fails."""
+        """The results for arguments, which are values and `Buffer`s unless they are in the frame;
+        None if it always fails."""
+        if self.frame is not None:
+            self._clear(self.frame)
+            values = [self._given(a.arg) for a in function.args.args]
         for parameter, value in zip(function.args.args, values):
-            self.parameter(parameter.arg, value)
-        self.plan = Plan(function, self.types)
-        self.frugal = self.plan.huge
-        self.private = self.plan.private - returned(function)
-        self.constant = self.plan.constant
+            if value is not None:
+                self.parameter(parameter.arg, value)
+        self.private = self.plan.private - returned(function) - {*self.words}
         last = last_mentions(function.body)
-        for position, stmt in enumerate(function.body):
-            self.stmt(stmt)
-            for name in last.get(position, ()):
-                self._release(name)
+        for part in self.frame.parts if self.frame else function.body:
+            if isinstance(part, ast.stmt):
+                self.statement(part, last.get(part, []))
+            elif not self.builder.block.is_terminated:
+                code = call_part(self, part, last)
+                failed = self.builder.icmp_unsigned("!=", code, CODE(0))
+                with self.builder.if_then(failed, likely=False):
+                    self.fail(code)
         self._write_failures()
         return self.results
 
-    def _release(self, name: str) -> None:
-        if name in self.owned and not self.builder.block.is_terminated:
-            release(self.builder, self.memory_of(name))
+    def _clear(self, frame: Frame) -> None:
+        """Behind the arguments."""
+        where = self.builder.bitcast(self.table, POINTER)
+        clear = self.builder.module.declare_intrinsic("llvm.memset", [POINTER, INT])
+        size = INT(8 * (frame.size - frame.table))
+        self.builder.call(clear, [where, ir.IntType(8)(0), size, ir.IntType(1)(0)])
+
+    def _given(self, name: str) -> Any:
+        """An argument that is bound again; others stay in the frame."""
+        assert self.frame is not None
+        if name not in self.types.slots:
+            return None
+        words = self.frame.given[name]
+        parts = [w.load(self.builder, self.base) if isinstance(w, Word) else w for w in words]
+        return self.of_parts(name, parts)
 
     def _return(self, s: ast.Return) -> None:
         assert isinstance(s.value, ast.Tuple)
@@ -69,15 +93,6 @@ class Kernel(Body):
         for value in self.results:
             if isinstance(value, Buffer):
                 retain(self.builder, value.memory)
-
-    def apart(self, s: ast.For) -> bool:
-        if is_parallel(s) and can_share(self, self.plan, s):
-            share_out(self, self.plan, s)
-            return True
-        alone = self.plan.stands_alone(s)
-        if alone:
-            call_nest(self, self.plan, s)
-        return alone
 
     # ---- errors
 
@@ -113,14 +128,14 @@ def returned(function: ast.FunctionDef) -> set[str]:
     return {n.id for e in given if e for n in ast.walk(e) if isinstance(n, ast.Name)}
 
 
-def last_mentions(stmts: list[ast.stmt]) -> dict[int, list[str]]:
+def last_mentions(stmts: list[ast.stmt]) -> dict[ast.stmt, list[str]]:
     """The names that are mentioned for the last time in each statement."""
-    last: dict[str, int] = {}
-    for position, stmt in enumerate(stmts):
+    last: dict[str, ast.stmt] = {}
+    for stmt in stmts:
         for node in ast.walk(stmt):
             if isinstance(node, ast.Name):
-                last[node.id] = position
-    out: dict[int, list[str]] = {}
-    for name, position in last.items():
-        out.setdefault(position, []).append(name)
+                last[node.id] = stmt
+    out: dict[ast.stmt, list[str]] = {}
+    for name, stmt in last.items():
+        out.setdefault(stmt, []).append(name)
     return out

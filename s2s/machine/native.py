@@ -20,6 +20,8 @@ from .context import Context
 from .infer import Types, Unsupported
 from .kernel import Errors, Kernel
 from .kinds import Array, Float, Integer, Number
+from .outline import Plan
+from .parts import WORDS, Frame, frame_of
 from .plain import converted, float64, int64
 from .writing import INT, NULL, POINTER, declared, member
 
@@ -74,11 +76,12 @@ def _optimised(
     links: tuple[str, ...] = ()
     with contextlib.ExitStack() as stack:
         context = Context(lambda: _numba(source.options, asked, stack))
-        target = _write(context, module, source, written)
+        target, frame = _write(context, module, source, written)
         if way_in is not None:
             links = door.write(
-                context, target, source.kinds, source.types.results, way_in, _is_brief(source)
-            )
+                context, target, source.kinds, source.types.results, way_in, frame,
+                _is_brief(source),
+            )  # fmt: skip
         counts.write(module)
         optimise.mark(module, source.options["fastmath"])
     known = source.types.routines
@@ -128,38 +131,52 @@ def _numba(options: dict[str, Any], asked: list[Any], stack: contextlib.ExitStac
 # ---------------------------------------------------------------- the function
 
 
-def _write(context: Context, module: Any, source: Source, written: list[int]) -> Any:
-    """kernel(results, error, arguments…): arrays are passed as their parts and returned so."""
+def _write(
+    context: Context, module: Any, source: Source, written: list[int]
+) -> tuple[Any, Frame | None]:
+    """kernel(results, error, arguments…): arrays are passed as their parts and returned so.  Many
+    arguments are passed in the kernel's frame."""
     known = source.types
+    plan = Plan(source.function, known)
+    frame = frame_of(context, source.function, known, plan)
     takes = [t for kind in source.kinds for t in parts_of(context, kind)]
     gives = ir.LiteralStructType([t for k in known.results for t in results_of(context, k)])
     errors = INFO.as_pointer().as_pointer()
-    type_ = ir.FunctionType(STATUS, [gives.as_pointer(), errors, *takes])
+    type_ = ir.FunctionType(STATUS, [gives.as_pointer(), errors, *([WORDS] if frame else takes)])
     target = ir.Function(module, type_, KERNEL)
     builder: Any = ir.IRBuilder(target.append_basic_block("entry"))
-    given, values = list(target.args[2:]), []
-    for kind in source.kinds:
-        count = len(parts_of(context, kind))
-        parts, given = given[:count], given[count:]
-        values.append(of_values(kind, [*parts, NULL]) if isinstance(kind, Array) else parts[0])
+    values: list[Any] = []
+    base = target.args[2] if frame else None
+    if frame is None:
+        given = list(target.args[2:])
+        for kind in source.kinds:
+            count = len(parts_of(context, kind))
+            parts, given = given[:count], given[count:]
+            values.append(of_values(kind, [*parts, NULL]) if isinstance(kind, Array) else parts[0])
     ends = DoorErrors()
     if written:
         arrays = [i for i, k in enumerate(source.kinds) if isinstance(k, Array)]
         order = [*written, *(i for i in arrays if i not in written)]
-        compared = [(values[i], values[i].type.dtype.bytes) for i in order]
 
         def overlap() -> None:
             ends.set(builder, Overlap, ())
             ends.leave(builder)
 
-        apart.emit(builder, compared, len(written), overlap)
-    results = Kernel(context, builder, known, ends).run(source.function, values)
+        if frame is None:
+            compared = [(values[i], values[i].type.dtype.bytes) for i in order]
+            apart.emit(builder, compared, len(written), overlap)
+        else:
+            first = [words[0].position for words in frame.given.values()]
+            places = [(source.kinds[i], first[i]) for i in order]
+            apart.emit_in(builder, base, places, len(written), overlap)
+    kernel = Kernel(context, builder, known, ends, plan, frame, base)
+    results = kernel.run(source.function, values)
     if results is not None and not builder.block.is_terminated:
         found = [p for v in results for p in (v.parts() if isinstance(v, Buffer) else [v])]
         for position, value in enumerate(found):
             builder.store(value, member(builder, target.args[0], position))
         builder.ret(STATUS(0))
-    return target
+    return target, frame
 
 
 def parts_of(context: Context, kind: Any) -> list[Any]:

@@ -103,7 +103,10 @@ class Optimizer(Announces):
                     label = f"{self.name}/{variable.name}/{name}"
                     slots.append(Variable(start, trainable=False, name=label))
 
-    def position(self, variable: Variable) -> int:
+    def position(self, variable: Variable, likely: int = 0) -> int:
+        """Which of its variables one is, or -1; mostly the one where it is likely to be."""
+        if likely < len(self.variables) and self.variables[likely] is variable:
+            return likely
         for k, known in enumerate(self.variables):
             if known is variable:
                 return k
@@ -124,10 +127,12 @@ class Optimizer(Announces):
             self.rate = float(self.schedule(self.steps))
         self.steps += 1
         gradients = self.clipped([g for g, _ in pairs])
+        k = -1
         for gradient, (_, variable) in zip(gradients, pairs):
             if self.weight_decay is not None:
                 variable.assign_sub(variable * self.weight_decay * self.rate)
-            self.update(self.position(variable), gradient, variable, self.rate)
+            k = self.position(variable, k + 1)
+            self.update(k, gradient, variable, self.rate)
         if self.use_ema:
             self.average()
 

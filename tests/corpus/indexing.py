@@ -254,3 +254,62 @@ def chained_indexing_writes(a):
     b[1:][0][1:] *= 2.0
     b.T[0, 1] = a[2, 2]
     return np.sum(b * b)
+
+
+@case(arr(4), arr(4), bools(4), N, tags="indexing masks loops")
+def mask_that_changes_between_uses(x, y, m, n):
+    """Where a mask is true is looked for again whenever it may have changed."""
+    m = m.copy()
+    part = m[1:]
+    total = np.sum(x[m])
+    for i in range(n):
+        total += np.sum(x[m] * y[m])
+        m[i] = not m[i]
+        y[m] *= 2.0
+        part[2] = i == 1
+        total += np.sum(y[m] ** 2)
+    return total + np.sum(y[m])
+
+
+@case(arr(4), arr(4), bools(4), N, tags="indexing masks loops")
+def mask_that_is_another_in_each_round(x, y, m, n):
+    total = np.sum(x[m])
+    for i in range(n):
+        total += np.sum(x[m] * y[m])
+        m = ~m if i == 0 else m | (y > 0.2)
+        y[m] *= 2.0
+        total += np.sum(y[m] ** 2)
+    return total + np.sum(y[m])
+
+
+@case(arr(4), bools(4), num(), tags="indexing masks branches")
+def mask_used_in_a_branch_and_after_it(x, m, c):
+    total = 0.0
+    if c > 0.0:
+        total = total + np.sum(x[m] ** 2)
+        m = ~m
+    else:
+        x[m] = x[m] * c
+    x[m] += c
+    return total + np.sum(x[m] ** 3)
+
+
+@case(arr(4, 2), arr(4, 2), ints(5, low=-4, high=4), N, tags="indexing arrays loops")
+def indices_that_change_between_uses(x, y, idx, n):
+    """What an array of indices means is tested again whenever it may have changed."""
+    idx = idx.copy()
+    total = np.sum(x[idx] * y[idx])
+    for i in range(n):
+        total += np.sum(x[idx] ** 2 + y[idx])
+        idx[i] = i
+        np.add.at(y, idx, x[idx])
+        total += np.sum(y[idx, 1] * x[idx, 0])
+        idx = (idx + 1) % 4
+    return total + np.sum(y[idx] ** 2)
+
+
+@case(arr(4, 2), arr(3, 2), ints(5, low=-3, high=3), tags="indexing arrays")
+def indices_into_arrays_of_two_lengths(x, y, idx):
+    pairs = x[idx] * y[idx]
+    x = x[1:]
+    return np.sum(pairs) + np.sum(x[idx] * y[idx] ** 2)

@@ -480,6 +480,34 @@ def test_after_a_warm_start():
     assert texts[0] == texts[1] and "8 * x.shape[0] bytes = 24 B" in texts[0]
 
 
+# ---------------------------------------------------------------- threads
+
+
+def loops_of_all_kinds(x, steps):
+    y = x * 1.0
+    for _ in range(steps):
+        y = np.sin(y) * x
+    for i in range(1, x.shape[0]):
+        y[i] = y[i] + np.cos(y[i - 1])
+    return np.sum(y)
+
+
+def test_what_runs_on_threads(monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
+    f = s2s.function(loops_of_all_kinds)
+    assert f.explain(np.ones(100), 3).threads == []
+    report = f.explain(np.ones(1_000_000), 3)
+    lines = {row.line.partition(": ")[2]: row.why_not for row in report.threads}
+    assert lines["y = np.sin(y) * x"] == ""
+    assert "may touch the same elements of y" in lines["for i in range(1, x.shape[0])"]
+    assert "On threads\n" in str(report) and "in order: iterations" in str(report)
+    assert "parallel=False" in str(
+        s2s.function(loops_of_all_kinds, parallel=False).explain(np.ones(1_000_000), 3)
+    )
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
+    assert "(this process has one core)" in str(f.explain(np.ones(1_000_000), 3))
+
+
 # ---------------------------------------------------------------- a sample of the corpus
 
 SAMPLE = [case for case in load().values() if case.gradient and case.name not in KNOWN][::60]

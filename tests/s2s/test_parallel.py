@@ -1,4 +1,5 @@
-"""`parallel=True`: the same numbers, to the last bit for any number of threads."""
+"""Loops on several threads, asked for or not: the same numbers, to the last bit for any number of
+threads."""
 
 from __future__ import annotations
 
@@ -282,10 +283,10 @@ def test_inside_njit() -> None:
     assert each(x) == pytest.approx(np.sum(x * x), rel=1e-14)
 
 
-def test_opt_in_by_every_transform() -> None:
+def test_an_option_of_every_transform() -> None:
     for name in ("grad", "value_and_grad", "function", "jvp", "vjp", "hvp", "jacobian", "hessian",
                  "vmap"):  # fmt: skip
-        assert inspect.signature(getattr(s2s, name)).parameters["parallel"].default is False
+        assert inspect.signature(getattr(s2s, name)).parameters["parallel"].default is None
     x = np.linspace(0.0, 1.0, 7)
     plain = s2s.grad(recurrence, backend="loops")
     shared = s2s.grad(parallel=True, backend="loops")(recurrence)
@@ -325,3 +326,122 @@ def test_few_long_rows() -> None:
 
 def waves(x):  # type: ignore[no-untyped-def]
     return np.sum(np.sin(x) * x)
+
+
+# ---------------------------------------------------------------- by themselves
+
+SMALL, LARGE = np.linspace(-1.0, 1.0, 1000), np.linspace(-1.0, 1.0, 300_000)
+
+
+@pytest.fixture
+def several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
+
+
+def ripples(x):  # type: ignore[no-untyped-def]
+    return np.sum(np.sin(x) * np.exp(x))
+
+
+def afresh(**options: Any) -> Any:
+    vars(ripples).pop("__s2s__", None)
+    return s2s.value_and_grad(ripples, **options)
+
+
+@pytest.mark.usefixtures("several")
+def test_where_it_pays() -> None:
+    f = afresh()
+    for x, shared in ((SMALL, False), (LARGE, True), (SMALL, False), (LARGE, True)):
+        value, gradient = f(x)
+        assert ("rt.prange(" in f.lowered) == shared
+        assert value == pytest.approx(ripples(x), rel=1e-12)
+        np.testing.assert_allclose(gradient, np.exp(x) * (np.sin(x) + np.cos(x)), 1e-12, 1e-14)
+    assert f._specialiser("vjp").compilations == 1
+    assert "rt.prange(" not in (g := afresh(parallel=False), g(LARGE))[0].lowered
+
+
+@pytest.mark.usefixtures("several")
+def test_what_was_called_before_does_not_matter() -> None:
+    """Which code runs is decided by sizes alone, so results are the same to the last bit."""
+    found = []
+    for order in ((SMALL, LARGE, SMALL), (LARGE, SMALL, LARGE)):
+        f = afresh()
+        found.append({x.size: [part.tobytes() for part in map(np.asarray, f(x))] for x in order})
+    assert found[0] == found[1]
+
+
+@pytest.mark.usefixtures("several")
+def test_both_are_found_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
+    f = afresh()
+    wanted = [f(x)[0] for x in (SMALL, LARGE)]
+    f = afresh()
+    monkeypatch.setattr(f._specialiser("vjp"), "translate", None)
+    assert [f(x)[0] for x in (SMALL, LARGE)] == wanted
+    assert "rt.prange(" in f.lowered
+
+
+@pytest.mark.parametrize("variable", ["NUMBA_NUM_THREADS", "OMP_NUM_THREADS"])
+def test_one_thread_is_enough_for_none(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    monkeypatch.setenv(variable, "1")
+    f = afresh()
+    f(LARGE)
+    assert "rt.prange(" not in f.lowered
+    assert f._specialiser("vjp").latest.compiled.guards == []
+    assert f(SMALL) and f._specialiser("vjp").compilations == 0
+    vars(ripples).pop("__s2s__", None)
+
+
+@pytest.mark.usefixtures("several")
+def test_types_alone_are_compiled_once() -> None:
+    f = afresh().compile("float64[:]")
+    f(LARGE)
+    assert f._specialiser("vjp").compilations == 0
+    assert "rt.prange(" not in f.lowered
+
+
+def test_a_child_after_a_fork(tmp_path: Path) -> None:
+    """It has no threads but its own, and neither waits for others nor misses them."""
+    script = tmp_path / "forks.py"
+    script.write_text(FORKS)
+    out = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script)], capture_output=True, text=True, check=True,
+        timeout=300, env={**os.environ, "NUMBA_NUM_THREADS": "2", "PYTHONPATH": os.getcwd()},
+    )  # fmt: skip
+    assert out.stdout.strip() == "same same same True"
+
+
+FORKS = """
+import multiprocessing
+import numpy as np
+import s2s
+
+@s2s.value_and_grad
+def f(x):
+    return np.sum(np.sin(x) * np.exp(x))
+
+x = np.linspace(-1.0, 1.0, 300_000)
+wanted = f(x)
+
+def same(_):
+    value, gradient = f(x)
+    return "same" if value == wanted[0] and np.array_equal(gradient, wanted[1]) else "other"
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        print(*pool.map(same, range(3)), "rt.prange(" in f.lowered)
+"""
+
+
+def gathered(x, k, table):  # type: ignore[no-untyped-def]
+    return np.sum(np.exp(np.sin(table[k]) * x) * np.cos(x))
+
+
+@pytest.mark.usefixtures("several")
+def test_memory_is_bounded() -> None:
+    """What chunks add up for themselves is not made where it would be large."""
+    rng = np.random.default_rng(0)
+    x, k = rng.normal(size=200_000), rng.integers(0, 100, 200_000)
+    f = s2s.value_and_grad(gathered, wrt=(0, 2))
+    f(x, k, rng.normal(size=100))
+    assert f"<= {parallel.HELD}" in f.lowered

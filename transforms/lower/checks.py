@@ -7,28 +7,33 @@ be one.
 from __future__ import annotations
 
 from . import loop_ir as L
+from .live import binds, names_in
+
+# Conditions that do not hold, with the variables in them and whether they read memory.
+Settled = dict[L.Expr, tuple[set[str], bool]]
 
 
 def drop_settled(body: list[L.Stmt]) -> list[L.Stmt]:
-    return _block(body, set())
+    return _block(body, {})
 
 
-def _block(body: list[L.Stmt], settled: set[L.Expr]) -> list[L.Stmt]:
-    """`settled` are conditions that do not hold here; those found in the block are added."""
+def _block(body: list[L.Stmt], settled: Settled) -> list[L.Stmt]:
+    """`settled` is what is known here; what is found in the block is added."""
     out: list[L.Stmt] = []
     for stmt in body:
         if isinstance(stmt, L.Branch):
             if _only_fails(stmt):
                 if stmt.cond in settled:
                     continue
-                settled.add(stmt.cond)
-                settled.update(_alternatives(stmt.cond))
+                for cond in (stmt.cond, *_alternatives(stmt.cond)):
+                    loads = any(isinstance(p, L.Load) for p in L.walk_expr(cond))
+                    settled[cond] = names_in([cond]), loads
             else:
-                stmt.then = _block(stmt.then, set(settled))
-                stmt.orelse = _block(stmt.orelse, set(settled))
+                stmt.then = _block(stmt.then, dict(settled))
+                stmt.orelse = _block(stmt.orelse, dict(settled))
         elif isinstance(stmt, (L.Loop, L.Forever)):
             # What an iteration changes may be otherwise when the next begins.
-            inside = set(settled)
+            inside = dict(settled)
             _forget(stmt, inside)
             stmt.body = _block(stmt.body, inside)
         _forget(stmt, settled)
@@ -47,22 +52,14 @@ def _alternatives(cond: L.Expr) -> list[L.Expr]:
     return []
 
 
-def _forget(stmt: L.Stmt, settled: set[L.Expr]) -> None:
+def _forget(stmt: L.Stmt, settled: Settled) -> None:
     """What a statement may have changed is open again."""
     if isinstance(stmt, L.Remark) or not settled:
         return
     changed, memory = set[str](), False
     for s in L.walk([stmt]):
-        if isinstance(s, (L.Let, L.Alloc, L.Alias, L.Bind)):
-            changed.add(s.name)
-        elif isinstance(s, L.Loop):
-            changed.add(s.var)
-        elif isinstance(s, (L.BindCall, L.Invoke)):
-            changed.update(s.names)
+        changed.update(binds(s))
         memory |= isinstance(s, (L.Put, L.Do, L.BindCall, L.Invoke))
-    for cond in list(settled):
-        for p in L.walk_expr(cond):
-            name = p.name if isinstance(p, L.Name) else getattr(p, "buffer", None)
-            if name in changed or (memory and isinstance(p, L.Load)):
-                settled.discard(cond)
-                break
+    for cond, (names, loads) in list(settled.items()):
+        if (memory and loads) or not names.isdisjoint(changed):
+            del settled[cond]

@@ -69,6 +69,7 @@ class Context:
         self.strided = _strided(function)
         self.param_names = {p.name for p in function.params}
         self.names: dict[tuple[str, object], str] = {}
+        self.variables: dict[str, str] = {}  # IR variables by their Python names
         self.spelt: set[str] = set()
         self.bindings = _bindings(function)
         # IR names keep their spelling; whatever the lowering invents goes around them.
@@ -94,6 +95,7 @@ class Context:
             self.spelt.add(var.name)
             name = var.name.replace(".", "_")
             self.names[key] = self.em.fresh(name) if clash or name != var.name else name
+            self.variables[self.names[key]] = var.name
             if self.bindings[var.name] <= 1:
                 self.em.fixed.add(self.names[key])
         return self.names[key]
@@ -165,14 +167,12 @@ class Context:
 
     def dims_of_buffer(self, python: str) -> tuple[Dim, ...] | None:
         """The sizes of a variable's contiguous memory; None if it may be strided."""
-        for (name, _), spelled in self.names.items():
-            if spelled == python and name not in self.strided:
-                return self.shapes.get(name)
-        return None
+        name = self.variables.get(python)
+        return None if name is None or name in self.strided else self.shapes.get(name)
 
     def is_contiguous(self, python: str) -> bool:
         """Whether a buffer lies in memory in C order."""
-        return not any(p == python and name in self.strided for (name, _), p in self.names.items())
+        return self.variables.get(python) not in self.strided
 
     def size_of_buffer(self, python: str, axis: int) -> L.Expr:
         dims = self.dims_of_buffer(python)
@@ -338,6 +338,17 @@ class Context:
         for i, n in list(self.tested):
             if any(_mentions(e, python) for e in (i, n, self.tested[i, n])):
                 del self.tested[i, n]
+        for found in self.em.found:
+            for name, size in list(found):
+                if size is not None and _mentions(size, python):
+                    del found[name, size]
+
+    def changes(self, name: str) -> None:
+        """An array of the IR becomes another one, or is written: what it selects is open again."""
+        group = self.usage.sharing.get(name, {name})
+        for found in self.em.found:
+            for key in [k for k in found if k[0] in group]:
+                del found[key]
 
     def _stays_virtual(self, block: ir.Block, position: int, v: Value) -> bool:
         if _owned(v):

@@ -13,7 +13,7 @@ The gradient of a weight is then never written down, nor is the weight read a se
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -26,24 +26,27 @@ Sizes = Mapping[str, tuple[L.Expr, ...]]
 
 def accumulate(body: list[L.Stmt], sizes: Sizes, shares: Shares) -> None:
     """Rewrites `body` in place."""
-    _block(body, sizes, shares, _mentions(body))
+    _inside(body, sizes, shares, _mentions(body))
 
 
-def _mentions(body: list[L.Stmt]) -> Counter[tuple[str, type]]:
-    """How often each buffer occurs in each kind of statement or expression."""
-    out: Counter[tuple[str, type]] = Counter()
+# How often a buffer occurs in each kind of statement or expression.
+Mentions = Mapping[str, Counter[type]]
+
+
+def _mentions(body: list[L.Stmt]) -> Mentions:
+    out: dict[str, Counter[type]] = defaultdict(Counter)
     for stmt in L.walk(body):
         named = [getattr(stmt, field, None) for field in ("name", "buffer", "other")]
         for name in (*named, *getattr(stmt, "names", ())):
             if name is not None:
-                out[name, type(stmt)] += 1
+                out[name][type(stmt)] += 1
         for e in L.exprs_of(stmt):
             if isinstance(e, L.Whole):
-                out[e.buffer, L.Whole] += 1
+                out[e.buffer][L.Whole] += 1
             for part in e.index if isinstance(e, L.Whole) else (e,):
                 for p in L.walk_expr(part):
                     if isinstance(p, (L.Load, L.Size)):
-                        out[p.buffer, type(p)] += 1
+                        out[p.buffer][type(p)] += 1
     return out
 
 
@@ -68,85 +71,115 @@ def _nest(stmt: L.Stmt) -> _Nest | None:
     return nest if nest.at_own(put.index) else None
 
 
-def _block(
-    body: list[L.Stmt], sizes: Sizes, shares: Shares, count: Counter[tuple[str, type]]
-) -> None:
+def _inside(body: list[L.Stmt], sizes: Sizes, shares: Shares, count: Mentions) -> None:
     for stmt in body:
         for inner in L.blocks_of(stmt):
-            _block(inner, sizes, shares, count)
-    for last in [s for s in body if isinstance(s, L.Loop)]:
-        _update(body, last, sizes, shares, count)
+            _inside(inner, sizes, shares, count)
+    _Block(body, sizes, shares, count).rewrite()
 
 
-def _update(
-    body: list[L.Stmt],
-    last: L.Loop,
-    sizes: Sizes,
-    shares: Shares,
-    count: Counter[tuple[str, type]],
-) -> None:
-    """Replaces the update that ends in the nest `last`, if there is one."""
-    copy = _nest(last)
-    if copy is None or copy.put.add or sizes.get(copy.put.buffer) != copy.stops:
-        return
-    w, new = copy.put.buffer, copy.put.expr
-    if not (isinstance(new, L.Load) and copy.at_own(new.index)):
-        return
-    made = _nest_that_fills(body, new.buffer)
-    if made is None or made[1].stops != copy.stops or not _only(count, new.buffer, L.Put, L.Load):
-        return
-    middle, nest = made
-    found = _scaled(nest, w)
-    if found is None or found[0] == w:
-        return
-    g, factor = found
-    product = next((s for s in body if _is_product(s, g)), None)
-    if not isinstance(product, L.Do) or not _only(count, g, L.Whole, L.Load):
-        return
-    if _size_of(body, g) != copy.stops:
-        return
-    start, end = body.index(product), body.index(last)
-    if not start < body.index(middle) < end:
-        return
-    moved = Footprint()
-    for part in (product, L.Let("", factor)):
-        f = footprint(part)
-        moved.reads |= f.reads
-        moved.loads += f.loads
-    if any(buffer == w or shares(buffer, w) for buffer, _ in moved.loads if buffer != g):
-        return
-    loaded = [b for b, _ in moved.loads]
-    for stmt in body[start + 1 : end]:
-        f = footprint(stmt)
-        if f.fixed or (stmt is not middle and f.writes & moved.reads):
+class _Block:
+    """Statements, and where among them buffers are made and filled; None is in the place of those
+    that are gone."""
+
+    def __init__(self, body: list[L.Stmt], sizes: Sizes, shares: Shares, count: Mentions) -> None:
+        self.body, self.sizes, self.shares, self.count = body, sizes, shares, count
+        self.stmts: list[L.Stmt | None] = list(body)
+        self.footprints: dict[int, Footprint] = {}
+
+    def rewrite(self) -> None:
+        updates = [self._copied(place) for place in range(len(self.body))]
+        if any(updates):
+            self._survey()
+            for update in updates:
+                if update is not None:
+                    self._update(*update)
+            self.body[:] = [s for s in self.stmts if s is not None]
+
+    def _copied(self, place: int) -> tuple[int, _Nest, str] | None:
+        """A nest that copies a buffer of a single use to an array that may be updated."""
+        stmt = self.body[place]
+        copy = _nest(stmt) if isinstance(stmt, L.Loop) else None
+        if copy is None or copy.put.add or self.sizes.get(copy.put.buffer) != copy.stops:
+            return None
+        new = copy.put.expr
+        if not (isinstance(new, L.Load) and copy.at_own(new.index)):
+            return None
+        return (place, copy, new.buffer) if self._only(new.buffer, L.Put, L.Load) else None
+
+    def _survey(self) -> None:
+        self.fills: dict[str, tuple[int, _Nest]] = {}
+        self.products: dict[str, tuple[int, L.Do]] = {}
+        self.made: dict[str, list[int]] = defaultdict(list)
+        for place, stmt in enumerate(self.body):
+            if isinstance(stmt, L.Alloc):
+                self.made[stmt.name].append(place)
+            elif isinstance(stmt, L.Do):
+                c = stmt.args[-1]
+                if isinstance(c, L.Whole) and _is_product(stmt, c.buffer):
+                    self.products.setdefault(c.buffer, (place, stmt))
+            elif isinstance(stmt, L.Loop):
+                nest = _nest(stmt)
+                if nest is not None and not nest.put.add:
+                    self.fills.setdefault(nest.put.buffer, (place, nest))
+
+    def _update(self, last: int, copy: _Nest, new: str) -> None:
+        """Replaces the update that ends in the nest `copy`, if there is one."""
+        w = copy.put.buffer
+        if new not in self.fills or self.fills[new][1].stops != copy.stops:
             return
-        if any(shares(b, other) for b, _ in f.stores for other in (*loaded, w)):
+        middle, nest = self.fills[new]
+        found = _scaled(nest, w)
+        if found is None or found[0] == w:
             return
-    swap_a, swap_b, _, a, b, _, _ = product.args
-    one = L.Lit(1, factor.dtype)
-    update = L.Do("rt.gemm", (swap_a, swap_b, factor, a, b, one, L.Whole(w)))
-    gone = {id(product), id(middle)}
-    gone |= {id(s) for s in body if isinstance(s, L.Alloc) and s.name in (g, new.buffer)}
-    body[:] = [update if s is last else s for s in body if id(s) not in gone]
+        g, factor = found
+        if g not in self.products or not self._only(g, L.Whole, L.Load):
+            return
+        start, product = self.products[g]
+        if self._size_of(g) != copy.stops or not start < middle < last:
+            return
+        moved = Footprint()
+        for part in (product, L.Let("", factor)):
+            f = footprint(part)
+            moved.reads |= f.reads
+            moved.loads += f.loads
+        if any(b == w or self.shares(b, w) for b, _ in moved.loads if b != g):
+            return
+        kept = (*(b for b, _ in moved.loads), w)
+        for place in range(start + 1, last):
+            f = self._footprint(place)
+            if f is None:
+                continue
+            if f.fixed or (place != middle and f.writes & moved.reads):
+                return
+            if any(self.shares(b, other) for b, _ in f.stores for other in kept):
+                return
+        swap_a, swap_b, _, a, b, _, _ = product.args
+        one = L.Lit(1, factor.dtype)
+        update = L.Do("rt.gemm", (swap_a, swap_b, factor, a, b, one, L.Whole(w)))
+        for place in (start, middle, *self.made[g], *self.made[new]):
+            self.stmts[place] = None
+        self.stmts[last] = update
+        self.footprints.pop(last, None)
 
+    def _footprint(self, place: int) -> Footprint | None:
+        stmt = self.stmts[place]
+        if stmt is None:
+            return None
+        if place not in self.footprints:
+            self.footprints[place] = footprint(stmt)
+        return self.footprints[place]
 
-def _only(count: Counter[tuple[str, type]], buffer: str, *kinds: type) -> bool:
-    """Allocated once, and mentioned once in each of these ways and in no other."""
-    return {k: n for (b, k), n in count.items() if b == buffer} == dict.fromkeys(
-        (L.Alloc, *kinds), 1
-    )
+    def _only(self, buffer: str, *kinds: type) -> bool:
+        """Allocated once, and mentioned once in each of these ways and in no other."""
+        return dict(self.count[buffer]) == dict.fromkeys((L.Alloc, *kinds), 1)
 
-
-def _nest_that_fills(body: list[L.Stmt], buffer: str) -> tuple[L.Stmt, _Nest] | None:
-    for stmt in body:
-        nest = _nest(stmt)
-        if nest is not None and nest.put.buffer == buffer and not nest.put.add:
-            return stmt, nest
-    return None
-
-
-def _size_of(body: list[L.Stmt], buffer: str) -> tuple[L.Expr, ...] | None:
-    return next((s.sizes for s in body if isinstance(s, L.Alloc) and s.name == buffer), None)
+    def _size_of(self, buffer: str) -> tuple[L.Expr, ...] | None:
+        for place in self.made[buffer][:1]:
+            stmt = self.body[place]
+            assert isinstance(stmt, L.Alloc)
+            return stmt.sizes
+        return None
 
 
 def _is_product(stmt: L.Stmt, buffer: str) -> bool:

@@ -40,25 +40,45 @@ def independent(loop: L.Loop, after: Names, shares: Shares, visible: set[str]) -
     """What the iterations have in common, or None if they depend on each other.  `after` are
     the variables read after the loop; `visible` the buffers whose contents the caller sees
     even if the call fails: what fails must not have gone past the place that fails."""
+    found = examined(loop, after, shares, visible)
+    return found if isinstance(found, Common) else None
+
+
+def examined(loop: L.Loop, after: Names, shares: Shares, visible: set[str]) -> Common | str:
+    """The same, but in words why they depend on each other, or may."""
     if not (isinstance(loop.step, L.Lit) and loop.step.value):
-        return None
+        return "its step is known only when it runs"
     stmts = list(L.walk(loop.body))
-    if not all(isinstance(s, _HARMLESS) for s in stmts) or _leaves(loop.body):
-        return None
+    for s in stmts:
+        if not isinstance(s, _HARMLESS):
+            return _harm(s)
+    if _leaves(loop.body):
+        return "it may end early"
     bound = {name for s in stmts for name in binds(s)}
     if loop.var in bound or loop.var in after or names_in(L.exprs_of(loop)) & bound:
-        return None
+        return "its index is needed after it"
     if any(isinstance(s, L.Fail) for s in stmts):
         written = {s.buffer for s in stmts if isinstance(s, L.Put)}
         if any(shares(w, v) for w in written for v in visible):
-            return None
+            return "an error may stop it halfway through writing into an argument"
     common = Common()
     for name in sorted(bound & (exposed(loop.body) | after)):
         fold = _fold(name, stmts)
         if fold is None:
-            return None
+            return f"{name} goes from one iteration to the next"
         common.folds[name] = fold
-    return common if _buffers(loop, stmts, bound, shares, common) else None
+    clash = _buffers(loop, stmts, bound, shares, common)
+    return common if clash is None else f"iterations may touch the same elements of {clash}"
+
+
+def _harm(stmt: L.Stmt) -> str:
+    if isinstance(stmt, L.Do) and stmt.function in L.PRODUCTS:
+        return "it holds a product of matrices"
+    if isinstance(stmt, L.Show):
+        return "it prints"
+    if isinstance(stmt, (L.Bind, L.Alias)):
+        return f"{stmt.name} is another name for an array"
+    return "it holds a call"
 
 
 def _leaves(body: list[L.Stmt]) -> bool:
@@ -128,15 +148,16 @@ def _accesses(stmts: list[L.Stmt]) -> dict[str, _Accesses]:
 
 def _buffers(
     loop: L.Loop, stmts: list[L.Stmt], bound: set[str], shares: Shares, common: Common
-) -> bool:
-    """Whether no iteration touches what another writes; fills in what is common."""
+) -> str | None:
+    """A buffer of which an iteration touches what another writes, if there may be one; fills in
+    what is common."""
     made = [s for s in stmts if isinstance(s, L.Alloc)]
     for alloc in made:
         if sum(a.name == alloc.name for a in made) > 1:
-            return False
+            return alloc.name
         if not is_small(alloc):
             if names_in(alloc.sizes) & (bound | {loop.var}):
-                return False
+                return alloc.name
             common.scratch[alloc.name] = alloc
     own = {alloc.name for alloc in made}
     known = _Indices(loop, stmts, bound)
@@ -145,15 +166,15 @@ def _buffers(
         if not (of.stores or of.adds):
             continue
         if any(other != buffer and shares(buffer, other) for other in accesses):
-            return False
+            return buffer
         index = [*of.loads, *of.stores, *(p.index for p in of.adds)]
         if known.apart(index):
             continue
         dtypes = {p.expr.dtype for p in of.adds}
         if of.loads or of.stores or len(dtypes) > 1 or "bool" in dtypes:
-            return False
+            return buffer
         common.sums[buffer] = dtypes.pop(), len(of.adds[0].index)
-    return True
+    return None
 
 
 def is_small(alloc: L.Alloc) -> bool:

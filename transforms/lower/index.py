@@ -81,7 +81,7 @@ def view(cx: Context, x: Value, items: Items, args: Sequence[ir.Operand]) -> Val
             apart.append(place)
             axes.append(Axis(array=len(arrays)))
             found = kind == "found"
-            arrays.append(item[1] if found else _checked(cx, item[1], item[2], n, dim, axis - 1))
+            arrays.append(item[1] if found else _checked(cx, *item[1:], n, dim, axis - 1))
             reads |= item[1].reads
     if not arrays:
         return _basic(cx, x, axes, tuple(sizes), tuple(dims), frozenset(reads))
@@ -190,11 +190,14 @@ def _out_of_bounds(cx: Context, bad: L.Expr, axis: int) -> None:
         cx.em.check(bad, "IndexError", message)
 
 
-def _checked(cx: Context, v: Value, lazy: bool, n: L.Expr, dim: Dim, axis: int) -> Value:
+def _checked(cx: Context, v: Value, name: str, lazy: bool, n: L.Expr, dim: Dim, axis: int) -> Value:
     """An index array whose elements are wrapped and tested: while they are read if each is
-    read once (`lazy`), else beforehand."""
+    read once (`lazy`), else beforehand, once for all uses."""
     if _regular(cx, v, n, dim, axis):
         return v
+    known = _known_places(cx, (name, n))
+    if known is not None:
+        return known[0]
     where = cx.origin
 
     def at(em: Emitter, index: L.Index) -> L.Expr:
@@ -205,7 +208,15 @@ def _checked(cx: Context, v: Value, lazy: bool, n: L.Expr, dim: Dim, axis: int) 
         return i
 
     tested = Value("int64", v.sizes, v.dims, at, v.reads, v.cost + 1)
-    return tested if lazy else replace(cx.copied(tested, "at"), reads=frozenset())
+    if lazy:
+        return tested
+    places = replace(cx.copied(tested, "at"), reads=frozenset())
+    cx.em.found[-1][name, n] = [places]
+    return places
+
+
+def _known_places(cx: Context, key: tuple[str, L.Expr | None]) -> list[Value] | None:
+    return next((known[key] for known in cx.em.found if key in known), None)
 
 
 def _regular(cx: Context, v: Value, n: L.Expr, dim: Dim, axis: int) -> bool:
@@ -373,40 +384,53 @@ def _slice_at_run_time(
 
 
 def _expand_masks(cx: Context, items: Items, args: Sequence[ir.Operand]) -> Items:
-    """Arrays as ("values", array, lazy), masks as ("found", array) per axis of the mask."""
+    """Arrays as ("values", array, name, lazy), masks as ("found", array) per axis of the mask."""
     kinds = [item[0] for item in items]
     # Looking up and testing in the innermost loop is best if that loop is over the arrays.
     lazy = not ({"all", "slice"} & set(kinds))
     out: list[tuple[Any, ...]] = []
     for item in items:
         if item[0] == "array":
-            out.append(("values", cx.ready(args[item[1]]), lazy))
+            operand = args[item[1]]
+            assert isinstance(operand, ir.Var)
+            out.append(("values", cx.ready(operand), operand.name, lazy))
         elif item[0] == "mask":
-            mask = cx.cheap(cx.ready(args[item[1]]))
-            if mask.ndim == 0:
-                raise cx.refuse("an index that is a single bool cannot be compiled")
-            out += [("found", found) for found in nonzero(cx, mask)]
+            out += [("found", found) for found in _found(cx, args[item[1]])]
         else:
             out.append(item)
     return out
 
 
+def _found(cx: Context, operand: ir.Operand) -> list[Value]:
+    """The indices at which a mask is true; they are looked for once while it stays as it is."""
+    assert isinstance(operand, ir.Var)
+    known = _known_places(cx, (operand.name, None))
+    if known is not None:
+        return known
+    mask = cx.cheap(cx.ready(operand))
+    if mask.ndim == 0:
+        raise cx.refuse("an index that is a single bool cannot be compiled")
+    found = cx.em.found[-1][operand.name, None] = nonzero(cx, mask)
+    return found
+
+
 def nonzero(cx: Context, mask: Value) -> list[Value]:
-    """The indices at which a mask is true, one array per axis."""
+    """The indices at which a mask is true, one array per axis.  All are written, the next one over
+    one that was in vain: there is room for one more, and nothing to be guessed for a processor."""
     em = cx.em
     count = em.variable(L.ZERO, "count")
-    with em.nest(mask.sizes) as index, em.branch(cast(mask.at(em, index), "bool")):
-        em.add(L.Let(count.name, L.add(count, L.ONE)))
+    with em.nest(mask.sizes) as index:
+        em.add(L.Let(count.name, L.add(count, cast(mask.at(em, index), "int64"))))
     dim = cx.fresh_dim()
     names = [em.fresh("at") for _ in range(mask.ndim)]
     for name in names:
-        em.alloc(name, "int64", (count,))
+        em.alloc(name, "int64", (L.add(count, L.ONE),))
     found = [replace(buffer_value(name, "int64", (dim,)), sizes=(count,)) for name in names]
     k = em.variable(L.ZERO, "k")
-    with em.nest(mask.sizes) as index, em.branch(cast(mask.at(em, index), "bool")):
+    with em.nest(mask.sizes) as index:
         for v, i in zip(found, index, strict=True):
             put(em, v, (k,), i)
-        em.add(L.Let(k.name, L.add(k, L.ONE)))
+        em.add(L.Let(k.name, L.add(k, cast(mask.at(em, index), "int64"))))
     return found
 
 

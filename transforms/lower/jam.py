@@ -40,7 +40,15 @@ def jam(
     stmts = list(L.walk(body))
     made = {s.name: s.dtype for s in stmts if isinstance(s, L.Alloc)}
     read = Counter(name for s in stmts for name in reads(s))
-    _block(body, _Jammer({**made, **dtypes}, visible, read, shares, fresh))
+    aliases = {s.name: s.buffer for s in stmts if isinstance(s, L.Alias)}
+
+    def root(name: str) -> str:
+        return root(aliases[name]) if name in aliases else name
+
+    def share(a: str, b: str) -> bool:
+        return shares(root(a), root(b))
+
+    _block(body, _Jammer({**made, **dtypes}, visible, read, share, fresh))
 
 
 def _block(block: list[L.Stmt], jammer: _Jammer) -> None:
@@ -77,7 +85,7 @@ class _Jammer:
             return None
         if not all(isinstance(s, L.Let) or is_check(s) for s in first):
             return None
-        if not (L.is_lit(loop.step, 1) or L.is_lit(loop.step, -1)):
+        if loop.parallel or not (L.is_lit(loop.step, 1) or L.is_lit(loop.step, -1)):
             return None
         if isinstance(count := trips(loop), L.Lit) and count.value < 2 * ROUNDS:
             return None

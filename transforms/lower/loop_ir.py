@@ -259,6 +259,8 @@ class Routine:
 
 
 def parts_of(e: Expr) -> tuple[Expr, ...]:
+    if isinstance(e, (Lit, Name, Size)):
+        return ()
     if isinstance(e, Load):
         return e.index
     if isinstance(e, Bin):
@@ -273,9 +275,12 @@ def parts_of(e: Expr) -> tuple[Expr, ...]:
 
 
 def walk_expr(e: Expr) -> Iterator[Expr]:
-    yield e
-    for part in parts_of(e):
-        yield from walk_expr(part)
+    """An expression and its parts, each before its own."""
+    waiting = [e]
+    while waiting:
+        e = waiting.pop()
+        yield e
+        waiting.extend(reversed(parts_of(e)))
 
 
 def map_expr(e: Expr, f: Callable[[Expr], Expr | None]) -> Expr:

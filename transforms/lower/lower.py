@@ -36,7 +36,7 @@ from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .mirror import mirror
-from .parallel import Splitter
+from .parallel import Splitter, Verdict
 from .rows import join_rows
 from .scalarise import scalarise
 from .siblings import Merger
@@ -46,6 +46,7 @@ from .twins import pair
 from .unchosen import skip_unchosen
 from .unread import drop_unread
 from .values import buffer_value
+from .worth import Amounts, judged
 from .write import write
 from .zeroed import write_over
 
@@ -71,16 +72,22 @@ def lower(
     facts: Facts | None = None,
     *,
     boundscheck: bool = True,
-    parallel: bool = False,
+    parallel: bool | None = False,
     header: str = "",
+    verdicts: list[Verdict] | None = None,
 ) -> LoweredModule:
+    """`parallel` None leaves it to the sizes at hand whether loops are split: guards on sizes are
+    added to the facts then.  What is found out about loops on the way goes to `verdicts`."""
     if facts is None:
         facts = module.main.notes.get("facts") or Facts()
     failures = Failures()
     routines = []
     for function in reversed(module.functions.values()):
-        known = facts if function is module.main else function.notes.get("facts")
-        routines.append(lower_function(function, known, failures, boundscheck, parallel))
+        main = function is module.main
+        known = facts if main else function.notes.get("facts")
+        # Of the sizes in a function that stays a call nothing is known.
+        split = parallel if main else bool(parallel)
+        routines.append(lower_function(function, known, failures, boundscheck, split, verdicts))
     out_params = sorted(module.main.notes.get("out_like", {}))
     text = write(routines, header)
     return LoweredModule(text, module.entry, failures.sites, out_params, routines)
@@ -91,7 +98,8 @@ def lower_function(
     facts: Facts | None = None,
     failures: Failures | None = None,
     boundscheck: bool = True,
-    parallel: bool = False,
+    parallel: bool | None = False,
+    verdicts: list[Verdict] | None = None,
 ) -> L.Routine:
     """One function as loop-level IR."""
     facts = facts or Facts()
@@ -115,10 +123,17 @@ def lower_function(
             value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
             cx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
     cx.em.add(L.Return(tuple(results)))
-    return L.Routine(function.name, params, merged(cx, params, outs, parallel))
+    return L.Routine(function.name, params, merged(cx, params, outs, parallel, facts, verdicts))
 
 
-def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool) -> list[L.Stmt]:
+def merged(
+    cx: Context,
+    params: list[str],
+    outs: dict[int, str],
+    parallel: bool | None,
+    facts: Facts,
+    verdicts: list[Verdict] | None = None,
+) -> list[L.Stmt]:
     """The function's body with buffers laid out as loops run, loops merged and buffers of a single
     iteration gone; loops are split last."""
     spelt: dict[str, list[str]] = {}
@@ -148,14 +163,30 @@ def merged(cx: Context, params: list[str], outs: dict[int, str], parallel: bool)
     body = Merger(shares, visible).run(body)
     scalarise(body, params)
     skip_unchosen(body, arrays, shares, cx.em)
-    if parallel:
-        body = Splitter(body, shares, visible, cx.em.fresh).block(body)
-    else:
-        whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
-        join_rows(body, whole, shares, cx.em.fresh)
-        jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
+    whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
+    join_rows(body, whole, shares, cx.em.fresh)
+    # Compiled for types alone, code is not made for some sizes and not for others.
+    if parallel or (parallel is None and facts.sizes is not None):
+        splitter = Splitter(body, shares, visible, cx.em.fresh, parallel is not None)
+        known = Amounts(body, _symbols(cx, outs), facts)
+        if verdicts is not None:
+            verdicts += splitter.explained(known, body)
+        split, guards = True, []
+        if parallel is None:
+            split, guards = judged(splitter.amounts(known, body), facts, splitter.bound)
+        facts.guards += guards
+        body = splitter.block(body) if split else body
+    jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
     hoist(body)
     return body
+
+
+def _symbols(cx: Context, outs: dict[int, str]) -> dict[str, str]:
+    """The names in terms of which the sizes of parameters are known; a buffer for a result has
+    those of the parameter whose shape it has."""
+    params = {cx.python_name(p): p.name for p in cx.function.params}
+    like = cx.function.notes.get("out_like", {})
+    return params | {name: cx.function.params[like[p]].name for p, name in outs.items()}
 
 
 def _arrays(cx: Context, outs: dict[int, str], visible: set[str]) -> Parameters:
@@ -231,6 +262,7 @@ def _block(cx: Context, block: ir.Block) -> None:
         cx.at = (block, position)
         cx.remark(stmt.origin)
         _stmt(cx, block, position, stmt)
+        _changed(cx, stmt)
 
 
 def _nested(cx: Context, block: ir.Block) -> list[L.Stmt]:
@@ -297,9 +329,17 @@ def _assign_record(cx: Context, stmt: ir.Assign) -> None:
     cx.env[stmt.target.name] = v
 
 
+def _changed(cx: Context, stmt: ir.Stmt) -> None:
+    if isinstance(stmt, ir.Store):
+        cx.changes(stmt.array.name)
+    for target in ir.targets_of(stmt):
+        cx.changes(target.name)
+
+
 def _forget(cx: Context, stmt: ir.Stmt) -> None:
     """What a compound statement may have bound is a variable afterwards."""
     for inner in ir.walk([stmt]):
+        _changed(cx, inner)
         for target in (*ir.targets_of(inner), *ir.inner_targets_of(inner)):
             cx.env.pop(target.name, None)
             cx.forget(cx.python_name(target))

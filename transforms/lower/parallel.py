@@ -18,13 +18,15 @@ them, one thread or many, the result is the same to the last bit.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from . import loop_ir as L
 from .elementwise import larger
-from .independent import Common, Shares, independent
+from .independent import Common, Shares, examined, independent
 from .live import NONE, Liveness, names_in
 from .work import trips, work
+from .worth import Amount, Amounts, bound_in
 
 # There are never more chunks.
 CHUNKS = 64
@@ -34,10 +36,24 @@ START = 1 << 17
 GRAIN = 1 << 15
 # and so many more for each element of the buffers that it adds up for itself.
 PER_ELEMENT = 32
+# Without being asked, no chunk holds more elements of its own.
+HELD = 1 << 20
+
+
+@dataclass
+class Verdict:
+    """Of a loop: the line it belongs to; why it cannot be split, or nothing; how much it does, or
+    None if only running tells; and how much it must."""
+
+    line: str
+    why_not: str
+    amount: Amount | None
+    bound: int
 
 
 class Splitter:
-    """`fresh` makes names; the rest is as for `independent`."""
+    """`fresh` makes names; the rest is as for `independent`.  If it was `asked` for, loops are
+    split as soon as it may pay, otherwise (`worth.py`) where there is no doubt."""
 
     def __init__(
         self,
@@ -45,28 +61,87 @@ class Splitter:
         shares: Shares,
         visible: set[str],
         fresh: Callable[[str], str],
+        asked: bool = True,
     ) -> None:
         self.shares = _with_bindings(body, shares)
         self.visible = visible
         self.fresh = fresh
+        self.asked = asked
+        # So much must a loop do.
+        self.bound = START + 2 * GRAIN if asked else bound_in(body)
         self.live = Liveness()
         self.live.before(body, NONE, NONE)
 
-    def block(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
+    def block(self, stmts: list[L.Stmt], nested: bool = False) -> list[L.Stmt]:
+        """`nested`: in a loop that stays in order."""
         out: list[L.Stmt] = []
         for stmt in stmts:
             if isinstance(stmt, L.Loop):
-                after = self.live.after[id(stmt)]
-                common = independent(stmt, after, self.shares, self.visible)
-                if common is not None and _is_long(stmt):
-                    out += self._split(stmt, common, self._columns(stmt, common))
+                common = self._common(stmt)
+                if common is not None:
+                    out += self._split(stmt, common, self._columns(stmt, common), nested)
                     continue
             if isinstance(stmt, (L.Loop, L.Forever)):
-                stmt.body = self.block(stmt.body)
+                stmt.body = self.block(stmt.body, True)
             elif isinstance(stmt, L.Branch):
-                stmt.then, stmt.orelse = self.block(stmt.then), self.block(stmt.orelse)
+                stmt.then = self.block(stmt.then, nested)
+                stmt.orelse = self.block(stmt.orelse, nested)
             out.append(stmt)
         return out
+
+    def amounts(
+        self, known: Amounts, stmts: list[L.Stmt], around: tuple[L.Loop, ...] = ()
+    ) -> Iterator[Amount]:
+        """What each of the loops does that would be split."""
+        for stmt in stmts:
+            inside = around
+            if isinstance(stmt, L.Loop):
+                common = self._common(stmt)
+                if common is not None:
+                    spent = L.mul(_held(common.sums), L.lit(2 * PER_ELEMENT))
+                    amount = known.of(stmt, trips(stmt), around, spent)
+                    if amount is not None:
+                        yield amount
+                    continue
+                inside = (*around, stmt)
+            for block in L.blocks_of(stmt):
+                yield from self.amounts(known, block, inside)
+
+    def _common(self, loop: L.Loop) -> Common | None:
+        """What the iterations of a loop have in common that is to be split."""
+        if not self._is_long(loop):
+            return None
+        return independent(loop, self.live.after[id(loop)], self.shares, self.visible)
+
+    def _is_long(self, loop: L.Loop) -> bool:
+        """Whether a loop may be worth splitting, for all that is known before it runs."""
+        count = trips(loop)
+        whole = work(loop, count)
+        if isinstance(count, L.Lit) and count.value < 2:
+            return False
+        return not isinstance(whole, L.Lit) or whole.value >= self.bound
+
+    def explained(
+        self, known: Amounts, stmts: list[L.Stmt], around: tuple[L.Loop, ...] = ()
+    ) -> Iterator[Verdict]:
+        """What becomes of each loop, in the order of the program."""
+        line = ""
+        for stmt in stmts:
+            inside = around
+            if isinstance(stmt, L.Remark):
+                line = stmt.text
+            elif isinstance(stmt, L.Loop):
+                found = examined(stmt, self.live.after[id(stmt)], self.shares, self.visible)
+                within = (s.text for s in L.walk(stmt.body) if isinstance(s, L.Remark))
+                amount = known.of(stmt, trips(stmt), around, L.ZERO)
+                why_not = found if isinstance(found, str) else ""
+                yield Verdict(line or next(within, ""), why_not, amount, self.bound)
+                line = ""
+                if isinstance(found, Common):
+                    continue
+                inside = (*around, stmt)
+            for block in L.blocks_of(stmt):
+                yield from self.explained(known, block, inside)
 
     def _columns(self, loop: L.Loop, common: Common) -> L.Loop | None:
         """The loop that is all of another's body, if it may be split as well: where there are few
@@ -83,16 +158,21 @@ class Splitter:
 
     # ---- splitting
 
-    def _split(self, loop: L.Loop, common: Common, columns: L.Loop | None) -> list[L.Stmt]:
+    def _split(
+        self, loop: L.Loop, common: Common, columns: L.Loop | None, nested: bool
+    ) -> list[L.Stmt]:
         serial = copy.deepcopy(loop)
         chosen: list[L.Stmt] = []
         loop.start = self._named(chosen, loop.start, "start")
         count = self._named(chosen, trips(loop), "trips")
-        sums = _total(_sizes(b, rank) for b, (_, rank) in common.sums.items())
-        scratch = _total(alloc.sizes for alloc in common.scratch.values())
+        sums = _held(common.sums)
+        held = L.add(sums, _total(alloc.sizes for alloc in common.scratch.values()))
         least = L.add(L.lit(GRAIN), L.mul(sums, L.lit(PER_ELEMENT)))
-        gained = L.sub(work(loop, count), L.lit(START))
-        amounts = (count, gained, least, L.add(sums, scratch))
+        gained = L.sub(work(loop, count), L.lit(self.bound - 2 * GRAIN))
+        if not self.asked and held != L.ZERO:
+            fits = L.compare("<=", held, L.lit(HELD))
+            gained = L.Select(fits, gained, L.ZERO, "int64")
+        amounts = (count, gained, least, held)
         rows = chunks = self._named(chosen, L.Call("rt.chunks", amounts, "int64"), "chunks")
         chunk = L.Name(self.fresh("chunk"))
         row: L.Expr = chunk
@@ -135,8 +215,9 @@ class Splitter:
         out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, [*start, loop, *end], parallel=True))
         if after:
             out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, after))
-        if common.sums:
-            # Adding up apart what could be added in place pays for several chunks only.
+        if common.sums or nested:
+            # Adding up apart what could be added in place pays for several chunks only; and a loop
+            # that runs often may be so short that one more call counts.
             out = [L.Branch(L.compare("==", chunks, L.ONE), [serial], out)]
         return [*chosen, *out]
 
@@ -165,6 +246,11 @@ def _sizes(buffer: str, rank: int) -> tuple[L.Expr, ...]:
     return tuple(L.Size(buffer, axis) for axis in range(rank))
 
 
+def _held(sums: dict[str, tuple[str, int]]) -> L.Expr:
+    """How many elements there are in the buffers that all iterations add to."""
+    return _total(_sizes(b, rank) for b, (_, rank) in sums.items())
+
+
 def _total(shapes: Iterable[tuple[L.Expr, ...]]) -> L.Expr:
     """How many elements they have."""
     total: L.Expr = L.ZERO
@@ -181,15 +267,6 @@ def _cut(loop: L.Loop, part: L.Expr, count: L.Expr, parts: L.Expr) -> None:
         return L.add(loop.start, L.mul(passed, loop.step))
 
     loop.start, loop.stop = bound(part), bound(L.add(part, L.ONE))
-
-
-def _is_long(loop: L.Loop) -> bool:
-    """Whether a loop may be worth splitting, for all that is known before it runs."""
-    count = trips(loop)
-    whole = work(loop, count)
-    if isinstance(count, L.Lit) and count.value < 2:
-        return False
-    return not isinstance(whole, L.Lit) or whole.value >= START + 2 * GRAIN
 
 
 def _with_bindings(body: list[L.Stmt], shares: Shares) -> Shares:

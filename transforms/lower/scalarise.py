@@ -39,7 +39,7 @@ def scalarise(body: list[L.Stmt], params: list[str]) -> None:
             block, alloc = use.allocs[0]
             _replace(home, name, alloc.dtype)
             # Positions must stay as they were surveyed.
-            block[:] = [L.Remark("") if s is alloc else s for s in block]
+            block[next(k for k, s in enumerate(block) if s is alloc)] = L.Remark("")
 
 
 def survey(body: list[L.Stmt]) -> dict[str, Uses]:

@@ -100,6 +100,7 @@ class Merger:
         self.shares = shares
         self.visible = visible
         self.known: dict[int, tuple[L.Stmt, Footprint]] = {}
+        self.joined = 0  # how many loops
         self.nests_first = False
 
     def run(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
@@ -130,10 +131,13 @@ class Merger:
         ]
 
     def _inside(self, stmt: L.Stmt) -> None:
+        before = self.joined
         if isinstance(stmt, (L.Loop, L.Forever)):
             stmt.body = self.block(stmt.body)
         elif isinstance(stmt, L.Branch):
             stmt.then, stmt.orelse = self.block(stmt.then), self.block(stmt.orelse)
+        if self.joined > before:
+            self.known.pop(id(stmt), None)
 
     def _merge(self, out: list[L.Stmt], loop: L.Loop) -> bool:
         """Merges `loop`, which is to follow `out`, into the nearest loop it can join."""
@@ -177,9 +181,11 @@ class Merger:
         out[position:] = [*moved, first, *rest]
         if loop.var != first.var:
             _rename(loop, first.var)
-            self.known.clear()
+            for stmt in L.walk(loop.body):
+                self.known.pop(id(stmt), None)
         first.body = self.block([*first.body, *remark, *loop.body])
         self.known.pop(id(first), None)
+        self.joined += 1
 
     # ---- independence
 

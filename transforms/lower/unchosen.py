@@ -134,17 +134,21 @@ class _Finder:
             return any(self._is_chosen(x) or self._is_truth(x) for x in (e.left, e.right))
         return False
 
-    def _is_truth(self, e: L.Expr) -> bool:
-        """A truth value as a number, a sum or a part of such."""
+    def _is_truth(self, e: L.Expr, within: frozenset[str] = frozenset()) -> bool:
+        """A truth value as a number, a sum or a part of such; not what is made of itself, as the
+        sums of a loop are, `within` whose definition we are."""
         if isinstance(e, L.Name):
-            return e.name in self.known and self._is_truth(self.known[e.name])
+            if e.name in within or e.name not in self.known:
+                return False
+            return self._is_truth(self.known[e.name], within | {e.name})
         if isinstance(e, L.Cast):
             return e.x.dtype == "bool"
         if isinstance(e, L.Bin) and e.op == "+":
-            return self._is_truth(e.left) and self._is_truth(e.right)
+            return self._is_truth(e.left, within) and self._is_truth(e.right, within)
         if isinstance(e, L.Bin) and e.op == "*":
             pair = (e.left, e.right)
-            return any(isinstance(x, L.Lit) for x in pair) and any(map(self._is_truth, pair))
+            some = any(isinstance(x, L.Lit) for x in pair)
+            return some and any(self._is_truth(x, within) for x in pair)
         return False
 
     def _vanishes(self, e: L.Expr, zero: str, arrays: set[str]) -> bool:

@@ -12,6 +12,7 @@ before.  Where y was made for the loop, nobody asks for that:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from . import loop_ir as L
@@ -23,21 +24,33 @@ def drop_unread(body: list[L.Stmt]) -> None:
     """Rewrites `body` in place."""
     known = settled(list(L.walk(body)))
     unread: list[tuple[list[L.Stmt], L.Put]] = []
+    blocks: dict[int, _Puts] = {}
     for name, use in survey(body).items():
         if use.odd or len(use.allocs) != 1:
             continue
         block, alloc = use.allocs[0]
-        made = next(k for k, s in enumerate(block) if s is alloc)
-        for place, loop in enumerate(block):
-            if not isinstance(loop, L.Loop):
-                continue
-            for position, put in enumerate(loop.body):
-                if isinstance(put, L.Put) and put.buffer == name and not put.add:
-                    at = _Place(block, made, place, position)
-                    if _is_unread(put, loop, at, use, known):
-                        unread.append((loop.body, put))
+        puts = blocks.get(id(block)) or blocks.setdefault(id(block), _Puts(block))
+        for place, loop, position, put in puts.to[name]:
+            at = _Place(block, puts.made[name], place, position)
+            if _is_unread(put, loop, at, use, known):
+                unread.append((loop.body, put))
     for block, put in unread:
         block[:] = [s for s in block if s is not put]
+
+
+class _Puts:
+    """Of a block: where each buffer is made, and what its loops store in it."""
+
+    def __init__(self, block: list[L.Stmt]) -> None:
+        self.made: dict[str, int] = {}
+        self.to: dict[str, list[tuple[int, L.Loop, int, L.Put]]] = defaultdict(list)
+        for place, stmt in enumerate(block):
+            if isinstance(stmt, L.Alloc):
+                self.made[stmt.name] = place
+            elif isinstance(stmt, L.Loop):
+                for position, put in enumerate(stmt.body):
+                    if isinstance(put, L.Put) and not put.add:
+                        self.to[put.buffer].append((place, stmt, position, put))
 
 
 @dataclass

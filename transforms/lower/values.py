@@ -99,6 +99,9 @@ class Emitter:
         # Names that are bound once, and what integers made of them are called in open blocks.
         self.fixed: set[str] = set()
         self.called: list[dict[L.Expr, L.Expr]] = [{}]
+        # Places that were looked for or tested, for each block that is being written: those where
+        # a mask of the IR is true, those that an array of indices means along an axis of a size.
+        self.found: list[dict[tuple[str, L.Expr | None], list[Value]]] = [{}]
         self.sized: dict[str, set[int]] = {}
         # The root of every alias: buffers that share memory share a root.
         self.roots: dict[str, str] = {}
@@ -131,11 +134,13 @@ class Emitter:
     def into(self, block: list[L.Stmt]) -> Iterator[list[L.Stmt]]:
         saved, self.out = self.out, block
         self.called.append({})
+        self.found.append({})
         try:
             yield block
         finally:
             self.out = saved
             self.called.pop()
+            self.found.pop()
 
     def let(self, expr: L.Expr, hint: str = "t") -> L.Expr:
         """A name for the expression, unless writing it twice costs nothing."""

@@ -276,7 +276,7 @@ class Loops(Mixin):
         items = self.static_items(iterable)
         if items is not None:
             values = tuple(items)
-            return Stream(self.constant(len(values)), lambda k: self._pick(values, k, node))
+            return Stream(self.constant(len(values)), lambda k: self._pick(values, k, None, node))
         raise self.refusal(
             getattr(node, "iter", node), f"{self.kind_of(iterable)} is not iterable", "", TypeError_
         )

@@ -182,7 +182,7 @@ class Specialiser(
         self.baked = static
         self.runtime_ints = runtime_ints
         self.given_ints: dict[str, int] = {}
-        facts = Facts(sizes=None if values is None else {})
+        facts = Facts(None if values is None else {}, ints=self.given_ints)
         self.b = Builder(NameSupply({"np", "math"}), facts)
         self.state = State([])
         self.params: list[Param] = []

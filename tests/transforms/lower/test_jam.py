@@ -149,6 +149,8 @@ def test_left_alone(body):
 def test_rounding_and_memory_stay_as_they_are():
     assert text(jammed(rows(ADDED), dtype="float32")) == text([rows(ADDED)])
     assert text(jammed(rows(ADDED), shares=lambda a, b: True)) == text([rows(ADDED)])
+    body = [L.Alias("z", "x", (N, M)), rows(L.Put("x", (I,), at("z", K, I), add=True))]
+    assert text(jammed(*body)) == text(body)
 
 
 # ---------------------------------------------------------------- programs
