@@ -82,9 +82,24 @@ def test_preparations_move_before_the_loop():
     assert merged(*body, visible={"t"})[1] == 2
 
 
-def test_what_fails_inside_stays_where_it_is():
-    risky = loop(L.Branch(L.compare("<", I, L.ZERO), [L.Fail("IndexError", "no")]))
-    assert merged(writes_t(), risky)[1] == 2
+def test_loops_that_fail_merge_unless_somebody_could_tell():
+    def risky(message="no"):
+        return loop(L.Branch(L.compare("<", I, L.ZERO), [L.Fail("IndexError", message)]))
+
+    assert merged(writes_t(), risky())[1] == merged(risky(), writes_t())[1] == 1
+    assert merged(writes_t(), risky(), visible=["t"])[1] == 2
+    assert merged(risky(), writes_t(), visible=["t"])[1] == 2
+    # The error of the first comes before that of the second.
+    assert merged(risky("a"), risky("b"))[1] == 2
+    # Neither does a loop that fails overtake what the caller sees, or another error.
+    seen = L.Put("v", (L.ZERO,), load("x", L.ZERO))
+    assert merged(writes_t(), seen, risky(), visible=["v"])[1] == 2
+    check_first = L.Branch(L.compare("<", L.Name("k"), L.ZERO), [L.Fail("IndexError", "k")])
+    assert merged(writes_t(), check_first, risky())[1] == 2
+    # Nor does a check overtake a loop that fails.
+    needs_k = loop(L.Put("u", (I,), load("t", I)))
+    out, loops = merged(risky(), check_first, needs_k)
+    assert loops == 2 and out[1] == check_first
 
 
 def test_inner_loops_merge_too():
