@@ -77,10 +77,12 @@ class _Jammer:
         self.dtypes, self.visible, self.read = dtypes, visible, read
         self.shares, self.fresh = shares, fresh
 
-    def rows(self, loop: L.Loop) -> tuple[list[L.Stmt], L.Loop, L.Expr] | None:
-        """What each round of a loop computes and checks first, the loop inside, and what that adds
-        to its elements, if all rounds add to the same ones."""
-        *first, inner = [s for s in loop.body if not isinstance(s, L.Remark)] or [None]
+    def rows(self, loop: L.Loop) -> tuple[list[L.Stmt], L.Loop, L.Expr, list[L.Put]] | None:
+        """What each round of a loop computes and checks first, the loop inside, what that adds to
+        its elements, if all rounds add to the same ones, and what is stored elsewhere after it."""
+        stmts = [s for s in loop.body if not isinstance(s, L.Remark)]
+        last = [s for s in stmts if isinstance(s, L.Put)]
+        *first, inner = stmts[: len(stmts) - len(last)] or [None]
         if not isinstance(inner, L.Loop):
             return None
         if not all(isinstance(s, L.Let) or is_check(s) for s in first):
@@ -108,16 +110,20 @@ class _Jammer:
             return None
         if not _is_cheap(added) or loop.var not in _used(lets, [added]):
             return None
-        if checks and any(self.shares(put.buffer, v) for v in self.visible):
+        seen = (put.buffer, *(s.buffer for s in last))
+        if checks and any(self.shares(b, v) for b in seen for v in self.visible):
             return None  # it would be seen that a check comes before what was added until then
         exprs = [added, *put.index, *bounds, loop.start, loop.stop]
-        exprs += [e for s in first for e in _exprs(s)]
-        loads = [p for e in exprs for p in L.walk_expr(e) if isinstance(p, L.Load)]
-        if any(self.shares(load.buffer, put.buffer) for load in loads):
+        exprs += [e for s in (*first, *last) for e in _exprs(s)]
+        loads = [p.buffer for e in exprs for p in L.walk_expr(e) if isinstance(p, L.Load)]
+        written = [put.buffer, *(s.buffer for s in last)]
+        if any(self.shares(load, buffer) for load in loads for buffer in written):
             return None
-        used = _used(lets, [added, *(e for s in checks for e in _exprs(s))])
+        if any(self.shares(put.buffer, s.buffer) for s in last):
+            return None
+        used = _used(lets, [added, *(e for s in (*checks, *last) for e in _exprs(s))])
         needed = [s for s in first if isinstance(s, L.Branch) or s.name in used]
-        return needed, L.Loop(inner.var, bounds[0], bounds[1], L.ONE, [put]), added
+        return needed, L.Loop(inner.var, bounds[0], bounds[1], L.ONE, [put]), added, last
 
     def _are_own(self, loop: L.Loop, lets: list[L.Let]) -> bool:
         """Whether the numbers are set once and read in the loop only, after that."""
@@ -144,7 +150,7 @@ class _Jammer:
         return L.map_expr(e, spelt)
 
     def written(
-        self, loop: L.Loop, first: list[L.Stmt], inner: L.Loop, added: L.Expr
+        self, loop: L.Loop, first: list[L.Stmt], inner: L.Loop, added: L.Expr, last: list[L.Put]
     ) -> list[L.Stmt]:
         (put,) = inner.body
         assert isinstance(put, L.Put) and isinstance(loop.step, L.Lit)
@@ -157,6 +163,7 @@ class _Jammer:
             far = L.select(L.compare(">", count, L.ZERO), far, loop.start)
         out: list[L.Stmt] = [L.Let(rest.name, far)]
         body: list[L.Stmt] = [s for s in loop.body if isinstance(s, L.Remark)]
+        after: list[L.Stmt] = []
         total: L.Expr = L.Load(put.buffer, put.index, put.expr.dtype)
         for n in range(ROUNDS):
             lets = [s.name for s in first if isinstance(s, L.Let)]
@@ -176,10 +183,14 @@ class _Jammer:
                 if isinstance(s, L.Let):
                     s.name = names[s.name]
             body += round_
+            stores = copy.deepcopy(last)
+            L.map_stmts([*stores], at)
+            after += stores
             total = _plus(total, L.map_expr(added, at))
         body.append(
             L.Loop(inner.var, inner.start, inner.stop, L.ONE, [L.Put(put.buffer, put.index, total)])
         )
+        body += after
         left = copy.deepcopy(loop)
         left.start = rest
         _rename(left, {s.name: self.fresh(s.name) for s in left.body if isinstance(s, L.Let)})

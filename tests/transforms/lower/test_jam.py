@@ -95,6 +95,25 @@ def test_checks_come_first():
     ]  # fmt: skip
 
 
+def test_what_is_stored_elsewhere():
+    body = rows(ADDED)
+    body.body.append(L.Put("z", (K,), times(S, at("y", K, L.ZERO))))
+    assert (
+        text(jammed(body)).split("range(rest, ")[0].split("[k + 3, i]")[1]
+        == """
+        z[k] = s * y[k, 0]
+        z[k + 1] = s * y[k + 1, 0]
+        z[k + 2] = s * y[k + 2, 0]
+        z[k + 3] = s * y[k + 3, 0]
+    for k in """
+    )
+    for buffer in "xy":
+        body.body[-1] = L.Put(buffer, (K,), S)
+        assert text(jammed(body)) == text([body])
+    body.body[-1] = L.Put("z", (K,), at("x", K))
+    assert text(jammed(body)) == text([body])
+
+
 def run(body, n):
     space: dict = {}
     exec(write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return(())])], ""), space)
