@@ -215,6 +215,8 @@ class Merger:
             return False
         if a.fixed or a.size + b.size > LARGE or not self._same_after_errors(a, b):
             return False
+        if (a.fails and _loses(second, first)) or (b.fails and _loses(first, second)):
+            return False
         if any(isinstance(s, L.Do) for loop in (first, second) for s in L.walk(loop.body)):
             return False
         if first.var != second.var and first.var in b.reads | b.writes:
@@ -277,6 +279,21 @@ def _is_preparation(stmt: L.Stmt) -> bool:
         and not stmt.orelse
         and all(isinstance(s, L.Fail) for s in stmt.then)
     )
+
+
+def _loses(loop: L.Loop, failing: L.Loop) -> bool:
+    """Whether a loop would be slower inside of one that may fail: several of its rounds are no
+    longer computed at once.  That is little beside a nest, unless functions are called."""
+    if any(isinstance(s, (L.Loop, L.Forever, L.Branch)) for s in loop.body):
+        return False
+    exprs = [e for s in loop.body for e in L.exprs_of(s)]
+    parts = [p for e in exprs if not isinstance(e, L.Whole) for p in L.walk_expr(e)]
+    if not any(isinstance(p, L.Call) for p in parts) and len(_ranges(failing)) > 1:
+        return False
+    own = {s.name for s in loop.body if isinstance(s, L.Let)}
+    places = [i for s in loop.body if isinstance(s, L.Put) for i in s.index]
+    indirect = (p for i in places for p in L.walk_expr(i))
+    return not any(isinstance(p, L.Load) or getattr(p, "name", None) in own for p in indirect)
 
 
 def _ranges(loop: L.Loop) -> list[tuple[L.Expr, ...]]:
