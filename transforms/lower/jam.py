@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable
+from typing import TypeGuard
 
 from . import loop_ir as L
 from .live import binds, names_in, reads
@@ -82,10 +83,11 @@ class _Jammer:
         its elements, if all rounds add to the same ones, and what is stored elsewhere after it."""
         stmts = [s for s in loop.body if not isinstance(s, L.Remark)]
         last = [s for s in stmts if isinstance(s, L.Put)]
-        *first, inner = stmts[: len(stmts) - len(last)] or [None]
-        if not isinstance(inner, L.Loop):
+        before = stmts[: len(stmts) - len(last)]
+        if not before or not isinstance(inner := before.pop(), L.Loop):
             return None
-        if not all(isinstance(s, L.Let) or is_check(s) for s in first):
+        first = [s for s in before if isinstance(s, L.Let) or _is_check(s)]
+        if len(first) < len(before):
             return None
         if loop.parallel or not (L.is_lit(loop.step, 1) or L.is_lit(loop.step, -1)):
             return None
@@ -122,7 +124,7 @@ class _Jammer:
         if any(self.shares(put.buffer, s.buffer) for s in last):
             return None
         used = _used(lets, [added, *(e for s in (*checks, *last) for e in _exprs(s))])
-        needed = [s for s in first if isinstance(s, L.Branch) or s.name in used]
+        needed: list[L.Stmt] = [s for s in first if isinstance(s, L.Branch) or s.name in used]
         return needed, L.Loop(inner.var, bounds[0], bounds[1], L.ONE, [put]), added, last
 
     def _are_own(self, loop: L.Loop, lets: list[L.Let]) -> bool:
@@ -217,7 +219,7 @@ def _plus(total: L.Expr, e: L.Expr) -> L.Expr:
     return L.Bin("+", total, e, total.dtype)
 
 
-def is_check(stmt: L.Stmt) -> bool:
+def _is_check(stmt: L.Stmt) -> TypeGuard[L.Branch]:
     """Raises an error in some case, and does nothing else."""
     if not isinstance(stmt, L.Branch) or stmt.orelse:
         return False
