@@ -6,7 +6,7 @@ REASONS = {
     "mlp32": "the products of matrices take nearly all of it.",
     "gmm-d64": "what each component leaves, 51 MB in all, is written and read again.",
     "jacobi-1d": "one of two rows is set to zero in one round and added to in the next.",
-    "kmeans": "all distances are kept and compared again; by hand only the nearest centre is known.",
+    "kmeans": "all distances are kept and compared again; by hand the nearest centre is known.",
     "det": "by hand the rows are counted by a recurrence; here signs are kept, and elements are "
     "checked to be in range.",
     "nbody": "a matrix of strengths is kept for each step.",

@@ -24,7 +24,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "interchange": ("lower.lower.interchange", lambda body, shares: None),
     "siblings": ("lower.siblings.Merger.block", lambda self, stmts: stmts),
     "scalarise": ("lower.lower.scalarise", lambda body, params: None),
-    "checks": ("lower.lower.drop_settled", lambda body: body),
+    "checks": ("lower.lower.drop_settled", lambda body, shares: body),
     "gather": ("lower.lower.gather", lambda body, shares: None),
     "unread": ("lower.lower.drop_unread", lambda body: None),
     "first touch": ("lower.lower.touch_first", lambda body: None),
@@ -33,6 +33,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
     "mirror": ("lower.lower.mirror", lambda body, shares: None),
     "rows": ("lower.lower.join_rows", lambda body, sizes, shares, fresh: None),
+    "narrow": ("lower.lower.narrow", lambda body, params: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
 }
 

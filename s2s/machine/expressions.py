@@ -22,7 +22,7 @@ from .buffers import Buffer, pack, unpack
 from .context import Context, to_numba
 from .infer import Types, indices
 from .kinds import Array, Boolean, Callee, Float, Integer, Literal
-from .writing import new_function, room
+from .writing import declared, new_function, room
 
 
 class Expressions:
@@ -130,8 +130,15 @@ class Expressions:
         return value
 
     def _choice(self, node: ast.IfExp) -> Any:
-        test = self.as_type(node.test, types.boolean)
         type_ = self.types.of[node]
+        name = _extreme(node)
+        if name is not None and isinstance(type_, Float):
+            values = [self.as_type(part, type_) for part in (node.body, node.orelse)]
+            kind = values[0].type
+            function = ir.FunctionType(kind, [kind, kind])
+            called = declared(self.builder.module, function, f"llvm.{name}.f{type_.bits}")
+            return self.builder.call(called, values)
+        test = self.as_type(node.test, types.boolean)
         if is_cheap(node.body) and is_cheap(node.orelse):
             yes, no = self.as_type(node.body, type_), self.as_type(node.orelse, type_)
             return self.builder.select(test, yes, no)
@@ -285,3 +292,24 @@ def is_cheap(node: ast.expr) -> bool:
         if isinstance(part, ast.BinOp) and isinstance(part.op, (ast.FloorDiv, ast.Mod, ast.Pow)):
             return False
     return True
+
+
+def _extreme(node: ast.IfExp) -> str | None:
+    """LLVM's name for the larger or smaller of two numbers, or nan if one of them is,
+    `x if x > y or x != x else y`: only by its name does LLVM compute several at once."""
+    match node:
+        case ast.IfExp(
+            test=ast.BoolOp(
+                op=ast.Or(),
+                values=[
+                    ast.Compare(left=ast.Name(id=a), ops=[sign], comparators=[ast.Name(id=b)]),
+                    ast.Compare(
+                        left=ast.Name(id=c), ops=[ast.NotEq()], comparators=[ast.Name(id=d)]
+                    ),
+                ],
+            ),
+            body=ast.Name(id=e),
+            orelse=ast.Name(id=f),
+        ) if a == c == d == e and b == f:
+            return {ast.Gt: "maximum", ast.Lt: "minimum"}.get(type(sign))
+    return None

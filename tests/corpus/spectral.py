@@ -113,3 +113,12 @@ def one_adjoint_flows_into_a_real_and_a_complex_value(x, y):
     z = np.exp(1j * y)
     w = np.fft.ifft(z + x)
     return np.sum(np.abs(w * z * z + 1.0)) + np.sum(np.fft.fft(z + x).imag ** 2)
+
+
+@case(arr(3, 3), arr(3, 3), arr(3, 2), tags="complex linalg")
+def complex_systems(p, q, y):
+    z = p + 3.0 * np.eye(3, dtype=p.dtype) + 1j * q
+    x = np.linalg.solve(z, y)
+    u = np.linalg.solve(np.conj(z), x[:, 0] * 1j)
+    v = np.linalg.solve(p + 3.0 * np.eye(3, dtype=p.dtype), u)
+    return np.sum(np.abs(x) ** 2) + np.sum(np.linalg.inv(z).imag * p) + np.sum(v.real)

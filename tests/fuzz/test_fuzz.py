@@ -105,5 +105,6 @@ def f(x, m, y, d, s, n, idx):
     compared(trial, run_, trial.gradient("loops"))
     usual = lowered(trial.gradient("loops"))
     # Those have nothing to do in this program.
-    idle = ["layout", "twins", "interchange", "first touch", "unchosen", "gemm update", "rows"]
+    idle = ["layout", "twins", "interchange", "first touch", "unchosen", "gemm update", "rows",
+            "narrow"]  # fmt: skip
     assert [switch for switch, text in texts.items() if text == usual] == idle

@@ -35,6 +35,7 @@ from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .mirror import mirror
+from .narrow import narrow
 from .parallel import Splitter, Verdict
 from .rows import join_rows
 from .scalarise import scalarise
@@ -148,7 +149,7 @@ def merged(
         return a == b or b in groups.get(a, ())
 
     visible = {cx.python_name(p) for p, _ in cx.function.effects}
-    body = drop_settled(cx.em.out)
+    body = drop_settled(cx.em.out, shares)
     mirror(body, shares)
     drop_unread(body)
     gather(body, shares)
@@ -164,6 +165,7 @@ def merged(
     skip_unchosen(body, arrays, shares, cx.em)
     whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
     join_rows(body, whole, shares, cx.em.fresh)
+    narrow(body, params)
     # Compiled for types alone, code is not made for some sizes and not for others.
     if parallel or (parallel is None and facts.sizes is not None):
         splitter = Splitter(body, shares, visible, cx.em.fresh, parallel is not None)

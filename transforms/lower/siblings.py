@@ -3,7 +3,7 @@
 Two loops become one if what either writes the other touches only in the same iteration: every
 access to such a buffer has the loop's own variable, at one distance from it, at one and the same
 axis.  What stands between them must not care; allocations, numbers and checks that the second
-loop needs are moved before the first.
+loop needs are moved before the first.  If one of them may fail, the caller sees no difference.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Merger:
     def _merge(self, out: list[L.Stmt], loop: L.Loop) -> bool:
         """Merges `loop`, which is to follow `out`, into the nearest loop it can join."""
         foot = self.footprint(loop)
-        if foot.fixed or foot.fails or not self._may_join(loop):
+        if foot.fixed or not self._may_join(loop):
             return False
         prints: dict[int, Footprint] = {}
         needed: list[int] = []  # what must move before the earlier loop, latest first
@@ -154,12 +154,14 @@ class Merger:
             here = prints[position] = self.footprint(stmt)
             if self._may_join(stmt, loop) and self._joins(stmt, here, loop, foot):
                 if all(self._apart(prints[n], here) for n in needed) and all(
-                    not prints[n].fails or self._private(here) for n in needed
+                    not prints[n].fails or (self._private(here) and not here.fails) for n in needed
                 ):
                     self._join(out, position, needed, loop)
                     return True
             if here.fixed or (here.fails and not _is_preparation(stmt)):
                 return False
+            if foot.fails and (here.fails or not self._private(here)):
+                return False  # an error would overtake another, or what the caller sees
             if (self.nests_first or _is_preparation(stmt)) and (
                 here.fails or not self._apart(here, wanted)
             ):
@@ -211,7 +213,9 @@ class Merger:
     def _joins(self, first: L.Loop, a: Footprint, second: L.Loop, b: Footprint) -> bool:
         if (first.start, first.stop, first.step) != (second.start, second.stop, second.step):
             return False
-        if a.fixed or a.fails or a.size + b.size > LARGE:
+        if a.fixed or a.size + b.size > LARGE or not self._same_after_errors(a, b):
+            return False
+        if (a.fails and _loses(second, first)) or (b.fails and _loses(first, second)):
             return False
         if any(isinstance(s, L.Do) for loop in (first, second) for s in L.walk(loop.body)):
             return False
@@ -226,6 +230,14 @@ class Merger:
             if p != q or not _in_step(p, first.var, a, second.var, b):
                 return False
         return True
+
+    def _same_after_errors(self, a: Footprint, b: Footprint) -> bool:
+        """Whether the caller sees the same if one of two loops that are joined fails: rounds of
+        the first are missing if the second does, rounds of the second have run if the first does,
+        and of two errors the other one may come first."""
+        if a.fails and b.fails:
+            return False
+        return not (a.fails or b.fails) or self._private(a if b.fails else b)
 
     def _may_join(self, stmt: L.Stmt, loop: L.Loop | None = None) -> TypeGuard[L.Loop]:
         if not isinstance(stmt, L.Loop):
@@ -267,6 +279,21 @@ def _is_preparation(stmt: L.Stmt) -> bool:
         and not stmt.orelse
         and all(isinstance(s, L.Fail) for s in stmt.then)
     )
+
+
+def _loses(loop: L.Loop, failing: L.Loop) -> bool:
+    """Whether a loop would be slower inside of one that may fail: several of its rounds are no
+    longer computed at once.  That is little beside a nest, unless functions are called."""
+    if any(isinstance(s, (L.Loop, L.Forever, L.Branch)) for s in loop.body):
+        return False
+    exprs = [e for s in loop.body for e in L.exprs_of(s)]
+    parts = [p for e in exprs if not isinstance(e, L.Whole) for p in L.walk_expr(e)]
+    if not any(isinstance(p, L.Call) for p in parts) and len(_ranges(failing)) > 1:
+        return False
+    own = {s.name for s in loop.body if isinstance(s, L.Let)}
+    places = [i for s in loop.body if isinstance(s, L.Put) for i in s.index]
+    indirect = (p for i in places for p in L.walk_expr(i))
+    return not any(isinstance(p, L.Load) or getattr(p, "name", None) in own for p in indirect)
 
 
 def _ranges(loop: L.Loop) -> list[tuple[L.Expr, ...]]:

@@ -36,9 +36,7 @@ def bound_in(body: list[L.Stmt]) -> int:
     return BESIDE_PRODUCTS if products else WORTH
 
 
-def judged(
-    amounts: Iterable[Amount], facts: Facts, bound: int = WORTH
-) -> tuple[bool, list[Guard]]:
+def judged(amounts: Iterable[Amount], facts: Facts, bound: int = WORTH) -> tuple[bool, list[Guard]]:
     """Whether one of the loops reaches a bound for the sizes at hand, and for which it is so."""
     if facts.sizes is None:
         return False, []

@@ -37,7 +37,7 @@ _NUMPY = """
     take_along_axis triu tril diag diagonal diagflat trace zeros_like ones_like empty_like full
     full_like array asarray ascontiguousarray atleast_1d atleast_2d atleast_3d copy shape size
     ndim meshgrid complex64 complex128 iscomplexobj isrealobj iscomplex isreal bool bool_
-    add.at
+    add.at linalg.solve linalg.inv
 """.split()
 _METHODS = """
     sum mean cumsum any all astype conj conjugate copy reshape ravel flatten squeeze transpose

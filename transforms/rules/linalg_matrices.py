@@ -13,7 +13,7 @@ from typing import Any
 from ..build import OPEN, Builder, Sym
 from ..dims import Dim
 from ..errors import LinAlgError_, TypeError_
-from ..ir import Type
+from ..ir import Type, is_complex
 from .broadcast import broadcast_shapes
 from .composed import build_tril, build_triu
 from .declare import as_operand
@@ -96,11 +96,13 @@ def results(like: Any, *parts: Sym) -> Any:
 
 
 def floating(b: Builder, value: Any) -> Sym:
-    """An operand as NumPy's linear algebra takes it: integers become float64."""
+    """An operand as NumPy's linear algebra takes it: integers become float64.  Most functions
+    have refused complex numbers before (`complex_lists`)."""
     x = as_operand(b, value)
     if x.dtype == "float16":
         raise TypeError_("array type float16 is unsupported in linalg", span=span_of(b))
-    return x if x.dtype in ("float32", "float64") else x.astype("float64")
+    kept = x.dtype in ("float32", "float64") or is_complex(x.type)
+    return x if kept else x.astype("float64")
 
 
 def stack_of_matrices(b: Builder, value: Any) -> Sym:

@@ -10,8 +10,10 @@ import numpy as np
 
 from .. import helpers_linalg as helpers
 from ..build import Builder, Sym
+from ..ir import is_complex
 from ..precedence import ATOM, Text
 from .linalg import swap_last
+from .linalg_complex import solved_by_parts
 from .linalg_matrices import (
     column,
     declare,
@@ -106,6 +108,8 @@ def solve(builder: Builder, a: Any, b: Any) -> Sym:
             ")",
         ),
     )
+    if is_complex(x.type) or is_complex(y.type):
+        return solved_by_parts(builder, x, y)
     return builder.emit("solve", x, y)
 
 
@@ -129,7 +133,10 @@ declare(
 
 @surface("numpy.linalg.inv")
 def inv(b: Builder, a: Any) -> Sym:
-    return b.emit("inv", square(b, a))
+    x = square(b, a)
+    if is_complex(x.type):
+        return solved_by_parts(b, x, identity(b.emit("real", x)))
+    return b.emit("inv", x)
 
 
 # ---------------------------------------------------------------- det

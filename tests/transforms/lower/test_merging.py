@@ -82,9 +82,38 @@ def test_preparations_move_before_the_loop():
     assert merged(*body, visible={"t"})[1] == 2
 
 
-def test_what_fails_inside_stays_where_it_is():
-    risky = loop(L.Branch(L.compare("<", I, L.ZERO), [L.Fail("IndexError", "no")]))
-    assert merged(writes_t(), risky)[1] == 2
+def test_loops_that_fail_merge_unless_somebody_could_tell():
+    def risky(message="no"):
+        return loop(L.Branch(L.compare("<", I, L.ZERO), [L.Fail("IndexError", message)]))
+
+    def rows():
+        return loop(loop(L.Put("t", (I, J), load("x", I)), var="j"))
+
+    scattered = loop(
+        L.Let("k", L.Load("y", (I,), "int64")), L.Put("t", (I, L.Name("k")), load("x", I))
+    )
+    assert merged(rows(), risky())[1] == merged(risky(), rows())[1] == 1
+    assert merged(risky(), scattered)[1] == 1
+    assert merged(rows(), risky(), visible=["t"])[1] == 2
+    assert merged(risky(), rows(), visible=["t"])[1] == 2
+    # An error in one of its rounds would keep a loop from computing several at once,
+    assert merged(writes_t(), risky())[1] == merged(risky(), writes_t())[1] == 2
+    # which is little beside a nest, unless it calls functions.
+    nest = loop(*risky().body, *rows().body)
+    assert merged(nest, loop(L.Put("u", (I,), load("x", I))))[1] == 1
+    exp = L.Call("np.exp", (load("x", I),), "float64")
+    assert merged(nest, loop(L.Put("u", (I,), exp)))[1] == 2
+    # The error of the first comes before that of the second.
+    assert merged(risky("a"), risky("b"))[1] == 2
+    # Neither does a loop that fails overtake what the caller sees, or another error.
+    seen = L.Put("v", (L.ZERO,), load("x", L.ZERO))
+    assert merged(rows(), seen, risky(), visible=["v"])[1] == 2
+    check_first = L.Branch(L.compare("<", L.Name("k"), L.ZERO), [L.Fail("IndexError", "k")])
+    assert merged(rows(), check_first, risky())[1] == 2
+    # Nor does a check overtake a loop that fails.
+    needs_k = loop(loop(L.Put("u", (I, J), load("t", I, J)), var="j"))
+    out, loops = merged(risky(), check_first, needs_k)
+    assert loops == 2 and out[1] == check_first
 
 
 def test_inner_loops_merge_too():
