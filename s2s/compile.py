@@ -8,6 +8,7 @@ away and compiled again.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 import sys
@@ -91,7 +92,11 @@ def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
     from .machine import Source
 
     module = types.ModuleType(f"{PREFIX}{entry}")
-    exec(compile(lowered, module.__name__, "exec"), vars(module))
+    tree = ast.parse(lowered)
+    functions = (s for s in tree.body if isinstance(s, ast.FunctionDef))
+    function = next(s for s in functions if s.name == entry)
+    tree.body.remove(function)  # which nothing else calls
+    exec(compile(tree, module.__name__, "exec"), vars(module))
 
     def prepare() -> None:
         tell_numba(lowered)
@@ -99,7 +104,7 @@ def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
 
     if "rt.prange(" in lowered:
         _offer_threads()
-    return Source(lowered, entry, vars(module), kinds, prepare, OPTIONS)
+    return Source(function, vars(module), kinds, prepare, OPTIONS)
 
 
 def tell_numba(lowered: str) -> None:

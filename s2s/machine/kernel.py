@@ -11,6 +11,7 @@ from .buffers import Buffer, release, retain
 from .context import Context
 from .emit import CODE, Failures
 from .infer import Types
+from .nodes import walk
 from .outline import Plan
 from .parts import Frame, Framed, Word, call_part
 from .writing import INT, POINTER, counting, room
@@ -124,15 +125,15 @@ class Kernel(Framed):
 
 
 def returned(function: ast.FunctionDef) -> set[str]:
-    given = [s.value for s in ast.walk(function) if isinstance(s, ast.Return)]
-    return {n.id for e in given if e for n in ast.walk(e) if isinstance(n, ast.Name)}
+    given = [s.value for s in walk(function) if isinstance(s, ast.Return)]
+    return {n.id for e in given if e for n in walk(e) if isinstance(n, ast.Name)}
 
 
 def last_mentions(stmts: list[ast.stmt]) -> dict[ast.stmt, list[str]]:
     """The names that are mentioned for the last time in each statement."""
     last: dict[str, ast.stmt] = {}
     for stmt in stmts:
-        for node in ast.walk(stmt):
+        for node in walk(stmt):
             if isinstance(node, ast.Name):
                 last[node.id] = stmt
     out: dict[ast.stmt, list[str]] = {}

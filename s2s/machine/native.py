@@ -20,6 +20,7 @@ from .context import Context
 from .infer import Types, Unsupported
 from .kernel import Errors, Kernel
 from .kinds import Array, Float, Integer, Number
+from .nodes import walk
 from .outline import Plan
 from .parts import WORDS, Frame, frame_of
 from .plain import converted, float64, int64
@@ -33,21 +34,19 @@ INFO = ir.LiteralStructType([POINTER, STATUS, POINTER, POINTER, STATUS])
 
 
 class Source:
-    """A kernel to be compiled: function `entry` of a text, for arguments of types `kinds`.  The
+    """A kernel to be compiled: a function of a text, for arguments of types `kinds`.  The other
     names of the text are in `space`; `prepare` is called before Numba is asked for anything."""
 
     def __init__(
         self,
-        text: str,
-        entry: str,
+        function: ast.FunctionDef,
         space: dict[str, Any],
         kinds: tuple[Any, ...],
         prepare: Callable[[], None],
         options: dict[str, Any],
     ) -> None:
-        functions = (s for s in ast.parse(text).body if isinstance(s, ast.FunctionDef))
-        self.function = next(s for s in functions if s.name == entry)
-        self.types = Types(self.function, space, kinds, prepare)
+        self.function = function
+        self.types = Types(function, space, kinds, prepare)
         self.kinds, self.options = kinds, options
 
 
@@ -104,7 +103,7 @@ def _is_brief(source: Source) -> bool:
     return not any(
         isinstance(node, (ast.For, ast.While))
         or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
-        for node in ast.walk(source.function)
+        for node in walk(source.function)
     )
 
 

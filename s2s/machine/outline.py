@@ -19,6 +19,7 @@ from .emit import CODE, Body
 from .expressions import never_fails
 from .infer import Types
 from .kinds import Array
+from .nodes import walk
 from .writing import new_function, struct
 
 # A kernel with more statements than this is split,
@@ -60,7 +61,7 @@ class Plan:
 
     def _is_pure(self, s: ast.For) -> bool:
         """Starts no threads, makes no arrays, and `fails_simply`."""
-        for node in ast.walk(s):
+        for node in walk(s):
             if isinstance(node, ast.For) and is_parallel(node):
                 return False
             if isinstance(node, ast.Assign):
@@ -72,7 +73,7 @@ class Plan:
 
     def fails_simply(self, s: ast.For) -> bool:
         """Raises nothing with values in it, calls nothing that may raise."""
-        for node in ast.walk(s):
+        for node in walk(s):
             if isinstance(node, ast.Raise):
                 assert isinstance(node.exc, ast.Call)
                 if not all(isinstance(a, ast.Constant) for a in node.exc.args):
@@ -90,14 +91,14 @@ def is_parallel(s: ast.For) -> bool:
 
 
 def mentions(node: ast.AST) -> Counter[str]:
-    return Counter(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    return Counter(n.id for n in walk(node) if isinstance(n, ast.Name))
 
 
 def _private(function: ast.FunctionDef, known: Types) -> set[str]:
     """The variables whose memory nothing else refers to."""
     fresh: set[str] = set()
     shared: set[str] = set()
-    for s in ast.walk(function):
+    for s in walk(function):
         if not isinstance(s, ast.Assign) or isinstance(s.targets[0], ast.Subscript):
             continue
         if isinstance(s.targets[0], ast.Tuple):
@@ -121,7 +122,7 @@ def _memory(function: ast.FunctionDef, known: Types) -> dict[str, str]:
     such a variable with other sizes; memory that also has names of other kinds is left out."""
     first: dict[str, str] = {}
     shared: set[str] = set(known.slots)
-    for s in ast.walk(function):
+    for s in walk(function):
         if not isinstance(s, ast.Assign) or isinstance(s.targets[0], ast.Subscript):
             continue
         target, value = s.targets[0], s.value
@@ -151,7 +152,7 @@ def _constant(function: ast.FunctionDef, known: Types) -> set[str]:
     apart from them: those who call it see to that (`apart.py`)."""
     given = {a.arg for a in function.args.args}
     read: Counter[str] = Counter()
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             element = not isinstance(known.of.get(node), Array)
             if isinstance(node.value, ast.Name) and element:
@@ -216,7 +217,7 @@ def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
         )
     result = caller.builder.call(function, parts_of(values))
     code = caller.builder.extract_value(result, 0)
-    if any(isinstance(n, ast.Raise) for n in ast.walk(s)):
+    if any(isinstance(n, ast.Raise) for n in walk(s)):
         failed = caller.builder.icmp_unsigned("!=", code, CODE(0))
         with caller.builder.if_then(failed, likely=False):
             caller.fail(code)
@@ -269,7 +270,7 @@ def write(
 
 def bound_in(s: ast.For) -> set[str]:
     names = set()
-    for node in ast.walk(s):
+    for node in walk(s):
         if isinstance(node, (ast.For, ast.Assign)):
             target = node.target if isinstance(node, ast.For) else node.targets[0]
             if isinstance(target, ast.Name):

@@ -20,6 +20,7 @@ from .context import Context
 from .emit import CODE, Body, Failures
 from .infer import Types
 from .kinds import Array
+from .nodes import walk
 from .outline import Plan, call_nest, is_parallel
 from .share import can_share, share_out
 from .writing import INT, NULL, POINTER, new_function, room
@@ -68,7 +69,7 @@ class Frame:
                 words = [self._add(context.value_type(type_))]
             self.given[parameter.arg] = words
         self.table = self.size
-        self.size += sum(isinstance(t, Array) for t in known.names.values())
+        self.size += _arrays(known)
         self.words |= {n: words for n, words in self.given.items() if n not in known.slots}
         for name in _shared(parts, known, self.given):
             type_ = known.names[name]
@@ -116,11 +117,15 @@ def _shared(parts: list[Any], known: Types, given: Iterable[str]) -> list[str]:
         cut = isinstance(part, list)
         position = number if cut else -1  # the kernel itself
         for stmt in part if cut else [part]:
-            for node in ast.walk(stmt):
+            for node in walk(stmt):
                 if isinstance(node, ast.Name) and node.id in known.names:
                     if seen.setdefault(node.id, position) != position:
                         shared[node.id] = None
     return [n for n in shared if n in known.slots or n not in known.loops]
+
+
+def _arrays(known: Types) -> int:
+    return sum(isinstance(t, Array) for t in known.names.values())
 
 
 def _length(type_: Any) -> int:
@@ -154,13 +159,10 @@ class Framed(Body):
         self.words = frame.words if frame else {}
         if frame is not None:
             table = builder.gep(base, [INT(frame.table)], inbounds=True)
-            arrays = ir.ArrayType(POINTER, self.arrays())
+            arrays = ir.ArrayType(POINTER, frame.size - frame.table)
             self.table = builder.bitcast(table, arrays.as_pointer())
         else:
-            self.table = room(builder, ir.ArrayType(POINTER, self.arrays()), zero=True)
-
-    def arrays(self) -> int:
-        return sum(isinstance(t, Array) for t in self.types.names.values())
+            self.table = room(builder, ir.ArrayType(POINTER, _arrays(known)), zero=True)
 
     # ---- variables
 

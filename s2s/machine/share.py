@@ -16,6 +16,7 @@ from .. import kernels
 from ..linking import PARALLEL_FOR
 from .emit import CODE, Body, is_small
 from .kinds import Array
+from .nodes import walk
 from .outline import Nest, Plan, bound_in, parts_of, spelling, write
 from .writing import INT, POINTER, counting, declared, member, new_function, room
 
@@ -26,7 +27,7 @@ CODES = ir.ArrayType(CODE, kernels.CHUNKS)
 
 def can_share(caller: Body, plan: Plan, s: ast.For) -> bool:
     """Whether the body makes only arrays that fit on the stack, and fails simply."""
-    for node in ast.walk(s):
+    for node in walk(s):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
             if isinstance(plan.types.names[name], Array):
@@ -52,7 +53,7 @@ def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
     takes = [n for n in order if n not in bound]
     values = [caller.variable(n) for n in takes]
     codes = room(builder, CODES)
-    fails = any(isinstance(n, ast.Raise) for n in ast.walk(s))
+    fails = any(isinstance(n, ast.Raise) for n in walk(s))
     if fails:
         builder.store(ir.Constant(CODES, None), codes)
     record = _record(builder, [codes, *parts_of(values)])

@@ -31,11 +31,13 @@ from .gather import gather
 from .gemm_update import accumulate
 from .hoist import hoist
 from .interchange import interchange
+from .jam import jam
 from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .mirror import mirror
 from .narrow import narrow
+from .numbers import share_numbers
 from .parallel import Splitter, Verdict
 from .rows import join_rows
 from .scalarise import scalarise
@@ -149,14 +151,16 @@ def merged(
         return a == b or b in groups.get(a, ())
 
     visible = {cx.python_name(p) for p, _ in cx.function.effects}
+    arrays, matrices = _arrays(cx, outs, visible), _whole_matrices(cx)
+    sizes = (e for known in (arrays.sizes, matrices) for found in known.values() for e in found)
+    share_numbers(cx.em.out, params, sizes)
     body = drop_settled(cx.em.out, shares)
     mirror(body, shares)
     drop_unread(body)
     gather(body, shares)
     touch_first(body)
     write_over(body, visible, shares, cx.em.fresh)
-    accumulate(body, _whole_matrices(cx), shares)
-    arrays = _arrays(cx, outs, visible)
+    accumulate(body, matrices, shares)
     turn(body, arrays, shares, cx.em)
     pair(body, arrays, shares, cx.em)
     interchange(body, shares)
@@ -177,6 +181,7 @@ def merged(
             split, guards = judged(splitter.amounts(known, body), facts, splitter.bound)
         facts.guards += guards
         body = splitter.block(body) if split else body
+    jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
     hoist(body)
     return body
 

@@ -1,0 +1,27 @@
+"""The nodes of lowered text, which many ask for: each statement is walked through once."""
+
+from __future__ import annotations
+
+import ast
+
+_KNOWN = "_s2s_nodes"
+
+
+def walk(node: ast.AST) -> list[ast.AST]:
+    """A node and all inside it, as `ast.walk` gives them, but for contexts."""
+    known = getattr(node, _KNOWN, None)
+    if known is not None:
+        return known
+    if isinstance(node, ast.FunctionDef):
+        return [node, *(n for s in node.body for n in walk(s))]
+    found = [node]
+    for inner in found:  # which grows meanwhile
+        for field in inner._fields:
+            value = getattr(inner, field, None)
+            if isinstance(value, list):
+                found += [v for v in value if isinstance(v, ast.AST)]
+            elif isinstance(value, ast.AST) and field != "ctx":
+                found.append(value)
+    if isinstance(node, ast.stmt):
+        setattr(node, _KNOWN, found)
+    return found
