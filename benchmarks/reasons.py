@@ -1,8 +1,8 @@
 """Why rows fall short, as far as it is known: by the beginning of their names."""
 
 REASONS = {
-    "syrk": "one column of A is added at a time, as the program says; JAX and the hand-written "
-    "adjoint multiply matrices.",
+    "syrk": "in the sweep one column of A is added at a time, as the program says; JAX and the "
+    "hand-written adjoint multiply matrices.",
     "mlp32": "the products of matrices take nearly all of it.",
     "gmm-d64": "what each component leaves, 51 MB in all, is written and read again.",
     "jacobi-1d": "one of two rows is set to zero in one round and added to in the next.",

@@ -22,7 +22,7 @@ from unittest import mock
 
 import numpy as np
 
-from tests.switches import SWITCHES, switched_off
+from tests.switches import SWITCHES, switched_off, threads_everywhere
 
 from .generate import is_pure
 from .plain import NAMES, WRT, Run, confirmed, copied, plain_run
@@ -281,14 +281,9 @@ def without(switch: str) -> Judge:
 
 def chunks(trial: Any, run: Run) -> None:
     """What one iteration takes from another is wrong in any other order."""
-    splitting = "s2s.transforms.lower.parallel"
-    with (
-        mock.patch(f"{splitting}.START", 0),
-        mock.patch(f"{splitting}.GRAIN", 1),
-        mock.patch(f"{splitting}.PER_ELEMENT", 0),
-        mock.patch("s2s.kernels.prange", lambda n: reversed(range(n))),
-    ):
-        compared(trial, run, trial.gradient("loops", "chunks", parallel=True))
+    backwards = mock.patch("s2s.kernels.prange", lambda n: reversed(range(n)))
+    with threads_everywhere(), backwards:
+        compared(trial, run, trial.gradient("loops", "chunks", parallel=None))
 
 
 def turned(trial: Any, run: Run) -> None:

@@ -84,7 +84,7 @@ class Trial:
     def function(self) -> Callable[..., Any]:
         return load(self.source, self.folder)
 
-    def gradient(self, backend: str, variant: str = "", parallel: bool = False) -> Any:
+    def gradient(self, backend: str, variant: str = "", parallel: bool | None = False) -> Any:
         """Compiled anew for every variant of the compiler, shared by backends."""
         key = backend, variant
         if key not in self.compiled:

@@ -31,6 +31,7 @@ from .gather import gather
 from .gemm_update import accumulate
 from .hoist import hoist
 from .interchange import interchange
+from .jam import jam
 from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
@@ -180,6 +181,7 @@ def merged(
             split, guards = judged(splitter.amounts(known, body), facts, splitter.bound)
         facts.guards += guards
         body = splitter.block(body) if split else body
+    jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
     hoist(body)
     return body
 

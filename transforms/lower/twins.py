@@ -16,6 +16,7 @@ adds to the one it runs along.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -117,8 +118,8 @@ def _is_worth(
     if isinstance(count, L.Lit) and count.value <= SMALL:
         return None
     elements = math.prod(map(poll.length, sizes))
-    made = dict.fromkeys(("load", "store", "add"), 0)
-    down = dict.fromkeys(made, 0)
+    made: Counter[str] = Counter()
+    down: Counter[str] = Counter()
     for access in use.accesses:
         rounds = poll.rounds(access)
         made[access.kind] += rounds

@@ -67,9 +67,15 @@ class _Finder:
     def __init__(self, body: list[L.Stmt], params: Parameters, shares: Shares) -> None:
         stmts = list(L.walk(body))
         times = Counter(name for s in stmts for name in binds(s))
-        once = [s for s in stmts if isinstance(s, L.Let) and times[s.name] == 1]
-        self.known = {s.name: s.expr for s in once}
-        self.dtypes = {s.name: s.expr.dtype for s in once}
+        later = {s.name for s in stmts if isinstance(s, L.Let) and times[s.name] == 1}
+        self.known: dict[str, L.Expr] = {}
+        for s in stmts:
+            # What is computed from numbers that are set further down is of an earlier round.
+            if isinstance(s, L.Let) and times[s.name] == 1:
+                if not names_in([s.expr]) & later:
+                    self.known[s.name] = s.expr
+                later.discard(s.name)
+        self.dtypes = {name: e.dtype for name, e in self.known.items()}
         self.read = Counter(name for s in stmts for name in reads(s))
         changed = {name for s in stmts for name in _changed(s)}
         self.ranks = {

@@ -81,7 +81,7 @@ def test_nothing_to_look_at():
 @pytest.mark.parametrize(
     "body",
     [
-        program(ADDED, choice=L.select(L.compare(">", S, T), S, L.Lit(0.0, F))),
+        program(ADDED, choice=L.select(L.compare(">", S, at("y", C, C)), S, L.Lit(0.0, F))),
         program(L.Let("u", times(T, at("y", C, I))), L.Put("x", (C, I), U, add=True)),
         program(L.Put("x", (C, I), times(U, at("y", I, C)), add=True), before=[L.Let("u", T)]),
     ],
@@ -124,6 +124,13 @@ def test_left_alone(body):
     assert skipped(body) == text([*body, L.Return(())])
 
 
+def test_numbers_of_an_earlier_round():
+    first = [L.Let("u", T), L.Let("t", U)]
+    body = program(L.Put("x", (C, I), times(U, at("y", C, I)), add=True), before=first)
+    body[0].body[0].body[0] = L.Let("v", CHOICE)
+    assert skipped(body) == text([*body, L.Return(())])
+
+
 def test_an_array_with_another_name():
     body = program(ADDED)
     assert skipped(body, shares=lambda a, b: True) == text([*body, L.Return(())])
@@ -161,3 +168,18 @@ def test_results_are_the_same(dtype, odd):
         place[...] = kept
     assert "or not calm" in now.lowered
     assert "calm" not in was.lowered
+
+
+def chained(x, n):
+    first, second = x[0], x[1]
+    for _ in range(n):
+        first, second = second + 1.0, first
+        x = x + max(first, second) * x
+    return np.sum(x) + first
+
+
+def test_numbers_that_follow_from_each_other():
+    found = s2s.value_and_grad(chained, backend="loops")(np.array([0.25, -0.5, 0.125]), 3)
+    right = s2s.value_and_grad(chained, backend="python")(np.array([0.25, -0.5, 0.125]), 3)
+    for a, b in zip(found, right):
+        np.testing.assert_allclose(a, b, rtol=1e-14)

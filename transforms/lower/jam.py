@@ -1,0 +1,266 @@
+"""Adds several multiples of rows to a row at once, on loop-level IR.
+
+    for k in range(n):                      rest = n - n % 4
+        for i in range(m):                  for k in range(0, rest, 4):
+            x[i] += a[k] * y[k, i]      →       for i in range(m):
+                                                    x[i] = x[i] + a[k] * y[k, i] + … \\
+                                                        + a[k + 3] * y[k + 3, i]
+                                            for k in range(rest, n):
+                                                for i in range(m):
+                                                    x[i] += a[k] * y[k, i]
+
+A product of matrices written as loops reads and writes each row of the result once for every row of
+a factor.  Sums keep their order.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable
+from typing import TypeGuard
+
+from . import loop_ir as L
+from .live import binds, names_in, reads
+from .siblings import Shares
+from .work import trips
+
+# So many rounds of the outer loop become one.
+ROUNDS = 4
+
+
+def jam(
+    body: list[L.Stmt],
+    dtypes: dict[str, str],
+    visible: set[str],
+    shares: Shares,
+    fresh: Callable[[str], str],
+) -> None:
+    """Rewrites `body` in place.  `dtypes` are those of the arrays among the parameters; `visible`
+    are the buffers that the caller sees even if the call fails."""
+    stmts = list(L.walk(body))
+    made = {s.name: s.dtype for s in stmts if isinstance(s, L.Alloc)}
+    read = Counter(name for s in stmts for name in reads(s))
+    aliases = {s.name: s.buffer for s in stmts if isinstance(s, L.Alias)}
+
+    def root(name: str) -> str:
+        return root(aliases[name]) if name in aliases else name
+
+    def share(a: str, b: str) -> bool:
+        return shares(root(a), root(b))
+
+    _block(body, _Jammer({**made, **dtypes}, visible, read, share, fresh))
+
+
+def _block(block: list[L.Stmt], jammer: _Jammer) -> None:
+    out: list[L.Stmt] = []
+    for stmt in block:
+        found = jammer.rows(stmt) if isinstance(stmt, L.Loop) else None
+        if found is not None:
+            assert isinstance(stmt, L.Loop)
+            out += jammer.written(stmt, *found)
+            continue
+        for inner in L.blocks_of(stmt):
+            _block(inner, jammer)
+        out.append(stmt)
+    block[:] = out
+
+
+class _Jammer:
+    def __init__(
+        self,
+        dtypes: dict[str, str],
+        visible: set[str],
+        read: Counter[str],
+        shares: Shares,
+        fresh: Callable[[str], str],
+    ) -> None:
+        self.dtypes, self.visible, self.read = dtypes, visible, read
+        self.shares, self.fresh = shares, fresh
+
+    def rows(self, loop: L.Loop) -> tuple[list[L.Stmt], L.Loop, L.Expr, list[L.Put]] | None:
+        """What each round of a loop computes and checks first, the loop inside, what that adds to
+        its elements, if all rounds add to the same ones, and what is stored elsewhere after it."""
+        stmts = [s for s in loop.body if not isinstance(s, L.Remark)]
+        last = [s for s in stmts if isinstance(s, L.Put)]
+        before = stmts[: len(stmts) - len(last)]
+        if not before or not isinstance(inner := before.pop(), L.Loop):
+            return None
+        first = [s for s in before if isinstance(s, L.Let) or _is_check(s)]
+        if len(first) < len(before):
+            return None
+        if loop.parallel or not (L.is_lit(loop.step, 1) or L.is_lit(loop.step, -1)):
+            return None
+        if isinstance(count := trips(loop), L.Lit) and count.value < 2 * ROUNDS:
+            return None
+        lets = [s for s in first if isinstance(s, L.Let)]
+        checks = [s for s in first if isinstance(s, L.Branch)]
+        puts = [s for s in inner.body if not isinstance(s, L.Remark)]
+        if len(puts) != 1 or not isinstance(put := puts[0], L.Put):
+            return None
+        added = _added(put)
+        if added is None or added.dtype != self.dtypes.get(put.buffer):
+            return None
+        if not self._are_own(loop, lets):
+            return None
+        changes = {loop.var, *(s.name for s in lets)}
+        bounds = [self._settled(e, lets) for e in (inner.start, inner.stop)]
+        if names_in([*bounds, *put.index]) & changes or not L.is_lit(inner.step, 1):
+            return None
+        along = [e for e in put.index if inner.var in names_in([e])]
+        if len(along) != 1 or L.offset(along[0], inner.var) is None:
+            return None
+        if not _is_cheap(added) or loop.var not in _used(lets, [added]):
+            return None
+        seen = (put.buffer, *(s.buffer for s in last))
+        if checks and any(self.shares(b, v) for b in seen for v in self.visible):
+            return None  # it would be seen that a check comes before what was added until then
+        exprs = [added, *put.index, *bounds, loop.start, loop.stop]
+        exprs += [e for s in (*first, *last) for e in _exprs(s)]
+        loads = [p.buffer for e in exprs for p in L.walk_expr(e) if isinstance(p, L.Load)]
+        written = [put.buffer, *(s.buffer for s in last)]
+        if any(self.shares(load, buffer) for load in loads for buffer in written):
+            return None
+        if any(self.shares(put.buffer, s.buffer) for s in last):
+            return None
+        used = _used(lets, [added, *(e for s in (*checks, *last) for e in _exprs(s))])
+        needed: list[L.Stmt] = [s for s in first if isinstance(s, L.Branch) or s.name in used]
+        return needed, L.Loop(inner.var, bounds[0], bounds[1], L.ONE, [put]), added, last
+
+    def _are_own(self, loop: L.Loop, lets: list[L.Let]) -> bool:
+        """Whether the numbers are set once and read in the loop only, after that."""
+        own = [s.name for s in lets]
+        inside = Counter(name for s in L.walk(loop.body) for name in reads(s))
+        bound = Counter(name for s in L.walk(loop.body) for name in binds(s))
+        seen: set[str] = set()
+        for s in lets:
+            if names_in([s.expr]) & ({*own} - seen):
+                return False
+            seen.add(s.name)
+        once = all(bound[name] == 1 and inside[name] == self.read[name] for name in own)
+        return once and not bound[loop.var]
+
+    def _settled(self, e: L.Expr, lets: list[L.Let]) -> L.Expr:
+        """By what was known before the loop."""
+        known = {s.name: s.expr for s in lets}
+
+        def spelt(part: L.Expr) -> L.Expr | None:
+            if isinstance(part, L.Name) and part.name in known:
+                return self._settled(known[part.name], lets)
+            return None
+
+        return L.map_expr(e, spelt)
+
+    def written(
+        self, loop: L.Loop, first: list[L.Stmt], inner: L.Loop, added: L.Expr, last: list[L.Put]
+    ) -> list[L.Stmt]:
+        (put,) = inner.body
+        assert isinstance(put, L.Put) and isinstance(loop.step, L.Lit)
+        step = loop.step.value
+        count = trips(loop)
+        many = L.sub(count, L.Bin("%", count, L.lit(ROUNDS), "int64"))
+        far = L.add(loop.start, many) if step > 0 else L.sub(loop.start, many)
+        rest = L.Name(self.fresh("rest"))
+        if not isinstance(count, L.Size):  # it may be less than none
+            far = L.select(L.compare(">", count, L.ZERO), far, loop.start)
+        out: list[L.Stmt] = [L.Let(rest.name, far)]
+        body: list[L.Stmt] = [s for s in loop.body if isinstance(s, L.Remark)]
+        after: list[L.Stmt] = []
+        total: L.Expr = L.Load(put.buffer, put.index, put.expr.dtype)
+        for n in range(ROUNDS):
+            lets = [s.name for s in first if isinstance(s, L.Let)]
+            names = {name: name if n == 0 else self.fresh(name) for name in lets}
+            here = L.add(L.Name(loop.var), L.lit(n * step))
+
+            def at(e: L.Expr, names: dict[str, str] = names, here: L.Expr = here) -> L.Expr | None:
+                if e == L.Name(loop.var):
+                    return here
+                if isinstance(e, L.Name) and e.name in names:
+                    return L.Name(names[e.name], e.dtype)
+                return None
+
+            round_ = copy.deepcopy(first)
+            L.map_stmts(round_, at)
+            for s in round_:
+                if isinstance(s, L.Let):
+                    s.name = names[s.name]
+            body += round_
+            stores = copy.deepcopy(last)
+            L.map_stmts([*stores], at)
+            after += stores
+            total = _plus(total, L.map_expr(added, at))
+        body.append(
+            L.Loop(inner.var, inner.start, inner.stop, L.ONE, [L.Put(put.buffer, put.index, total)])
+        )
+        body += after
+        left = copy.deepcopy(loop)
+        left.start = rest
+        _rename(left, {s.name: self.fresh(s.name) for s in left.body if isinstance(s, L.Let)})
+        out.append(L.Loop(loop.var, loop.start, rest, L.lit(ROUNDS * step), body))
+        return [*out, left]
+
+
+def _added(put: L.Put) -> L.Expr | None:
+    """What is added to an element."""
+    if put.add:
+        return put.expr
+    e, old = put.expr, L.Load(put.buffer, put.index, put.expr.dtype)
+    if isinstance(e, L.Bin) and e.left == old:
+        if e.op == "+":
+            return e.right
+        if e.op == "-":
+            return L.Un("-", e.right, e.dtype)
+    return None
+
+
+def _plus(total: L.Expr, e: L.Expr) -> L.Expr:
+    if isinstance(e, L.Un) and e.op == "-":
+        return L.Bin("-", total, e.x, total.dtype)
+    return L.Bin("+", total, e, total.dtype)
+
+
+def _is_check(stmt: L.Stmt) -> TypeGuard[L.Branch]:
+    """Raises an error in some case, and does nothing else."""
+    if not isinstance(stmt, L.Branch) or stmt.orelse:
+        return False
+    return bool(stmt.then) and all(isinstance(s, L.Fail) for s in stmt.then)
+
+
+def _exprs(stmt: L.Stmt) -> list[L.Expr]:
+    """What a number or a check is computed from."""
+    return [e for s in L.walk([stmt]) for e in L.exprs_of(s)]
+
+
+def _used(lets: list[L.Let], exprs: list[L.Expr]) -> set[str]:
+    """The names that expressions depend on, also by way of the numbers."""
+    names = names_in(exprs)
+    for s in reversed(lets):
+        if s.name in names:
+            names |= names_in([s.expr])
+    return names
+
+
+def _is_cheap(e: L.Expr) -> bool:
+    """Sums and products: of what takes long, writing it down four times would gain nothing."""
+    for part in L.walk_expr(e):
+        if isinstance(part, L.Bin):
+            if part.op not in ("+", "-", "*"):
+                return False
+        elif isinstance(part, L.Un):
+            if part.op != "-":
+                return False
+        elif not isinstance(part, (L.Lit, L.Name, L.Load, L.Size)):
+            return False
+    return True
+
+
+def _rename(loop: L.Loop, names: dict[str, str]) -> None:
+    def new(e: L.Expr) -> L.Expr | None:
+        if isinstance(e, L.Name) and e.name in names:
+            return L.Name(names[e.name], e.dtype)
+        return None
+
+    L.map_stmts(loop.body, new)
+    for s in loop.body:
+        if isinstance(s, L.Let):
+            s.name = names[s.name]
