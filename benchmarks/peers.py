@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -178,5 +178,5 @@ def with_torch(
 def with_autograd(program: Program, wrt: tuple[str, ...], inputs: dict[str, Any]) -> Runner:
     from autograd import value_and_grad
 
-    derived = value_and_grad(program, argnum=positions(wrt, inputs))
+    derived = cast(Any, value_and_grad)(program, argnum=positions(wrt, inputs))
     return runner(partial(derived, *inputs.values()))

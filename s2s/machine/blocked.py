@@ -384,9 +384,10 @@ class Gemm:
         return phi
 
     def _spread(self, builder: Any, number: Any, vector: Any = None) -> Any:
-        undefined = ir.Constant(vector or self.vector, ir.Undefined)
+        vector = vector or self.vector
+        undefined = ir.Constant(vector, ir.Undefined)
         one = builder.insert_element(undefined, number, ir.IntType(32)(0))
-        return self._elements(builder, one, [0] * undefined.type.count)
+        return self._elements(builder, one, [0] * vector.count)
 
     def _keep_whole(
         self, builder: Any, sums: list[list[Any]], c: Any, down: Any, fresh: Any, factor: Any

@@ -71,7 +71,7 @@ class Plan:
                         return False
         return self.fails_simply(s)
 
-    def fails_simply(self, s: ast.For) -> bool:
+    def fails_simply(self, s: ast.stmt) -> bool:
         """Raises nothing with values in it, calls nothing that may raise."""
         for node in walk(s):
             if isinstance(node, ast.Raise):

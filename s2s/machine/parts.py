@@ -257,7 +257,7 @@ def call_part(caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[s
     module = caller.builder.module
     type_ = ir.FunctionType(CODE, [WORDS])
     function = new_function(module, type_, module.get_unique_name("s2s.part"), "noinline")
-    builder = ir.IRBuilder(function.append_basic_block())
+    builder: Any = ir.IRBuilder(function.append_basic_block())
     part = Part(
         caller.context, builder, caller.types, caller.failures, caller.plan, caller.frame,
         function.args[0],

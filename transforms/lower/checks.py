@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from . import loop_ir as L
 from .live import binds, names_in
@@ -109,6 +110,7 @@ class _Dropper:
         if isinstance(stmt, L.Remark) or not (settled.never or settled.ranges or lets):
             return
         names, buffers = _changed(stmt)
+        known: dict[Any, _Use]
         for known in (settled.never, settled.ranges):
             for key, use in list(known.items()):
                 if self._touches(use, names, buffers):

@@ -80,8 +80,11 @@ def view(cx: Context, x: Value, items: Items, args: Sequence[ir.Operand]) -> Val
             spots.append(len(sizes))
             apart.append(place)
             axes.append(Axis(array=len(arrays)))
-            found = kind == "found"
-            arrays.append(item[1] if found else _checked(cx, *item[1:], n, dim, axis - 1))
+            v = item[1]
+            if kind != "found":
+                _, _, name, lazy = item
+                v = _checked(cx, v, name, lazy, n, dim, axis - 1)
+            arrays.append(v)
             reads |= item[1].reads
     if not arrays:
         return _basic(cx, x, axes, tuple(sizes), tuple(dims), frozenset(reads))

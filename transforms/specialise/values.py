@@ -298,5 +298,10 @@ class Mixin:
         def refuse(self, node: Any, message: str, advice: str = "") -> NoReturn: ...
 
         def need_unroll(
-            self, node: Any, why: str = "", advice: str = "", peel: bool = False
+            self,
+            node: Any,
+            why: str = "",
+            advice: str = "",
+            peel: bool = False,
+            sequence: Any = None,
         ) -> NoReturn: ...
