@@ -153,8 +153,9 @@ class Merger:
                 continue
             here = prints[position] = self.footprint(stmt)
             if self._may_join(stmt, loop) and self._joins(stmt, here, loop, foot):
-                if all(self._apart(prints[n], here) for n in needed) and all(
-                    not prints[n].fails or (self._private(here) and not here.fails) for n in needed
+                if all(
+                    self._apart(moved := prints[n], here) and self._same_after_errors(moved, here)
+                    for n in needed
                 ):
                     self._join(out, position, needed, loop)
                     return True
@@ -232,9 +233,9 @@ class Merger:
         return True
 
     def _same_after_errors(self, a: Footprint, b: Footprint) -> bool:
-        """Whether the caller sees the same if one of two loops that are joined fails: rounds of
-        the first are missing if the second does, rounds of the second have run if the first does,
-        and of two errors the other one may come first."""
+        """Whether the caller sees the same if one of two statements fails that are joined or change
+        places: rounds of the first are missing if the second does, rounds of the second have run
+        if the first does, and of two errors the other one may come first."""
         if a.fails and b.fails:
             return False
         return not (a.fails or b.fails) or self._private(a if b.fails else b)
