@@ -200,3 +200,16 @@ def kept_arrays_of_no_or_negative_size(x, least, m):
             s += np.sum(u * u * u[1])
         s += x[i] * x[i]
     return s
+
+
+@case(arr(N), tags="found loops slots")
+def index_of_the_round_before(x):
+    """The first round has none, and what a round keeps for the sweep must do without."""
+    y = np.zeros(x.shape[0])
+    s = 0.0
+    for i in range(x.shape[0]):
+        if i > 0:
+            s += y[last] * x[i]  # noqa: F821
+        y[i] = x[i] * x[i]
+        last = i
+    return s
