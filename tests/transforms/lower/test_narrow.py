@@ -55,6 +55,14 @@ def test_several_axes():
     assert narrowed(L.Alloc("t", F, (n, m, m)), loop(inner)) == [loop(want)]
 
 
+def test_sizes_that_change_meanwhile():
+    alloc = L.Alloc("t", F, (n, m))
+    rows = loop(put(i, j), var="j", stop=m), load(i, L.ZERO)
+    less = L.Let("m", L.sub(m, L.ONE))
+    for body in ((alloc, loop(*rows, less)), (alloc, less, loop(*rows))):
+        assert narrowed(*body) == [*body]
+
+
 def test_indices_that_are_elements():
     at = L.Load("t", (i, L.ZERO), "int64")
     body = (
