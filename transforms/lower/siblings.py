@@ -2,8 +2,8 @@
 
 Two loops become one if what either writes the other touches only in the same iteration: every
 access to such a buffer has the loop's own variable, at one distance from it, at one and the same
-axis.  What stands between them must not care; allocations, numbers and checks that the second
-loop needs are moved before the first.  If one of them may fail, the caller sees no difference.
+axis.  What stands between them must not care; allocations, numbers, checks and zeros that the
+second loop needs are moved before the first.  If one of them may fail, the caller sees no difference.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Merger:
                 return False
             if foot.fails and (here.fails or not self._private(here)):
                 return False  # an error would overtake another, or what the caller sees
-            if (self.nests_first or _is_preparation(stmt)) and (
+            if (self.nests_first or _is_preparation(stmt) or _is_fill(stmt)) and (
                 here.fails or not self._apart(here, wanted)
             ):
                 needed.append(position)
