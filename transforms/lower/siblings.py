@@ -3,7 +3,7 @@
 Two loops become one if what either writes the other touches only in the same iteration: every
 access to such a buffer has the loop's own variable, at one distance from it, at one and the same
 axis.  What stands between them must not care; allocations, numbers, checks and zeros that the
-second loop needs are moved before the first.  If one of them may fail, the caller sees no difference.
+second loop needs are moved before the first.  If one may fail, the caller sees no difference.
 """
 
 from __future__ import annotations
