@@ -209,7 +209,9 @@ class Splitter:
         for name, alloc in common.scratch.items():
             parts = self.fresh(f"{name}_parts")
             _redirect(loop.body, name, parts, chunk)
-            before.append(L.Alloc(parts, alloc.dtype, (chunks, *alloc.sizes)))
+            # It is made even if no iteration makes it.
+            sizes = tuple(map(L.at_least_none, alloc.sizes))
+            before.append(L.Alloc(parts, alloc.dtype, (chunks, *sizes)))
         _cut(loop, row, count, rows)
         out = before
         out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, [*start, loop, *end], parallel=True))

@@ -3,8 +3,7 @@
 Two loops become one if what either writes the other touches only in the same iteration: every
 access to such a buffer has the loop's own variable, at one distance from it, at one and the same
 axis.  What stands between them must not care; allocations, numbers, checks and zeros that the
-second loop needs are moved before the first.  If one of them may fail, the caller sees no
-difference.
+second loop needs are moved before the first.  If one may fail, the caller sees no difference.
 
 A sweep runs backwards.  Where its rounds may come in any order, as in a sum over samples, it runs
 forwards if it can join the loop that it is the adjoint of: what one leaves to the other is then
@@ -184,8 +183,9 @@ class Merger:
                 continue
             here = prints[position] = self.footprint(stmt)
             if self._may_join(stmt, loop) and self._joins(stmt, here, loop, foot):
-                if all(self._apart(prints[n], here) for n in needed) and all(
-                    not prints[n].fails or (self._private(here) and not here.fails) for n in needed
+                if all(
+                    self._apart(moved := prints[n], here) and self._same_after_errors(moved, here)
+                    for n in needed
                 ):
                     self._join(out, position, needed, loop)
                     return True
@@ -278,9 +278,9 @@ class Merger:
         return id(loop) in self.any_order and L.is_lit(loop.step, 1)
 
     def _same_after_errors(self, a: Footprint, b: Footprint) -> bool:
-        """Whether the caller sees the same if one of two loops that are joined fails: rounds of
-        the first are missing if the second does, rounds of the second have run if the first does,
-        and of two errors the other one may come first."""
+        """Whether the caller sees the same if one of two statements fails that are joined or change
+        places: rounds of the first are missing if the second does, rounds of the second have run
+        if the first does, and of two errors the other one may come first."""
         if a.fails and b.fails:
             return False
         return not (a.fails or b.fails) or self._private(a if b.fails else b)

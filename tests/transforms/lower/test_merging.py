@@ -119,6 +119,23 @@ def test_loops_that_fail_merge_unless_somebody_could_tell():
     assert loops == 2 and out[1] == check_first
 
 
+def test_what_the_caller_sees_does_not_make_way_before_a_loop_that_fails():
+    def nest(*body):
+        return loop(loop(*body, var="j"))
+
+    check_ = L.Branch(L.compare("<", load("x", I, J), L.ZERO), [L.Fail("ValueError", "no")])
+    risky = nest(check_, L.Put("t", (I, J), load("x", I, J)))
+    between = loop(L.Put("p", (I,), load("y", I)))
+    needs_both = nest(L.Put("u", (I, J), L.Bin("*", load("t", I, J), load("p", I), "float64")))
+
+    def joined(visible):
+        return Merger(lambda a, b: a == b, visible).run(copy.deepcopy([risky, between, needs_both]))
+
+    assert len(joined(set())) == 1
+    first, rest = joined({"p"})
+    assert first == risky and isinstance(rest.body[0], L.Put)
+
+
 def test_inner_loops_merge_too():
     first = loop(loop(L.Put("t", (I, J), load("x", I, J)), var="j"))
     second = loop(loop(L.Put("u", (I, J), load("t", I, J)), var="j"))
