@@ -361,6 +361,17 @@ class Facts:
             return "right1"
         return "mismatch"
 
+    def agree(self, left: Dim, right: Dim) -> bool:
+        """Whether two sizes are known to be equal, or are at hand, which is relied on then."""
+        left, right = self.canonical(left), self.canonical(right)
+        if left == right:
+            return True
+        size = self._size(left)
+        if self.sizes is None or size is None or size != self._size(right):
+            return False
+        self._guard(Guard("equal", left, right))
+        return True
+
     def is_one(self, dim: Dim) -> bool | None:
         """Whether a size is 1, for code whose rank depends on it; None if it cannot be asked."""
         dim = self.canonical(dim)

@@ -53,6 +53,7 @@ from .unchosen import skip_unchosen
 from .unread import drop_unread
 from .values import buffer_value
 from .worth import Amounts, judged
+from .wrap import cut_wrapping
 from .write import write
 from .zeroed import write_over
 
@@ -178,6 +179,7 @@ def merged(
     join_rows(body, whole, shares, cx.em.fresh)
     narrow(body, params)
     body = sum_up(body, arrays.dtypes, visible, shares, cx.em.fresh)
+    cut_wrapping(body)
     # Compiled for types alone, code is not made for some sizes and not for others.
     if parallel or (parallel is None and facts.sizes is not None):
         splitter = Splitter(body, shares, visible, cx.em.fresh, parallel is not None)
