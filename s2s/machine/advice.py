@@ -45,7 +45,7 @@ def _copies(s: ast.For) -> int:
     """How often the innermost statements would stand there if all rounds were written out; 0 if
     that is not known."""
     assert isinstance(s.iter, ast.Call)
-    bounds = [a.value for a in s.iter.args if isinstance(a, ast.Constant)]
+    bounds: list[Any] = [a.value for a in s.iter.args if isinstance(a, ast.Constant)]
     rounds = len(range(*bounds)) if len(bounds) == len(s.iter.args) else 0
     inside = [_copies(n) if isinstance(n, ast.For) else 0 for n in _loops_in(s)]
     if rounds == 1:
