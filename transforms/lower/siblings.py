@@ -12,8 +12,10 @@ what a single round does.  Nests stay: joined, k-means and logistic regression t
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeGuard
 
 from . import loop_ir as L
@@ -42,15 +44,29 @@ class Footprint:
     fixed: bool = False  # may not be moved, nor anything across it
     size: int = 0
 
+    @cached_property
+    def written(self) -> set[str]:
+        return {name for name, _ in self.stores}
 
-def footprint(stmt: L.Stmt) -> Footprint:
-    f = Footprint()
-    _collect(stmt, f)
-    return f
+    @cached_property
+    def touched(self) -> list[str]:
+        return sorted(self.written | {name for name, _ in self.loads})
+
+    def add(self, other: Footprint) -> None:
+        """Of a statement that stands inside; to be called before it is asked what it touches."""
+        self.reads |= other.reads
+        self.writes |= other.writes
+        self.loops |= other.loops
+        self.loads += other.loads
+        self.stores += other.stores
+        self.fails |= other.fails
+        self.fixed |= other.fixed
+        self.size += other.size
 
 
-def _collect(stmt: L.Stmt, f: Footprint) -> None:
-    f.size += 1
+def footprint(stmt: L.Stmt, known: Callable[[L.Stmt], Footprint] | None = None) -> Footprint:
+    """`known` tells those of statements inside."""
+    f = Footprint(size=1)
     for e in L.exprs_of(stmt):
         _read(e, f)
     if isinstance(stmt, (L.Let, L.Alias)):
@@ -78,7 +94,8 @@ def _collect(stmt: L.Stmt, f: Footprint) -> None:
         f.fixed = True
     for block in L.blocks_of(stmt):
         for inner in block:
-            _collect(inner, f)
+            f.add((known or footprint)(inner))
+    return f
 
 
 def _read(e: L.Expr | L.Whole, f: Footprint) -> None:
@@ -115,6 +132,8 @@ class Merger:
         self.integers = integers or {}
         self.any_order = {id(loop): loop for loop in any_order}
         self.known: dict[int, tuple[L.Stmt, Footprint]] = {}
+        # What is asked of each pair again and again.
+        self._sharing: defaultdict[str, dict[str, bool]] = defaultdict(dict)
         self.joined = 0  # how many loops
         self.nests_first = False
 
@@ -129,7 +148,7 @@ class Merger:
     def footprint(self, stmt: L.Stmt) -> Footprint:
         held = self.known.get(id(stmt))
         if held is None or held[0] is not stmt:
-            held = self.known[id(stmt)] = stmt, footprint(stmt)
+            held = self.known[id(stmt)] = stmt, footprint(stmt, self.footprint)
         return held[1]
 
     def block(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
@@ -235,12 +254,13 @@ class Merger:
 
     def _clashes(self, a: Footprint, b: Footprint) -> Iterator[tuple[str, str]]:
         """Pairs of buffers, one of which is written, that may be the same memory."""
-        writes_a, writes_b = {n for n, _ in a.stores}, {n for n, _ in b.stores}
-        all_a = writes_a | {n for n, _ in a.loads}
-        all_b = writes_b | {n for n, _ in b.loads}
-        for p in sorted(all_a):
-            for q in sorted(all_b):
-                if (p in writes_a or q in writes_b) and (p == q or self.shares(p, q)):
+        sharing = self._sharing
+        for p in a.touched:
+            others = sharing[p]
+            for q in b.touched if p in a.written else sorted(b.written):
+                if q not in others:
+                    others[q] = p == q or self.shares(p, q)
+                if others[q]:
                     yield p, q
 
     def _joins(self, first: L.Loop, a: Footprint, second: L.Loop, b: Footprint) -> bool:
