@@ -85,6 +85,8 @@ def _shifted(loop: L.Loop) -> dict[int, L.Put]:
 
 def _moves(index: L.Index, var: str, bound: set[str]) -> bool:
     """Whether an index goes with the loop's variable along its last axis, and only there."""
+    if not index:
+        return False
     *rows, last = index
     if any(isinstance(p, L.Load) for e in index for p in L.walk_expr(e)):
         return False

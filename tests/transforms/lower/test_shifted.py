@@ -66,6 +66,7 @@ def test_a_loop_for_each():
     "body",
     [
         loop(LET, added(J)),
+        loop(LET, added(), added()),
         loop(LET, added(J), added(J, value=at("x", J))),
         loop(LET, added(J), L.Put("g", (LEFT,), T)),
         loop(LET, added(J), added(LEFT), L.Put("y", (J,), at("g", J))),
@@ -74,8 +75,8 @@ def test_a_loop_for_each():
         loop(LET, added(J), added(LEFT), stop=L.lit(5)),
         loop(L.Let("t", L.Bin("*", T, at("x", J), F)), added(J), added(LEFT)),
     ],
-    ids=["one", "the same element", "one is written", "read", "anywhere", "in some rounds", "few",
-         "rounds that go on"],
+    ids=["one", "no axis", "the same element", "one is written", "read", "anywhere",
+         "in some rounds", "few", "rounds that go on"],
 )  # fmt: skip
 def test_left_alone(body):
     assert text(parted(body)) == text([body])
