@@ -164,7 +164,7 @@ def merged(
     turn(body, arrays, shares, cx.em)
     pair(body, arrays, shares, cx.em)
     interchange(body, shares)
-    body = Merger(shares, visible).run(body)
+    body = Merger(shares, visible, arrays.sizes).run(body)
     scalarise(body, params)
     skip_unchosen(body, arrays, shares, cx.em)
     whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
