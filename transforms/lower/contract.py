@@ -283,8 +283,13 @@ def _batch(cx: Context, x: Value, y: Value) -> tuple[tuple[L.Expr, ...], tuple[D
 
 def _product(cx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
     em, dtype = cx.em, dest.dtype
-    batch, dims = dest.sizes[:-2], dest.dims[:-2]
     matrices = [_matrix(cx, v, dtype) for v in (x, y)]
+    left, right = matrices
+    if left.value.ndim > 2 == right.value.ndim and left.value.is_buffer and dest.is_buffer:
+        # The rows of all matrices, one after the other, are those of one.
+        rows, dest = (joined(cx, v, (v.ndim - 1, 1)) for v in (left.value, dest))
+        matrices = [_matrix(cx, rows, dtype), right]
+    batch, dims = dest.sizes[:-2], dest.dims[:-2]
     one, zero = L.Lit(1, dtype), L.Lit(0, dtype)
     assert dest.memory is not None
     with em.nest(batch) as index:

@@ -4,17 +4,24 @@ Two loops become one if what either writes the other touches only in the same it
 access to such a buffer has the loop's own variable, at one distance from it, at one and the same
 axis.  What stands between them must not care; allocations, numbers, checks and zeros that the
 second loop needs are moved before the first.  If one may fail, the caller sees no difference.
+
+A sweep runs backwards.  Where its rounds may come in any order, as in a sum over samples, it runs
+forwards if it can join the loop that it is the adjoint of: what one leaves to the other is then
+what a single round does.  Nests stay: joined, k-means and logistic regression took longer.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeGuard
 
 from . import loop_ir as L
 from .live import binds, names_in
+from .numbers import spelt_out
+from .work import CHEAP_CALLS
 
 # A merged body beyond this many statements no longer compiles quickly.
 LARGE = 60
@@ -39,15 +46,29 @@ class Footprint:
     fixed: bool = False  # may not be moved, nor anything across it
     size: int = 0
 
+    @cached_property
+    def written(self) -> set[str]:
+        return {name for name, _ in self.stores}
 
-def footprint(stmt: L.Stmt) -> Footprint:
-    f = Footprint()
-    _collect(stmt, f)
-    return f
+    @cached_property
+    def touched(self) -> list[str]:
+        return sorted(self.written | {name for name, _ in self.loads})
+
+    def add(self, other: Footprint) -> None:
+        """Of a statement that stands inside; to be called before it is asked what it touches."""
+        self.reads |= other.reads
+        self.writes |= other.writes
+        self.loops |= other.loops
+        self.loads += other.loads
+        self.stores += other.stores
+        self.fails |= other.fails
+        self.fixed |= other.fixed
+        self.size += other.size
 
 
-def _collect(stmt: L.Stmt, f: Footprint) -> None:
-    f.size += 1
+def footprint(stmt: L.Stmt, known: Callable[[L.Stmt], Footprint] | None = None) -> Footprint:
+    """`known` tells those of statements inside."""
+    f = Footprint(size=1)
     for e in L.exprs_of(stmt):
         _read(e, f)
     if isinstance(stmt, (L.Let, L.Alias)):
@@ -75,7 +96,8 @@ def _collect(stmt: L.Stmt, f: Footprint) -> None:
         f.fixed = True
     for block in L.blocks_of(stmt):
         for inner in block:
-            _collect(inner, f)
+            f.add((known or footprint)(inner))
+    return f
 
 
 def _read(e: L.Expr | L.Whole, f: Footprint) -> None:
@@ -97,13 +119,25 @@ def _read(e: L.Expr | L.Whole, f: Footprint) -> None:
 
 class Merger:
     """`shares(a, b)`: two buffer variables may share memory.  `visible` are the variables
-    whose contents the caller sees even if the call fails, `sizes` those of parameters."""
+    whose contents the caller sees even if the call fails; `any_order` loops that run backwards and
+    need not; `integers` what those that never change are made from; `sizes` those of parameters."""
 
-    def __init__(self, shares: Shares, visible: set[str], sizes: Sizes | None = None) -> None:
+    def __init__(
+        self,
+        shares: Shares,
+        visible: set[str],
+        any_order: Iterable[L.Loop] = (),
+        integers: dict[str, L.Expr] | None = None,
+        sizes: Sizes | None = None,
+    ) -> None:
         self.shares = shares
         self.visible = visible
+        self.integers = integers or {}
         self.sizes = dict(sizes or {})
+        self.any_order = {id(loop): loop for loop in any_order}
         self.known: dict[int, tuple[L.Stmt, Footprint]] = {}
+        # What is asked of each pair again and again.
+        self._sharing: defaultdict[str, dict[str, bool]] = defaultdict(dict)
         self.joined = 0  # how many loops
         self.nests_first = False
 
@@ -119,14 +153,14 @@ class Merger:
     def footprint(self, stmt: L.Stmt) -> Footprint:
         held = self.known.get(id(stmt))
         if held is None or held[0] is not stmt:
-            held = self.known[id(stmt)] = stmt, footprint(stmt)
+            held = self.known[id(stmt)] = stmt, footprint(stmt, self.footprint)
         return held[1]
 
     def block(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
         out: list[L.Stmt] = []
         for stmt in stmts:
             self._inside(stmt)
-            if not (isinstance(stmt, L.Loop) and self._merge(out, stmt)):
+            if not (isinstance(stmt, L.Loop) and self._merge_either_way(out, stmt)):
                 out.append(stmt)
         follow = [*out, L.Remark("")][1:]
         return [
@@ -143,6 +177,21 @@ class Merger:
             stmt.then, stmt.orelse = self.block(stmt.then), self.block(stmt.orelse)
         if self.joined > before:
             self.known.pop(id(stmt), None)
+
+    def _merge_either_way(self, out: list[L.Stmt], loop: L.Loop) -> bool:
+        if self._merge(out, loop):
+            return True
+        if id(loop) not in self.any_order or len(_nested(loop)) > 1:
+            return False
+        backwards = loop.start, loop.stop, loop.step
+        loop.start, loop.stop = L.add(loop.stop, L.ONE), L.add(loop.start, L.ONE)
+        loop.step = L.ONE
+        self.known.pop(id(loop), None)
+        if self._merge(out, loop):
+            return True
+        loop.start, loop.stop, loop.step = backwards
+        self.known.pop(id(loop), None)
+        return False
 
     def _merge(self, out: list[L.Stmt], loop: L.Loop) -> bool:
         """Merges `loop`, which is to follow `out`, into the nearest loop it can join."""
@@ -190,6 +239,8 @@ class Merger:
                 self.known.pop(id(stmt), None)
         first.body = self.block([*first.body, *remark, *loop.body])
         self.known.pop(id(first), None)
+        if id(loop) not in self.any_order:
+            self.any_order.pop(id(first), None)
         self.joined += 1
 
     # ---- independence
@@ -209,9 +260,10 @@ class Merger:
         if nest is None or f.loads:
             return False
         loops, put = nest
-        stops = tuple(loop.stop for loop in loops)
-        return put.index == tuple(L.Name(loop.var) for loop in loops) and stops == self.sizes.get(
-            put.buffer
+        if put.index != tuple(L.Name(loop.var) for loop in loops):
+            return False
+        return self._spelt(loop.stop for loop in loops) == self._spelt(
+            self.sizes.get(put.buffer, ())
         )
 
     def _apart(self, a: Footprint, b: Footprint) -> bool:
@@ -225,21 +277,25 @@ class Merger:
 
     def _clashes(self, a: Footprint, b: Footprint) -> Iterator[tuple[str, str]]:
         """Pairs of buffers, one of which is written, that may be the same memory."""
-        writes_a, writes_b = {n for n, _ in a.stores}, {n for n, _ in b.stores}
-        all_a = writes_a | {n for n, _ in a.loads}
-        all_b = writes_b | {n for n, _ in b.loads}
-        for p in sorted(all_a):
-            for q in sorted(all_b):
-                if (p in writes_a or q in writes_b) and (p == q or self.shares(p, q)):
+        sharing = self._sharing
+        for p in a.touched:
+            others = sharing[p]
+            for q in b.touched if p in a.written else sorted(b.written):
+                if q not in others:
+                    others[q] = p == q or self.shares(p, q)
+                if others[q]:
                     yield p, q
 
     def _joins(self, first: L.Loop, a: Footprint, second: L.Loop, b: Footprint) -> bool:
-        if (first.start, first.stop, first.step) != (second.start, second.stop, second.step):
+        if self._range(first) != self._range(second):
             return False
         if a.fixed or a.size + b.size > LARGE or not self._same_after_errors(a, b):
             return False
-        if (a.fails and _loses(second, first)) or (b.fails and _loses(first, second)):
-            return False
+        for loop, other, foot in ((second, first, a), (first, second, b)):
+            if (foot.fails or self._turned(second) and _one_by_one(other)) and _loses(loop, other):
+                return False
+            if _one_by_one(other) and not _one_by_one(loop) and calls_slowly(loop.body):
+                return False
         if any(isinstance(s, L.Do) for loop in (first, second) for s in L.walk(loop.body)):
             return False
         if first.var != second.var and first.var in b.reads | b.writes:
@@ -254,6 +310,19 @@ class Merger:
                 return False
         return True
 
+    def _range(self, loop: L.Loop) -> tuple[L.Expr, ...]:
+        """What a loop counts through, in terms of what does not change."""
+        return self._spelt((loop.start, loop.stop, loop.step))
+
+    def _spelt(self, exprs: Iterable[L.Expr]) -> tuple[L.Expr, ...]:
+        return tuple(spelt_out(e, self.integers) for e in exprs)
+
+    def _ranges(self, loop: L.Loop) -> list[tuple[L.Expr, ...]]:
+        return [self._range(inner) for inner in _nested(loop)]
+
+    def _turned(self, loop: L.Loop) -> bool:
+        return id(loop) in self.any_order and L.is_lit(loop.step, 1)
+
     def _same_after_errors(self, a: Footprint, b: Footprint) -> bool:
         """Whether the caller sees the same if one of two statements fails that are joined or change
         places: rounds of the first are missing if the second does, rounds of the second have run
@@ -267,8 +336,8 @@ class Merger:
             return False
         if not self.nests_first:
             return True
-        ranges = _ranges(stmt)
-        return len(ranges) > 1 and not _is_fill(stmt) and (not loop or ranges == _ranges(loop))
+        ranges = self._ranges(stmt)
+        return len(ranges) > 1 and not _is_fill(stmt) and (not loop or ranges == self._ranges(loop))
 
     def _private(self, f: Footprint) -> bool:
         """Whether nobody would notice that the statement did not run before an error."""
@@ -315,25 +384,40 @@ def _is_preparation(stmt: L.Stmt) -> bool:
     )
 
 
-def _loses(loop: L.Loop, failing: L.Loop) -> bool:
-    """Whether a loop would be slower inside of one that may fail: several of its rounds are no
-    longer computed at once.  That is little beside a nest, unless functions are called."""
+def _loses(loop: L.Loop, other: L.Loop) -> bool:
+    """Whether a loop would be slower inside of one that may fail, or the rounds of which are
+    computed one by one: several of its rounds are no longer computed at once.  That is little
+    beside a nest, unless functions are called."""
+    if _one_by_one(loop):
+        return False
+    parts = (p for s in loop.body for e in L.exprs_of(s) for p in _parts(e))
+    return any(isinstance(p, L.Call) for p in parts) or len(_nested(other)) == 1
+
+
+def calls_slowly(body: list[L.Stmt]) -> bool:
+    """Whether functions are called of which several at once take hardly longer than one."""
+    parts = (p for s in L.walk(body) for e in L.exprs_of(s) for p in _parts(e))
+    return any(isinstance(p, L.Call) and p.function not in CHEAP_CALLS for p in parts)
+
+
+def _parts(e: L.Expr | L.Whole) -> Iterable[L.Expr]:
+    return () if isinstance(e, L.Whole) else L.walk_expr(e)
+
+
+def _one_by_one(loop: L.Loop) -> bool:
+    """Whether a loop holds others or branches, or writes to where it has found out only then."""
     if any(isinstance(s, (L.Loop, L.Forever, L.Branch)) for s in loop.body):
-        return False
-    exprs = [e for s in loop.body for e in L.exprs_of(s)]
-    parts = [p for e in exprs if not isinstance(e, L.Whole) for p in L.walk_expr(e)]
-    if not any(isinstance(p, L.Call) for p in parts) and len(_ranges(failing)) > 1:
-        return False
+        return True
     own = {s.name for s in loop.body if isinstance(s, L.Let)}
     places = [i for s in loop.body if isinstance(s, L.Put) for i in s.index]
     indirect = (p for i in places for p in L.walk_expr(i))
-    return not any(isinstance(p, L.Load) or getattr(p, "name", None) in own for p in indirect)
+    return any(isinstance(p, L.Load) or getattr(p, "name", None) in own for p in indirect)
 
 
-def _ranges(loop: L.Loop) -> list[tuple[L.Expr, ...]]:
-    """Of a loop, its first inner loop, and so on."""
+def _nested(loop: L.Loop) -> list[L.Loop]:
+    """A loop, its first inner loop, and so on."""
     inner = next((s for s in loop.body if isinstance(s, L.Loop)), None)
-    return [(loop.start, loop.stop, loop.step), *(_ranges(inner) if inner else ())]
+    return [loop, *(_nested(inner) if inner else ())]
 
 
 def _is_fill(stmt: L.Stmt) -> bool:

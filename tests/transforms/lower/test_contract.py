@@ -66,6 +66,16 @@ def test_accumulates_into_an_array():
     assert text.count("np.empty") == 1 and "rt.gemm(True, False, np.float64(1.0)" in text
 
 
+@pytest.mark.parametrize("shape", [(5, 2, 3), (2, 4, 1, 3), (0, 2, 3)])
+def test_matrices_times_one_are_one_product(shape):
+    def f(b, x, y):
+        return x @ b.emit("transpose", y, axes=(1, 0))
+
+    x, y = normal(*shape), normal(4, 3)
+    check(f, lambda x, y: x @ y.T, x, y, tol=1e-12)
+    assert re.search(r"^    rt.gemm\(False, True", lowered(f, x, y).text, re.MULTILINE)
+
+
 def test_mismatch_raises():
     with pytest.raises(ValueError, match="mismatch|match"):
         run(lambda b, x, y: x @ y, normal(2, 3), normal(4, 2), asked=False)

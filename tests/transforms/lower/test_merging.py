@@ -9,6 +9,7 @@ import pytest
 
 import s2s
 from s2s.transforms.lower import loop_ir as L
+from s2s.transforms.lower.independent import backwards_at_will
 from s2s.transforms.lower.scalarise import scalarise
 from s2s.transforms.lower.siblings import Merger
 from s2s.transforms.lower.values import Emitter
@@ -131,7 +132,7 @@ RISKY = nest(NO, L.Put("t", (I, J), load("x", I, J)))
 def joined(between, visible=(), size=N):
     """A nest that may fail, and one that needs what it makes and what is between."""
     needs_both = nest(L.Put("u", (I, J), L.Bin("*", load("t", I, J), load("p", I), "float64")))
-    merger = Merger(lambda a, b: a == b, {*visible}, {"p": (size,)})
+    merger = Merger(lambda a, b: a == b, {*visible}, sizes={"p": (size,)})
     return merger.run(copy.deepcopy([RISKY, between, needs_both]))
 
 
@@ -247,3 +248,56 @@ def test_equal_integers_have_one_name_where_it_is_known():
     assert em.known(L.Size("t", 0)) == em.let(n)
     em.forget_sizes("t")
     assert em.known(L.Size("t", 0)) is None
+
+
+# ---------------------------------------------------------------- sweeps
+
+
+def backwards(*body, stop=N):
+    return L.Loop("k", L.sub(stop, L.ONE), L.lit(-1), L.lit(-1), list(body))
+
+
+def at_will(*body):
+    found = backwards_at_will(list(body), lambda a, b: a == b, set())
+    out = Merger(lambda a, b: a == b, set(), found).block(list(body))
+    return out, sum(isinstance(s, L.Loop) for s in out)
+
+
+K = L.Name("k")
+
+
+def test_a_sweep_that_only_adds_runs_forwards_with_its_loop():
+    adds = L.Put("g", (L.ZERO,), load("t", K), add=True)
+    out, loops = at_will(writes_t(), backwards(adds))
+    assert loops == 1 and L.is_lit(out[0].step, 1)
+
+
+def test_a_sweep_whose_rounds_depend_on_each_other_stays():
+    for put in (
+        L.Put("g", (K,), add(load("g", L.add(K, L.ONE)), load("t", K))),
+        L.Put("g", (L.ZERO,), load("t", K)),
+        L.Put("g", (L.ZERO,), add(load("t", K), load("g", K)), add=True),
+    ):
+        out, loops = at_will(writes_t(), backwards(put))
+        assert loops == 2 and L.is_lit(out[1].step, -1)
+    carried = L.Let("s", L.Bin("*", L.Name("s", "float64"), load("t", K), "float64"))
+    assert at_will(writes_t(), backwards(carried))[1] == 2
+
+
+def test_a_sweep_stays_as_it_is_where_it_joins_nothing():
+    adds = L.Put("g", (L.ZERO,), load("u", K), add=True)
+    out, loops = at_will(loop(L.Put("t", (I,), load("x", I)), stop=L.Size("y", 0)), backwards(adds))
+    assert loops == 2 and L.is_lit(out[1].step, -1)
+
+
+def test_a_sweep_that_may_fail_stays():
+    fails = L.Branch(L.compare("==", K, L.ONE), [L.Fail("ValueError", "no")])
+    adds = L.Put("g", (L.ZERO,), load("t", K), add=True)
+    assert at_will(writes_t(), backwards(fails, adds))[1] == 2
+
+
+def test_functions_are_not_computed_one_by_one_for_the_sake_of_a_nest():
+    nest = loop(loop(L.Put("t", (I,), load("x", I, J), add=True), var="j", stop=L.Size("x", 1)))
+    for function, loops in (("np.exp", 2), ("np.sqrt", 1)):
+        called = L.Call(function, (load("t", I),), "float64")
+        assert merged(copy.deepcopy(nest), loop(L.Put("u", (I,), called)))[1] == loops
