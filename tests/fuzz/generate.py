@@ -9,8 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from .nests import Nests
 from .scope import ARRAYS, Scope, indented, program
-from .statements import Lines, Statements
+from .statements import Lines
 
 JUMPS = ("break", "continue")
 # How many statements a program has, not counting those inside: many small ones find more in
@@ -18,7 +19,7 @@ JUMPS = ("break", "continue")
 SIZES = (1, 1, 2, 2, 2, 3, 3, 4, 6)
 
 
-class Generator(Statements):
+class Generator(Nests):
     def __init__(self, rng: random.Random, pure: bool) -> None:
         super().__init__(rng, pure=pure or rng.random() < 0.1)
         self.in_loop = 0
@@ -37,7 +38,7 @@ class Generator(Statements):
             (6, self.write_element), (4, self.write_slice), (3, self.alias), (2, self.whole_array),
             (2, self.write_matrix), (1, self.call_in_place), (1, self.masked), (1, self.scatter),
             (1, self.either), (2, self.use_list), (2, self.rows), (3, self.through_view),
-            (1, self.writing_function), (1, self.holder),
+            (1, self.writing_function), (1, self.holder), (4, self.nest),
         ]  # fmt: skip
         self.makers = self.swarm(plain if self.pure else plain + in_place)
         self.compounds = self.swarm(

@@ -22,6 +22,7 @@ from unittest import mock
 
 import numpy as np
 
+from s2s.transforms.specialise.calls import surface_of
 from tests.switches import SWITCHES, switched_off, threads_everywhere
 
 from .generate import is_pure
@@ -46,6 +47,7 @@ Judge = Callable[[Any, Run], None]  # of a trial and a run
 def poisoned() -> Iterator[None]:
     """Memory that is not filled holds NaN, and integers no index can be."""
     empty, empty_like = np.empty, np.empty_like
+    surface_of(empty)  # the compiler is to know NumPy's own, not what stands in for it
 
     def fill(out: Any) -> Any:
         if out.dtype.kind == "f":

@@ -131,7 +131,9 @@ def _parts(loop: L.Loop) -> list[list[L.Stmt]]:
         else:
             continue
         slow_before = slow
-    return joined if len(joined) <= PARTS else []
+    # Of two errors, that of the earlier round comes first.
+    fail = [part for part in joined if any(isinstance(s, L.Fail) for s in L.walk(part))]
+    return joined if len(joined) <= PARTS and len(fail) < 2 else []
 
 
 def _is_long(stmt: L.Stmt) -> bool:

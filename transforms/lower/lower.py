@@ -174,7 +174,8 @@ def merged(
     body = take_apart(body, visible, shares, cx.em.fresh)
     body = part_shifted(body, visible, shares, cx.em.fresh)
     at_will = backwards_at_will(body, shares, visible)
-    body = Merger(shares, visible, at_will, fixed_integers(body, params)).run(body)
+    integers = fixed_integers(body, params)
+    body = Merger(shares, visible, at_will, integers, arrays.sizes).run(body)
     scalarise(body, params)
     skip_unchosen(body, arrays, shares, cx.em)
     whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}

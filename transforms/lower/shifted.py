@@ -116,6 +116,7 @@ def _parted(
         put = puts.get(id(s))
         if put is None or id(put) not in chosen:
             first.append(s)
+            rows = {e: kept for e, kept in rows.items() if not _may_change(e, s)}
             continue
         if put.expr not in rows:
             rows[put.expr] = fresh("t_rows")
@@ -126,3 +127,10 @@ def _parted(
         body: list[L.Stmt] = [L.Put(put.buffer, put.index, value, add=True)]
         loops.append(L.Loop(loop.var, least, end, L.ONE, body))
     return [*allocs, L.Loop(loop.var, least, end, L.ONE, first), *loops]
+
+
+def _may_change(e: L.Expr, stmt: L.Stmt) -> bool:
+    """Whether an expression may have another value after a statement of a round."""
+    if isinstance(stmt, L.Put):
+        return any(isinstance(p, L.Load) for p in L.walk_expr(e))
+    return bool(names_in([e]) & {*binds(stmt)})

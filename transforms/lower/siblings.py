@@ -12,13 +12,14 @@ what a single round does.  Nests stay: joined, k-means and logistic regression t
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeGuard
 
 from . import loop_ir as L
+from .live import binds, names_in
 from .numbers import spelt_out
 from .work import CHEAP_CALLS
 
@@ -28,6 +29,7 @@ LARGE = 60
 FAR = 60
 
 Shares = Callable[[str, str], bool]
+Sizes = dict[str, tuple[L.Expr, ...]]
 
 
 @dataclass
@@ -118,7 +120,7 @@ def _read(e: L.Expr | L.Whole, f: Footprint) -> None:
 class Merger:
     """`shares(a, b)`: two buffer variables may share memory.  `visible` are the variables
     whose contents the caller sees even if the call fails; `any_order` loops that run backwards and
-    need not; `integers` what those that never change are made from."""
+    need not; `integers` what those that never change are made from; `sizes` those of parameters."""
 
     def __init__(
         self,
@@ -126,10 +128,12 @@ class Merger:
         visible: set[str],
         any_order: Iterable[L.Loop] = (),
         integers: dict[str, L.Expr] | None = None,
+        sizes: Sizes | None = None,
     ) -> None:
         self.shares = shares
         self.visible = visible
         self.integers = integers or {}
+        self.sizes = dict(sizes or {})
         self.any_order = {id(loop): loop for loop in any_order}
         self.known: dict[int, tuple[L.Stmt, Footprint]] = {}
         # What is asked of each pair again and again.
@@ -140,6 +144,7 @@ class Merger:
     def run(self, stmts: list[L.Stmt]) -> list[L.Stmt]:
         """Nests join first, and what stands between them makes way.  A single loop, or zeros
         from which a sum starts, would otherwise join one nest and so part it from the next."""
+        self.sizes |= _made_once(stmts)
         self.nests_first = True
         stmts = self.block(stmts)
         self.nests_first = False
@@ -202,10 +207,7 @@ class Merger:
                 continue
             here = prints[position] = self.footprint(stmt)
             if self._may_join(stmt, loop) and self._joins(stmt, here, loop, foot):
-                if all(
-                    self._apart(moved := prints[n], here) and self._same_after_errors(moved, here)
-                    for n in needed
-                ):
+                if all(self._may_overtake(out[n], prints[n], here) for n in needed):
                     self._join(out, position, needed, loop)
                     return True
             if here.fixed or (here.fails and not _is_preparation(stmt)):
@@ -242,6 +244,27 @@ class Merger:
         self.joined += 1
 
     # ---- independence
+
+    def _may_overtake(self, stmt: L.Stmt, moved: Footprint, loop: Footprint) -> bool:
+        """Whether a statement may run before an earlier loop.  If that may fail, it may have asked
+        whether elements are there that the statement does not ask for again (`checks.py`)."""
+        if loop.fails and not self._has_all_it_needs(stmt, moved):
+            return False
+        return self._apart(moved, loop) and self._same_after_errors(moved, loop)
+
+    def _has_all_it_needs(self, stmt: L.Stmt, f: Footprint) -> bool:
+        """Whether it touches no elements, or each one of a buffer that it fills."""
+        if all(index is None for _, index in (*f.loads, *f.stores)):
+            return True
+        nest = L.perfect_nest(stmt)
+        if nest is None or f.loads:
+            return False
+        loops, put = nest
+        if put.index != tuple(L.Name(loop.var) for loop in loops):
+            return False
+        return self._spelt(loop.stop for loop in loops) == self._spelt(
+            self.sizes.get(put.buffer, ())
+        )
 
     def _apart(self, a: Footprint, b: Footprint) -> bool:
         """Whether two statements may change places."""
@@ -291,7 +314,10 @@ class Merger:
 
     def _range(self, loop: L.Loop) -> tuple[L.Expr, ...]:
         """What a loop counts through, in terms of what does not change."""
-        return tuple(spelt_out(e, self.integers) for e in (loop.start, loop.stop, loop.step))
+        return self._spelt((loop.start, loop.stop, loop.step))
+
+    def _spelt(self, exprs: Iterable[L.Expr]) -> tuple[L.Expr, ...]:
+        return tuple(spelt_out(e, self.integers) for e in exprs)
 
     def _ranges(self, loop: L.Loop) -> list[tuple[L.Expr, ...]]:
         return [self._range(inner) for inner in _nested(loop)]
@@ -321,6 +347,17 @@ class Merger:
             name in self.visible or any(self.shares(name, v) for v in self.visible)
             for name, _ in f.stores
         )
+
+
+def _made_once(stmts: list[L.Stmt]) -> Sizes:
+    """The sizes of buffers that are made once, of what is bound once."""
+    times = Counter(name for s in L.walk(stmts) for name in binds(s))
+    made = {s.name: s.sizes for s in L.walk(stmts) if isinstance(s, L.Alloc)}
+    return {
+        name: sizes
+        for name, sizes in made.items()
+        if all(times[n] <= 1 for n in (name, *names_in(sizes)))
+    }
 
 
 def _in_step(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) -> bool:

@@ -141,3 +141,26 @@ def test_results_stay(rows, columns):
     np.testing.assert_allclose(value, right, rtol=1e-14)
     for bar, right_bar in zip(bars, right_bars):
         np.testing.assert_allclose(bar, right_bar, rtol=1e-13)
+
+
+def test_of_two_errors_that_of_the_earlier_round_comes_first():
+    def f(x, y):
+        n, m = x.shape
+        s = np.sum(x * y)
+        for i in range(n):
+            d = 0.0
+            for j in range(m):
+                if x[i, j] > 100.0:
+                    raise ValueError("x")
+                d += x[i, j]
+            e = np.exp(d)
+            for j in range(m):
+                if y[i, j] > 100.0:
+                    raise ValueError("y")
+                s += y[i, j] * e
+        return s
+
+    x, y = np.ones((8, 12)), np.ones((8, 12))
+    x[5, 0] = y[2, 0] = 1000.0
+    with pytest.raises(ValueError, match="y"):
+        s2s.function(f, backend="loops")(x, y)

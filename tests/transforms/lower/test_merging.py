@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+import pytest
 
+import s2s
 from s2s.transforms.lower import loop_ir as L
 from s2s.transforms.lower.independent import backwards_at_will
 from s2s.transforms.lower.scalarise import scalarise
@@ -119,21 +121,55 @@ def test_loops_that_fail_merge_unless_somebody_could_tell():
     assert loops == 2 and out[1] == check_first
 
 
-def test_what_the_caller_sees_does_not_make_way_before_a_loop_that_fails():
-    def nest(*body):
-        return loop(loop(*body, var="j"))
+def nest(*body):
+    return loop(loop(*body, var="j"))
 
-    check_ = L.Branch(L.compare("<", load("x", I, J), L.ZERO), [L.Fail("ValueError", "no")])
-    risky = nest(check_, L.Put("t", (I, J), load("x", I, J)))
-    between = loop(L.Put("p", (I,), load("y", I)))
+
+NO = L.Branch(L.compare("<", load("x", I, J), L.ZERO), [L.Fail("ValueError", "no")])
+RISKY = nest(NO, L.Put("t", (I, J), load("x", I, J)))
+
+
+def joined(between, visible=(), size=N):
+    """A nest that may fail, and one that needs what it makes and what is between."""
     needs_both = nest(L.Put("u", (I, J), L.Bin("*", load("t", I, J), load("p", I), "float64")))
+    merger = Merger(lambda a, b: a == b, {*visible}, sizes={"p": (size,)})
+    return merger.run(copy.deepcopy([RISKY, between, needs_both]))
 
-    def joined(visible):
-        return Merger(lambda a, b: a == b, visible).run(copy.deepcopy([risky, between, needs_both]))
 
-    assert len(joined(set())) == 1
-    first, rest = joined({"p"})
-    assert first == risky and isinstance(rest.body[0], L.Put)
+def test_what_the_caller_sees_does_not_make_way_before_a_loop_that_fails():
+    zeros = loop(L.Put("p", (I,), L.Lit(0.0, "float64")))
+    assert len(joined(zeros)) == 1
+    assert joined(zeros, visible=["p"])[0] == RISKY
+
+
+def test_what_may_rely_on_a_check_does_not_make_way_before_it():
+    """A loop that fails may have asked for another what that does not ask again."""
+    zeros = loop(L.Put("p", (I,), L.Lit(0.0, "float64")))
+    copied = loop(L.Put("p", (I,), load("y", I)))
+    for first, *_ in (joined(zeros, size=L.Name("m")), joined(copied)):
+        assert first.body[0].body[0] == NO
+
+
+def test_an_index_is_checked_before_it_is_used():
+    def f(x, w, k):
+        n, m = k.shape[0], x.shape[1]
+        y, z, p = np.empty((n, m)), np.empty((n, m)), np.empty(n)
+        for i in range(n):
+            c = w[k[i]]
+            for j in range(m):
+                y[i, j] = c * j
+        for i in range(n):
+            p[i] = w[k[i]] * 2.0
+        for i in range(n):
+            for j in range(m):
+                z[i, j] = y[i, j] * p[i]
+        return np.sum(z * z)
+
+    g = s2s.function(f, backend="loops")
+    x, w = np.ones((3, 4)), np.array([1.0, 2.0, 3.0])
+    assert g(x, w, np.array([0, 2, 1])) == f(x, w, np.array([0, 2, 1]))
+    with pytest.raises(IndexError, match=r"c = |w\[k\[i\]\]"):
+        g(x, w, np.array([0, 2, 3]))
 
 
 def test_inner_loops_merge_too():

@@ -111,3 +111,11 @@ def test_results_stay(shape):
     assert now.lowered.count("for j_5") == 5 and was.lowered.count("for j_5") == 1
     assert value == right
     np.testing.assert_allclose(bar, right_bar, rtol=1e-12, atol=1e-13)
+
+
+def test_a_number_that_is_bound_again_is_kept_again():
+    again_ = L.Let("t", at("x", LEFT))
+    allocs = [s for s in parted(loop(LET, added(J), again_, added(LEFT))) if isinstance(s, L.Alloc)]
+    assert len(allocs) == 2
+    loads = loop(added(J, value=at("x", J)), L.Put("y", (J,), T), added(LEFT, value=at("x", J)))
+    assert sum(isinstance(s, L.Alloc) for s in parted(loads)) == 2
