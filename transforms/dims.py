@@ -334,13 +334,13 @@ class Facts:
         if inner is not None and self._size(inner[0]) is not None:
             # x[1:] meets y[1:]: that x and y have one length says more, and is asked once.
             if self._size(inner[0]) == self._size(inner[1]):
-                self._guard(Guard("equal", *inner))
+                self.guard(Guard("equal", *inner))
                 return "equal"
         one = Dim.of(1)
         a, b = self._size(left), self._size(right)
         if symbols and a == b == 1:
             # One of them is relied on to be 1, not written so: it meets its like.
-            self._guard(Guard("equal", left, right))
+            self.guard(Guard("equal", left, right))
             return "equal"
         if left == one:
             return "left1"
@@ -351,13 +351,13 @@ class Facts:
         if a is None or b is None:
             return "unknown"
         if a == b:
-            self._guard(Guard("equal", left, right))
+            self.guard(Guard("equal", left, right))
             return "equal"
         if a == 1:
-            self._guard(Guard("one", left))
+            self.guard(Guard("one", left))
             return "left1"
         if b == 1:
-            self._guard(Guard("one", right))
+            self.guard(Guard("one", right))
             return "right1"
         return "mismatch"
 
@@ -369,7 +369,7 @@ class Facts:
         size = self._size(left)
         if self.sizes is None or size is None or size != self._size(right):
             return False
-        self._guard(Guard("equal", left, right))
+        self.guard(Guard("equal", left, right))
         return True
 
     def is_one(self, dim: Dim) -> bool | None:
@@ -378,7 +378,7 @@ class Facts:
         size = self._size(dim)
         if dim.is_const or size is None:
             return None if size is None else size == 1
-        self._guard(Guard("one", dim)) if size == 1 else self.guards.append(Guard("differ", dim))
+        self.guard(Guard("one", dim)) if size == 1 else self.guards.append(Guard("differ", dim))
         return size == 1
 
     def size_of(self, dim: Dim) -> int | None:
@@ -390,7 +390,7 @@ class Facts:
         dim = self.canonical(dim)
         size = self._size(dim)
         if size is not None and not dim.is_const:
-            self._guard(Guard("equal", dim, Dim.of(size)))
+            self.guard(Guard("equal", dim, Dim.of(size)))
 
     def _size(self, dim: Dim) -> int | None:
         if self.sizes is None:
@@ -398,7 +398,14 @@ class Facts:
         value = dim.substitute(self.sizes)
         return value.const if value.is_const else None
 
-    def _guard(self, guard: Guard) -> None:
+    def learn(self, symbol: str, size: Dim) -> None:
+        """What a symbol that nothing is known of stands for."""
+        size = self.canonical(size)
+        if symbol not in self.equals and symbol not in size._occurring:
+            self._replace(symbol, size)
+
+    def guard(self, guard: Guard) -> None:
+        """Relies on a fact from here on."""
         self.guards.append(guard)
         # From here on one side stands for the other, so that the question is asked once.
         for a, b in ((guard.right, guard.left), (guard.left, guard.right)):
@@ -411,10 +418,13 @@ class Facts:
                 symbol = a.terms[0][0][0]
                 if symbol in b._occurring:
                     continue
-                step = {symbol: b}
-                self.equals = {s: d.substitute(step) for s, d in self.equals.items()}
-                self.equals[symbol] = b
+                self._replace(symbol, b)
                 return
+
+    def _replace(self, symbol: str, by: Dim) -> None:
+        step = {symbol: by}
+        self.equals = {s: d.substitute(step) for s, d in self.equals.items()}
+        self.equals[symbol] = by
 
 
 def _unwrap(left: Dim, right: Dim) -> tuple[Dim, Dim] | None:

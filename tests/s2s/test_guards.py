@@ -383,3 +383,40 @@ def test_sizes_that_rounds_agree_on_are_relied_on():
     np.testing.assert_allclose(f(B, v, 0), 2 * v)
     with pytest.raises(ValueError):
         f(B, v, 2)
+
+
+def inner_product(x, y):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i] * y[i]
+    return s
+
+
+@pytest.mark.parametrize("first", [3, 2, 5])
+def test_lengths_that_are_equal_are_not_asked_in_each_round(first):
+    f = s2s.grad(inner_product, wrt="y", backend="loops")
+    x = np.arange(3.0)
+    f.compile(x, np.ones(first))
+    assert ("IndexError" in f.lowered) == (first != 3)
+    for n in (first, 3, 5, 2, 3):
+        if n < 3:
+            with pytest.raises(IndexError, match="out of bounds"):
+                f(x, np.ones(n))
+        else:
+            np.testing.assert_array_equal(f(x, np.ones(n)), [*x, *[0.0] * (n - 3)])
+
+
+def test_a_square_matrix_is_asked_for_once():
+    def trace_by_rows(A):
+        n, s = A.shape[0], 0.0
+        for i in range(n):
+            for j in range(1, n):
+                s += A[i, j - 1] * A[j, i]
+        return s
+
+    f = s2s.grad(trace_by_rows, backend="loops")
+    f(np.eye(3))
+    assert "IndexError" not in f.lowered
+    np.testing.assert_array_equal(f(np.ones((2, 3))), [[1, 0, 0], [2, 1, 0]])
+    with pytest.raises(IndexError):
+        f(np.ones((3, 2)))

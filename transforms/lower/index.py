@@ -173,7 +173,7 @@ def in_range(
         if not low:
             _out_of_bounds(cx, L.compare("<", i, L.ZERO), axis)
         return i
-    high = value is not None and ranges.nonnegative(dim - 1 - value)
+    high = value is not None and ranges.relied(dim - 1 - value)
     if not low:
         i = cx.em.let(L.select(L.compare("<", i, L.ZERO), L.add(i, n), i), "at")
     bad: L.Expr = L.lit(False, "bool")
