@@ -91,6 +91,20 @@ def both_axes_of_a_square(A, x, y):
     return s
 
 
+@case(arr(N + 1, 3), arr(3), arr(N + 1), wrt=("X", "w", "y"), tags="kernels fields")
+def logistic_rows(X, w, y):
+    z = X @ w
+    return np.mean(np.log1p(np.exp(-np.abs(z))) + np.maximum(z, 0) - y * z) + 0.01 * np.sum(w**2)
+
+
+@case(arr(3, 3), arr(3, 2), arr(3), arr(N, 2), wrt=("W", "U", "b", "xs"), tags="kernels fields")
+def recurrent_vector(W, U, b, xs):
+    h = np.zeros(W.shape[0])
+    for t in range(xs.shape[0]):
+        h = np.tanh(W @ h + U @ xs[t] + b)
+    return np.sum(h * h)
+
+
 # ---------------------------------------------------------------- index arrays
 
 

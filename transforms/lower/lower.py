@@ -21,6 +21,7 @@ from . import (  # noqa: F401  (handlers)
     views,
 )
 from . import loop_ir as L
+from .calls_apart import split_calls
 from .checks import drop_settled
 from .context import HANDLERS, Context, Failures
 from .draw import draw
@@ -183,6 +184,7 @@ def merged(
             split, guards = judged(splitter.amounts(known, body), facts, splitter.bound)
         facts.guards += guards
         body = splitter.block(body) if split else body
+    split_calls(body, shares, cx.em.fresh)
     jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
     hoist(body)
     return body
