@@ -173,7 +173,7 @@ def in_range(
         if not low:
             _out_of_bounds(cx, L.compare("<", i, L.ZERO), axis)
         return i
-    high = value is not None and ranges.relied(dim - 1 - value)
+    high = value is not None and ranges.nonnegative(dim - 1 - value)
     if not low:
         i = cx.em.let(L.select(L.compare("<", i, L.ZERO), L.add(i, n), i), "at")
     bad: L.Expr = L.lit(False, "bool")
@@ -294,8 +294,8 @@ def _length(cx: Context, given: list[ir.Operand | None], dim: Dim) -> Dim:
     if any(g is not None and b is None for g, b in zip(given, bounds)):
         return cx.fresh_dim()
     canonical = cx.facts.canonical
-    known = [b if b is None else canonical(b) for b in bounds]
-    return canonical(slice_length(canonical(dim), *known))
+    start, stop, step = (b if b is None else canonical(b) for b in bounds)
+    return canonical(slice_length(canonical(dim), start, stop, step))
 
 
 def _exact(

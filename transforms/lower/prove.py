@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..dims import Atom, Dim, Facts, Guard, is_size, slope
+from ..dims import Atom, Dim, Facts, slope
 
 
 class Ranges:
@@ -44,40 +44,16 @@ class Ranges:
         spans = [Dim.of(0), *(high - low for _, low, high in self.loops)]
         return any(self._least(bound - span) for bound in (dim, relaxed(dim)) for span in spans)
 
-    def relied(self, dim: Dim | None) -> bool:
-        """Certainly >= 0 in all rounds of loops; or so if two sizes of arguments are equal, as they
-        are at hand: that is guarded then, and asked no more in each round."""
-        if self.nonnegative(dim):
-            return True
-        if dim is None or not self.loops or self.facts.sizes is None:
-            return False
-        least = self._at_least(self.facts.canonical(dim.substitute(self.learnt)))
-        pair = None if least is None else _one_too_many(least)
-        if least is None or pair is None:
-            return False
-        size = self.facts.size_of(pair[0])
-        if size is None or size != self.facts.size_of(pair[1]):
-            return False
-        # What is left if the two are one.
-        if not _is_some(least - pair[0] + pair[1]):
-            return False
-        self.facts.guard(Guard("equal", *pair))
-        return True
-
     def _least(self, dim: Dim) -> bool:
         """Whether the least value over all loops is >= 0."""
-        least = self._at_least(self.facts.canonical(dim))
-        return least is not None and _is_some(least)
-
-    def _at_least(self, dim: Dim) -> Dim | None:
-        """The least value over all loops, in terms of what they do not change."""
+        dim = self.facts.canonical(dim)
         for symbol, low, high in reversed(self.loops):
             sign = slope(dim, symbol)
             if sign is None:
-                return None
+                return False
             if sign:
                 dim = self.facts.canonical(dim.substitute({symbol: low if sign > 0 else high}))
-        return dim
+        return self.facts.not_negative(dim)
 
 
 class Proven(Facts):
@@ -89,7 +65,6 @@ class Proven(Facts):
         self.ranges = ranges
 
     def canonical(self, dim: Dim) -> Dim:
-        self.equals = self.ranges.facts.equals  # which may have become more
         dim = super().canonical(dim)
         atoms = [s for monomial, _ in dim.terms for s in monomial if isinstance(s, Atom)]
         known: dict[str, Dim | int] = {a: d for a in atoms if (d := self._known(a)) is not None}
@@ -107,20 +82,6 @@ class Proven(Facts):
         one = step is None or step == Dim.of(1)
         inside = one and all(map(self.ranges.nonnegative, (a, b - a, n - b)))
         return b - a if inside else None
-
-
-def _is_some(dim: Dim) -> bool:
-    """A sum of sizes and a number that is not negative."""
-    return dim.const >= 0 and all(
-        k > 0 and all(map(is_size, monomial)) for monomial, k in dim.terms
-    )
-
-
-def _one_too_many(dim: Dim) -> tuple[Dim, Dim] | None:
-    """a and b of `a - b + …`, both sizes of arguments."""
-    plain = [(m[0], k) for m, k in dim.terms if len(m) == 1 and not isinstance(m[0], Atom)]
-    plus, minus = ([s for s, k in plain if k == sign and is_size(s)] for sign in (1, -1))
-    return (Dim.of(plus[0]), Dim.of(minus[0])) if len(plus) == len(minus) == 1 else None
 
 
 def relaxed(dim: Dim) -> Dim:
