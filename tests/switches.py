@@ -39,6 +39,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "mirror": ("lower.lower.mirror", lambda body, shares: None),
     "rows": ("lower.lower.join_rows", lambda body, sizes, shares, fresh: None),
     "narrow": ("lower.lower.narrow", lambda body, params: None),
+    "wrap": ("lower.lower.cut_wrapping", lambda body: None),
     "jam": ("lower.lower.jam", lambda body, dtypes, visible, shares, fresh: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
 }

@@ -459,6 +459,12 @@ class Facts:
         value = dim.substitute(self.sizes)
         return value.const if value.is_const else None
 
+    def learn(self, symbol: str, size: Dim) -> None:
+        """What a symbol that nothing is known of stands for."""
+        size = self.canonical(size)
+        if symbol not in self.equals and symbol not in size._occurring:
+            self._replace(symbol, size)
+
     def _guard(self, guard: Guard) -> None:
         self.guards.append(guard)
         # From here on one side stands for the other, so that the question is asked once.
@@ -472,10 +478,13 @@ class Facts:
                 symbol = a.terms[0][0][0]
                 if symbol in b._occurring:
                     continue
-                step = {symbol: b}
-                self.equals = {s: d.substitute(step) for s, d in self.equals.items()}
-                self.equals[symbol] = b
+                self._replace(symbol, b)
                 return
+
+    def _replace(self, symbol: str, by: Dim) -> None:
+        step = {symbol: by}
+        self.equals = {s: d.substitute(step) for s, d in self.equals.items()}
+        self.equals[symbol] = by
 
 
 def _unwrap(left: Dim, right: Dim) -> tuple[Dim, Dim] | None:

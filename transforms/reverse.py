@@ -69,7 +69,7 @@ from .loops import detach_tests, int_const, trip_count
 from .products import Products
 from .revolve import free_variables, sweep_back, without_the_rest
 from .rules.registry import RULES, Accumulate
-from .scopes import Scope, Scopes, names_of
+from .scopes import Scope, Scopes, dims_of, names_of
 from .simplify.dead import drop_dead
 
 
@@ -439,6 +439,7 @@ class _Reverser:
                 mirror.restored[stmt.index.name] = mirrored.index
             phis = [self.carried_bar(c, c.phi) for c, _ in live]
             for (c, _), phi in zip(live, phis):
+                self.shaped_as(phi, c.next)
                 self.seed(inner, c.next, phi)
             self.walk(stmt.body, inner)
             if isinstance(stmt, While):
@@ -451,6 +452,7 @@ class _Reverser:
         for (c, g), phi, after in zip(live, phis, nexts):
             init = self.adjoints.zeros(c.result) if g is None else g
             result = self.carried_bar(c, c.result)
+            self.shaped_as(result, c.init)
             mirrored.carried.append(Carried(phi, init, after, result))
         for v, phi in inner.loop.entered.values():
             before = bars.get(v, self.scopes.home[v.name])
@@ -535,6 +537,12 @@ class _Reverser:
                 start = (b.sym(start) + (b.sym(total) - trips) * step).operand
             count = trips
         return For(index, start, stop, step, count=count, reverse=not stmt.reverse, **common)
+
+    def shaped_as(self, bar: Var, v: Operand) -> None:
+        """An adjoint has the shape of its value, whatever becomes of that in other rounds."""
+        for axis, size in enumerate(dims_of(bar)):
+            if size == Dim.of(own := f"{bar.name}.{axis}"):
+                self.b.facts.learn(own, dims_of(v)[axis])
 
     def carried_bar(self, c: Carried, v: Var) -> Var:
         """A phi or result for the adjoint of a carried value, whose shape may change."""

@@ -65,12 +65,44 @@ def dominant_vector(A, v, steps):
     return v @ A @ v
 
 
+@case(num(0.5, 1.5), num(), num(), N, wrt=("spot", "p", "rate"), tags="kernels fields")
+def shorter_in_each_round(spot, p, rate, n):
+    value = np.maximum(spot * 1.1 ** np.arange(-n, n + 1.0, 2.0) - 0.9, 0.0)
+    for _ in range(n):
+        value = np.exp(-rate) * (p * value[1:] + (1 - p) * value[:-1])
+    return value[0]
+
+
 @case(arr(3, 3), arr(3), num(), wrt=("A", "x"), tags="kernels fields")
 def product_on_one_path(A, x, sign):
     u = x
     if sign > 0:
         u = A @ x
     return np.sum(np.tanh(u) * x)
+
+
+@case(arr(N, N), arr(N), arr(N), wrt=("A", "x", "y"), tags="kernels fields")
+def both_axes_of_a_square(A, x, y):
+    n, s = len(x), 0.0
+    for i in range(n):
+        for j in range(A.shape[0]):
+            if A[i, j] + A[j, i] > 0.1:
+                s += A[i, j] * x[j] * y[i]
+    return s
+
+
+@case(arr(N + 1, 3), arr(3), arr(N + 1), wrt=("X", "w", "y"), tags="kernels fields")
+def logistic_rows(X, w, y):
+    z = X @ w
+    return np.mean(np.log1p(np.exp(-np.abs(z))) + np.maximum(z, 0) - y * z) + 0.01 * np.sum(w**2)
+
+
+@case(arr(3, 3), arr(3, 2), arr(3), arr(N, 2), wrt=("W", "U", "b", "xs"), tags="kernels fields")
+def recurrent_vector(W, U, b, xs):
+    h = np.zeros(W.shape[0])
+    for t in range(xs.shape[0]):
+        h = np.tanh(W @ h + U @ xs[t] + b)
+    return np.sum(h * h)
 
 
 # ---------------------------------------------------------------- index arrays
