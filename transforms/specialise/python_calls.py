@@ -177,6 +177,9 @@ class PythonCalls(Mixin):
             flipped = (("slice", none, none, self.constant(-1).operand),)
             flipped += (("all",),) * (self.ref_type(value).ndim - 1)
             return self.index_value(value, flipped, node)
+        content = self.state.heap[value.cell] if isinstance(value, ListVal) else None
+        if isinstance(content, Growing):
+            return self.list_part(content, SliceVal(None, None, self.constant(-1)), node)
         return self.refuse(node, f"reversed of {self.kind_of(value)} is not supported")
 
     def call_isinstance(self, args: Any, kwargs: Any, node: Any) -> Value:
