@@ -246,6 +246,10 @@ class PythonCalls(Mixin):
         if not args:
             return TupleVal(())
         items = self.static_items(args[0])
+        if items is None and isinstance(args[0], Ref) and self.ref_type(args[0]).ndim:
+            count = self.b.facts.canonical(self.ref_type(args[0]).shape[0])
+            if count.is_const:
+                items = [self.row(args[0], self.constant(k), node) for k in range(count.const)]
         if items is None:
             return self.refuse(
                 node, "the length of this tuple is known only at run time", "use an array or a list"
