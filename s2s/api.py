@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import binding, buffers, debug, examples
+from . import binding, buffers, collector, debug, examples
 from .backends import BACKENDS, choose_backend
 from .call import MISS
 from .code_text import Code
@@ -152,7 +152,10 @@ class Function(Planned):
     def _value(self, mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         specialiser, bound = self._bind(mode, args, kwargs)
         backend = choose_backend(self._shared.options.backend)
-        entry, params = specialiser.find(bound, backend)
+        with collector.paused():  # once for all that a first call makes
+            entry, params = specialiser.find(bound, backend)
+            if backend not in entry.kernels and not debug.active:
+                entry.kernel(backend, params)
         if debug.active:
             results = debug.run(specialiser, entry, bound, backend, params)
         else:

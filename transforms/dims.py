@@ -385,6 +385,17 @@ class Facts:
             return "right1"
         return "mismatch"
 
+    def agree(self, left: Dim, right: Dim) -> bool:
+        """Whether two sizes are known to be equal, or are at hand, which is relied on then."""
+        left, right = self.canonical(left), self.canonical(right)
+        if left == right:
+            return True
+        size = self._size(left)
+        if self.sizes is None or size is None or size != self._size(right):
+            return False
+        self._guard(Guard("equal", left, right))
+        return True
+
     def all_hold(self, dims: list[Dim]) -> bool:
         """Whether none of these is negative, whatever the counters of loops are: known, or true
         of the sizes at hand and guarded."""

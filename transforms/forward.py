@@ -351,4 +351,4 @@ class Pusher:
 
     def carried_dot(self, c: Carried, v: Var) -> Var:
         """A phi or result for the tangent of a carried value, whose shape may change."""
-        return of_carried(self.dot_var(v, bar_type(c.phi.type)), c)
+        return of_carried(self.dot_var(v, bar_type(c.phi.type)), c, self.b.facts)

@@ -538,7 +538,7 @@ class _Reverser:
 
     def carried_bar(self, c: Carried, v: Var) -> Var:
         """A phi or result for the adjoint of a carried value, whose shape may change."""
-        return of_carried(self.adjoints.bar_var(v, bar_type(c.phi.type)), c)
+        return of_carried(self.adjoints.bar_var(v, bar_type(c.phi.type)), c, self.b.facts)
 
     def trips_of(self, stmt: For | While) -> Var:
         if stmt.trips is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -14,6 +15,8 @@ NAME = "s2s.loop"
 NUMBER = ir.IntType(32)
 # Elements of float32 that fill a vector of most machines.
 WIDE = 8
+# What is written out at most, of loops within loops.
+COPIES = 32
 
 
 def advise(branch: Any, s: ast.For, known: Types, frugal: bool, brief: bool) -> None:
@@ -22,8 +25,10 @@ def advise(branch: Any, s: ast.For, known: Types, frugal: bool, brief: bool) -> 
     if brief:
         told += [("interleave.count", 1), ("unroll.disable", None)]
     elif _is_outer(s):
-        # All that could be repeated is what is left of it where a loop inside has no rounds.
-        told.append(("unroll.runtime.disable", None))
+        # All that could be repeated is what is left of it where a loop inside has no rounds; or
+        # a few rounds of known number, each with all that it holds.
+        worth = 0 < _copies(s) <= COPIES
+        told.append(("unroll.runtime.disable" if worth else "unroll.disable", None))
     elif frugal and _is_long(s):
         told += [("interleave.count", 1), ("unroll.runtime.disable", None)]
     if _is_narrow(s, known):
@@ -34,6 +39,27 @@ def advise(branch: Any, s: ast.For, known: Types, frugal: bool, brief: bool) -> 
 
 def _is_outer(s: ast.For) -> bool:
     return any(isinstance(n, (ast.For, ast.While)) for part in s.body for n in ast.walk(part))
+
+
+def _copies(s: ast.For) -> int:
+    """How often the innermost statements would stand there if all rounds were written out; 0 if
+    that is not known."""
+    assert isinstance(s.iter, ast.Call)
+    bounds: list[Any] = [a.value for a in s.iter.args if isinstance(a, ast.Constant)]
+    rounds = len(range(*bounds)) if len(bounds) == len(s.iter.args) else 0
+    inside = [_copies(n) if isinstance(n, ast.For) else 0 for n in _loops_in(s)]
+    if rounds == 1:
+        return 1  # which takes no copies
+    return rounds * sum(inside, start=not inside) if all(inside) else 0
+
+
+def _loops_in(s: ast.stmt) -> Iterator[ast.stmt]:
+    """Those that no other loop is between."""
+    for part in (*getattr(s, "body", ()), *getattr(s, "orelse", ())):
+        if isinstance(part, (ast.For, ast.While)):
+            yield part
+        else:
+            yield from _loops_in(part)
 
 
 def _is_long(s: ast.For) -> bool:

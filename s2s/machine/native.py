@@ -22,7 +22,7 @@ from .kernel import Errors, Kernel
 from .kinds import Array, Float, Integer, Number
 from .nodes import walk
 from .outline import Plan
-from .parts import WORDS, Frame, frame_of
+from .parts import WORDS, Frame, frame_of, is_long
 from .plain import converted, float64, int64
 from .writing import INT, NULL, POINTER, declared, member
 
@@ -57,7 +57,8 @@ def native(source: Source, written: list[int], way_in: Door) -> Code:
     missing = optimise.missing(final)
     if missing is None:
         raise Unsupported("a function that needs its environment")
-    return Code(optimise.machine().emit_object(final), links, missing)
+    # Most of a long kernel runs no loop often enough for its addresses to matter.
+    return Code(optimise.object_code(final, not is_long(source.function)), links, missing)
 
 
 def listing(source: Source, level: str) -> str:

@@ -10,6 +10,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from llvmlite.ir.instructions import CallInstr
 
+_WHO = "s2s"  # sets options
 _FLOAT_OPERATIONS = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem", "fcmp"))
 
 
@@ -68,6 +69,18 @@ def run(module: Any, target: Any = None, neighbours: bool = False) -> None:
             passes.add_jump_threading_pass()
         passes.add_refprune_pass()
         passes.run(module, how)
+
+
+def object_code(module: Any, care: bool = True) -> bytes:
+    """With care, addresses in loops are counted up in as few registers as can be, which is half of
+    the time that this takes; products of matrices and stencils gain by it, others do not."""
+    if care:
+        return machine().emit_object(module)
+    llvm.set_option(_WHO, "-disable-lsr=true")
+    try:
+        return machine().emit_object(module)
+    finally:
+        llvm.set_option(_WHO, "-disable-lsr=false")
 
 
 def tidy(module: Any) -> None:

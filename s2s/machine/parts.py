@@ -86,20 +86,24 @@ class Frame:
         return word
 
 
+def is_long(function: ast.FunctionDef) -> bool:
+    return len(function.body) > LONG
+
+
 def frame_of(context: Context, function: ast.FunctionDef, known: Types, plan: Plan) -> Frame | None:
     """The frame of a kernel, if it is long or takes many values."""
     values = [known.names[a.arg] for a in function.args.args]
     many = sum(len(parts_of_type(t)) - 1 if isinstance(t, Array) else 1 for t in values) > MANY
-    if len(function.body) <= LONG and not many:
+    if not is_long(function) and not many:
         return None
-    return Frame(context, function, known, _cut(function.body, plan))
+    return Frame(context, function, known, _cut(function, plan))
 
 
-def _cut(stmts: list[ast.stmt], plan: Plan) -> list[Any]:
+def _cut(function: ast.FunctionDef, plan: Plan) -> list[Any]:
     """Statements in lists of at most `PART`; by itself one that the kernel has to run."""
     parts: list[Any] = []
-    for stmt in stmts:
-        if len(stmts) <= LONG or isinstance(stmt, ast.Return) or not plan.fails_simply(stmt):
+    for stmt in function.body:
+        if not is_long(function) or isinstance(stmt, ast.Return) or not plan.fails_simply(stmt):
             parts.append(stmt)
         elif parts and isinstance(parts[-1], list) and len(parts[-1]) < PART:
             parts[-1].append(stmt)
@@ -247,9 +251,25 @@ class Part(Framed):
     """A function of a frame, which returns an error's code."""
 
     early = True
+    loops = False  # whether it has loops of its own
+
+    def loop(self, s: ast.For) -> None:
+        self.loops = True
+        super().loop(s)
 
     def fail(self, code: Any) -> None:
         self.builder.ret(code)
+
+    def hands_on(self, stmts: list[ast.stmt]) -> bool:
+        """Whether most of what it does is to make arrays and to call nests and products."""
+        if self.loops or any(isinstance(n, ast.While) for s in stmts for n in walk(s)):
+            return False
+        return 2 * sum(self._is_handing_on(s) for s in stmts) > len(stmts)
+
+    def _is_handing_on(self, s: ast.stmt) -> bool:
+        if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name):
+            return isinstance(self.types.names[s.targets[0].id], Array)
+        return isinstance(s, (ast.For, ast.Expr))
 
 
 def call_part(caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[str]]) -> Any:
@@ -270,4 +290,7 @@ def call_part(caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[s
         part.statement(s, last.get(s, []))
     if not builder.block.is_terminated:
         builder.ret(CODE(0))
+    if part.hands_on(stmts):
+        # Its own instructions take no time worth mentioning, but many of them long to improve.
+        function.attributes.add("optnone")
     return caller.builder.call(function, [caller.base])

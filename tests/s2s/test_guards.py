@@ -350,6 +350,42 @@ def test_what_was_a_list_may_become_a_number():
         assert g(1.0) == f(1.0)
 
 
+def one_path(A, x, sign):
+    u = x
+    if sign > 0:
+        u = A @ x
+    return np.sum(np.tanh(u))
+
+
+def again(A, v, n):
+    for _ in range(n):
+        v = A @ v
+    return np.sum(v * v)
+
+
+def test_sizes_that_two_paths_agree_on_are_relied_on():
+    f = s2s.grad(one_path, wrt="x", backend="loops")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3)
+    assert "unbroadcast" not in f.source_for(rng.normal(size=(3, 3)), x, 1.0)
+    for A in (rng.normal(size=(3, 3)), rng.normal(size=(2, 3)), rng.normal(size=(1, 3))):
+        np.testing.assert_allclose(f(A, x, 1.0), A.T @ (1 - np.tanh(A @ x) ** 2))
+        np.testing.assert_allclose(f(A, x, -1.0), 1 - np.tanh(x) ** 2)
+
+
+def test_sizes_that_rounds_agree_on_are_relied_on():
+    f = s2s.grad(again, wrt="v", backend="loops")
+    A, v = np.arange(4.0).reshape(2, 2), np.ones(2)
+    np.testing.assert_allclose(f(A, v, 2), 2 * (A @ A).T @ (A @ A) @ v)
+    assert "unbroadcast" not in f.source and "append" not in f.source
+    # A round or none does not need a square matrix.
+    B = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_allclose(f(B, v, 1), 2 * B.T @ B @ v)
+    np.testing.assert_allclose(f(B, v, 0), 2 * v)
+    with pytest.raises(ValueError):
+        f(B, v, 2)
+
+
 def blurred(x, k):
     width = x.shape[0] - k.shape[0] + 1
     out = np.zeros(max(width, 0))

@@ -89,6 +89,21 @@ def test_nothing_is_asked_without_arguments():
     assert not facts.guards
 
 
+def test_sizes_that_agree_are_relied_on():
+    facts = Facts({"x.0": 3, "y.0": 3})
+    assert facts.agree(X, Y) and facts.known_equal(X, Y)
+    assert facts.agree(Y, X) and len(facts.guards) == 1
+    assert not facts.guards[0].holds({"x.0": 3, "y.0": 4})
+
+
+def test_others_are_left_open():
+    facts = Facts({"x.0": 3, "y.0": 1})
+    assert not facts.agree(X, Y)
+    assert not facts.agree(X, Dim.of("i"))
+    assert not Facts().agree(X, Y)
+    assert not facts.guards
+
+
 @pytest.mark.parametrize("first", range(4))
 @pytest.mark.parametrize("second", range(4))
 def test_slices_of_slices_have_one_length(first, second):

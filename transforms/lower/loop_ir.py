@@ -38,7 +38,7 @@ rank.  There are no array expressions: the same IR is to become CUDA kernels and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -259,28 +259,34 @@ class Routine:
 
 
 def parts_of(e: Expr) -> tuple[Expr, ...]:
-    if isinstance(e, (Lit, Name, Size)):
-        return ()
-    if isinstance(e, Load):
-        return e.index
-    if isinstance(e, Bin):
-        return (e.left, e.right)
-    if isinstance(e, (Un, Cast, Field)):
-        return (e.x,)
-    if isinstance(e, Call):
-        return e.args
-    if isinstance(e, Select):
-        return (e.cond, e.x, e.y)
-    return ()
+    find = _PARTS.get(type(e))
+    return find(e) if find else ()
 
 
-def walk_expr(e: Expr) -> Iterator[Expr]:
+# Asked for so often that a chain of `isinstance` would take a good part of a translation.
+_PARTS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Load: lambda e: e.index,
+    Bin: lambda e: (e.left, e.right),
+    Un: lambda e: (e.x,),
+    Cast: lambda e: (e.x,),
+    Field: lambda e: (e.x,),
+    Call: lambda e: e.args,
+    Select: lambda e: (e.cond, e.x, e.y),
+}
+
+
+def walk_expr(e: Expr) -> Sequence[Expr]:
     """An expression and its parts, each before its own."""
-    waiting = [e]
+    if type(e) not in _PARTS:
+        return (e,)
+    found, waiting = [], [e]
     while waiting:
         e = waiting.pop()
-        yield e
-        waiting.extend(reversed(parts_of(e)))
+        found.append(e)
+        find = _PARTS.get(type(e))
+        if find:
+            waiting.extend(reversed(find(e)))
+    return found
 
 
 def map_expr(e: Expr, f: Callable[[Expr], Expr | None]) -> Expr:
@@ -288,17 +294,20 @@ def map_expr(e: Expr, f: Callable[[Expr], Expr | None]) -> Expr:
     new = f(e)
     if new is not None:
         return new
+    parts = parts_of(e)
+    changed = tuple([map_expr(part, f) for part in parts])
+    if all(a is b for a, b in zip(parts, changed)):
+        return e
     if isinstance(e, Load):
-        return replace(e, index=tuple(map_expr(i, f) for i in e.index))
+        return replace(e, index=changed)
     if isinstance(e, Bin):
-        return replace(e, left=map_expr(e.left, f), right=map_expr(e.right, f))
+        return replace(e, left=changed[0], right=changed[1])
     if isinstance(e, (Un, Cast, Field)):
-        return replace(e, x=map_expr(e.x, f))
+        return replace(e, x=changed[0])
     if isinstance(e, Call):
-        return replace(e, args=tuple(map_expr(a, f) for a in e.args))
-    if isinstance(e, Select):
-        return replace(e, cond=map_expr(e.cond, f), x=map_expr(e.x, f), y=map_expr(e.y, f))
-    return e
+        return replace(e, args=changed)
+    assert isinstance(e, Select)
+    return replace(e, cond=changed[0], x=changed[1], y=changed[2])
 
 
 def blocks_of(stmt: Stmt) -> tuple[list[Stmt], ...]:
@@ -311,25 +320,24 @@ def blocks_of(stmt: Stmt) -> tuple[list[Stmt], ...]:
 
 def exprs_of(stmt: Stmt) -> tuple[Any, ...]:
     """The expressions and Wholes a statement itself reads, nested blocks not counted."""
-    if isinstance(stmt, Let):
-        return (stmt.expr,)
-    if isinstance(stmt, (Alloc, Alias)):
-        return stmt.sizes
-    if isinstance(stmt, Put):
-        return (*stmt.index, stmt.expr)
-    if isinstance(stmt, Loop):
-        return (stmt.start, stmt.stop, stmt.step)
-    if isinstance(stmt, Branch):
-        return (stmt.cond,)
-    if isinstance(stmt, Fail):
-        return stmt.values
-    if isinstance(stmt, (Do, BindCall, Invoke)):
-        return stmt.args
-    if isinstance(stmt, Show):
-        return stmt.values
-    if isinstance(stmt, Return):
-        return stmt.results
-    return ()
+    find = _READ.get(type(stmt))
+    return find(stmt) if find else ()
+
+
+_READ: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+    Let: lambda s: (s.expr,),
+    Alloc: lambda s: s.sizes,
+    Alias: lambda s: s.sizes,
+    Put: lambda s: (*s.index, s.expr),
+    Loop: lambda s: (s.start, s.stop, s.step),
+    Branch: lambda s: (s.cond,),
+    Fail: lambda s: s.values,
+    Do: lambda s: s.args,
+    BindCall: lambda s: s.args,
+    Invoke: lambda s: s.args,
+    Show: lambda s: s.values,
+    Return: lambda s: s.results,
+}
 
 
 def walk(body: list[Stmt]) -> Iterator[Stmt]:

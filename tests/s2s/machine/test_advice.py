@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import s2s
+from s2s.machine import advice
 
 pytest.importorskip("numba")
 
@@ -44,3 +47,26 @@ def test_rounds_that_need_earlier_ones(
     np.testing.assert_allclose(compiled(x), function(x), rtol=1e-5)
     s2s.grad(lambda x: np.sum(function(x)), backend="numba")(x)
     assert capfd.readouterr() == ("", "")
+
+
+def loop(text: str) -> ast.For:
+    (found,) = ast.parse(textwrap.dedent(text)).body
+    assert isinstance(found, ast.For)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "copies"),
+    [
+        ("for i in range(3):\n  for j in range(1, 5):\n    x[i, j] = 0.0", 12),
+        ("for i in range(2):\n  if c:\n    for j in range(4): a()\n  for j in range(5): b()", 18),
+        ("for i in range(2):\n  for j in range(n): a()", 0),
+        ("for i in range(n):\n  for j in range(2): a()", 0),
+        ("for i in range(2):\n  while True: a()", 0),
+        ("for i in range(1):\n  for j in range(n): a()", 1),
+    ],
+)
+def test_how_often_statements_of_loops_within_loops_would_be_written_out(
+    text: str, copies: int
+) -> None:
+    assert advice._copies(loop(text)) == copies

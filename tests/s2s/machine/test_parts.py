@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.machine import parts
+from s2s.machine import optimise, outline, parts
 from s2s.transforms.errors import S2SError
 
 
@@ -173,3 +173,32 @@ def test_sizes_and_kinds_are_looked_at_by_the_door() -> None:
     expected = s2s.grad(f, wrt=("x", "y", "z"), backend="python")(one, y, z)
     for a, b in zip(g(one, y, z), expected):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_only_what_calls_nests_is_compiled_without_care(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, str] = {}
+    parsed = optimise.parsed
+
+    def note(text: str) -> object:
+        found[""] = text
+        return parsed(text)
+
+    monkeypatch.setattr(optimise, "parsed", note)
+
+    def numbers(a, b):
+        c = np.sin(a) * b
+        d = np.cos(c) + a * c
+        e = np.exp(-d * d) * c
+        return np.tanh(e) * d + c
+
+    def arrays(x, y):
+        a = np.cumsum(x * y)
+        b = np.cumsum(np.sin(a) + y)
+        c = np.cumsum(np.exp(b) * a)
+        return (c * b).sum()
+
+    same(numbers, 0.3, 0.7)
+    assert "s2s.part" in found[""] and "optnone" not in found[""]
+    monkeypatch.setattr(outline, "LARGE", 3)
+    same(arrays, np.array([0.1, 0.2, 0.3]), np.array([0.4, 0.5, 0.6]))
+    assert "optnone" in found[""]
