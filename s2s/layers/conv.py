@@ -50,15 +50,25 @@ class MaxPool2D(Layer):
         self.padding = padding
 
     def call(self, inputs: Any) -> Any:
-        seen = windows(inputs, self.pool_size, self.strides, self.padding, -np.inf)
-        samples, height, width, rows, columns, channels = seen.shape
-        flat = seen.reshape(samples, height, width, rows * columns, channels)
-        # The first of equal entries counts, as in TensorFlow.
-        first = np.argmax(flat, axis=3, keepdims=True)
-        return np.take_along_axis(flat, first, axis=3)[:, :, :, 0]
+        return largest(inputs, self.pool_size, self.strides, self.padding)
 
 
 MaxPooling2D = MaxPool2D
+
+
+def convolved(inputs: Any, kernel: Any, strides: tuple[int, int], padding: str) -> Any:
+    seen = windows(inputs, kernel.shape[:2], strides, padding, 0.0)
+    return np.tensordot(seen, kernel, 3)
+
+
+def largest(inputs: Any, size: tuple[int, int], strides: tuple[int, int], padding: str) -> Any:
+    """The largest of what each window sees."""
+    seen = windows(inputs, size, strides, padding, -np.inf)
+    samples, height, width, rows, columns, channels = seen.shape
+    flat = seen.reshape(samples, height, width, rows * columns, channels)
+    # The first of equal entries counts, as in TensorFlow.
+    first = np.argmax(flat, axis=3, keepdims=True)
+    return np.take_along_axis(flat, first, axis=3)[:, :, :, 0]
 
 
 def windows(

@@ -11,9 +11,9 @@ from ._axes import axes
 
 __all__ = [
     "boolean_mask", "broadcast_to", "cast", "concat", "constant", "convert_to_tensor",
-    "expand_dims", "fill", "gather", "identity", "linspace", "one_hot", "ones", "ones_like", "pad",
-    "range", "rank", "reshape", "reverse", "shape", "size", "sort", "split", "squeeze", "stack",
-    "tile", "transpose", "unstack", "where", "zeros", "zeros_like",
+    "expand_dims", "fill", "gather", "gather_nd", "identity", "linspace", "one_hot", "ones",
+    "ones_like", "pad", "range", "rank", "reshape", "reverse", "shape", "size", "sort", "split",
+    "squeeze", "stack", "tile", "transpose", "unstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -145,6 +145,11 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 def gather(x: Any, indices: Any, axis: int = 0) -> Any:
     return np.take(x, indices, axis=axis)
+
+
+def gather_nd(x: Any, indices: Any) -> Any:
+    """The elements, or parts, at the places along the last axis of `indices`."""
+    return x[tuple(np.moveaxis(indices, -1, 0))]
 
 
 def boolean_mask(x: Any, mask: Any) -> Any:

@@ -10,14 +10,31 @@ from ..layers.activations import sigmoid, softplus, tanh
 from ._axes import axes
 
 __all__ = [
-    "abs", "acos", "add", "argmax", "argmin", "asin", "atan", "atan2", "ceil", "cos", "cosh",
-    "cumsum", "divide", "equal", "exp", "expm1", "floor", "greater", "greater_equal", "less",
-    "less_equal", "log", "log1p", "logical_and", "logical_not", "logical_or", "maximum", "minimum",
-    "multiply", "negative", "not_equal", "pow", "reciprocal", "reduce_all", "reduce_any",
-    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std",
-    "reduce_sum", "reduce_variance", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "softplus",
-    "sqrt", "square", "squared_difference", "subtract", "tan", "tanh",
+    "abs", "acos", "add", "add_n", "argmax", "argmin", "asin", "atan", "atan2", "ceil", "cos",
+    "cosh", "cumsum", "divide", "equal", "exp", "expm1", "floor", "greater", "greater_equal",
+    "less", "less_equal", "log", "log1p", "logical_and", "logical_not", "logical_or", "maximum",
+    "minimum", "multiply", "negative", "not_equal", "pow", "reciprocal", "reduce_all",
+    "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
+    "reduce_std", "reduce_sum", "reduce_variance", "round", "rsqrt", "sigmoid", "sign", "sin",
+    "sinh", "softplus", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh",
 ]  # fmt: skip
+
+
+# ---------------------------------------------------------------- of several
+
+
+def add_n(inputs: Any) -> Any:
+    total = inputs[0]
+    for x in inputs[1:]:
+        total = total + x
+    return total
+
+
+def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any) -> Any:
+    """Rows added up by the number of their segment."""
+    total = np.zeros((num_segments, *data.shape[1:]), data.dtype)
+    np.add.at(total, segment_ids, data)
+    return total
 
 
 # ---------------------------------------------------------------- of one

@@ -21,14 +21,35 @@ from ..layers.activations import (
     softsign,
     tanh,
 )
+from ..layers.conv import convolved, largest, pair
 
 swish = silu
 
 __all__ = [
-    "elu", "gelu", "l2_loss", "leaky_relu", "log_softmax", "relu", "relu6", "selu", "sigmoid",
-    "sigmoid_cross_entropy_with_logits", "silu", "softmax", "softmax_cross_entropy_with_logits",
-    "softplus", "softsign", "sparse_softmax_cross_entropy_with_logits", "swish", "tanh",
+    "bias_add", "conv2d", "elu", "gelu", "l2_loss", "leaky_relu", "log_softmax", "max_pool2d",
+    "relu", "relu6", "selu", "sigmoid", "sigmoid_cross_entropy_with_logits", "silu", "softmax",
+    "softmax_cross_entropy_with_logits", "softplus", "softsign",
+    "sparse_softmax_cross_entropy_with_logits", "swish", "tanh",
 ]  # fmt: skip
+
+
+def bias_add(value: Any, bias: Any) -> Any:
+    return value + bias
+
+
+def conv2d(input: Any, filters: Any, strides: Any, padding: str) -> Any:
+    """Samples, rows, columns, channels; `strides` of rows and columns, alone or among four."""
+    return convolved(input, filters, of_images(strides), padding.lower())
+
+
+def max_pool2d(input: Any, ksize: Any, strides: Any, padding: str) -> Any:
+    return largest(input, of_images(ksize), of_images(strides), padding.lower())
+
+
+def of_images(sizes: Any) -> tuple[int, int]:
+    """Those of rows and columns."""
+    given = (sizes,) if isinstance(sizes, int) else tuple(sizes)
+    return pair(given[1:3] if len(given) == 4 else given * 2 if len(given) == 1 else given)
 
 
 def l2_loss(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`tf.random`: numbers drawn when Python runs."""
+"""`tf.random`: numbers drawn anew in each call, in compiled steps, too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import Tensor
+from ..tensor import tensor
 
 _generator = np.random.default_rng()
 
@@ -17,8 +17,8 @@ def set_seed(seed: int) -> None:
 
 
 def normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = np.float32) -> Any:
-    return _generator.normal(mean, stddev, shape).astype(dtype).view(Tensor)
+    return tensor(_generator.normal(mean, stddev, tuple(shape)).astype(dtype))
 
 
 def uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = np.float32) -> Any:
-    return _generator.uniform(minval, maxval, shape).astype(dtype).view(Tensor)
+    return tensor(_generator.uniform(minval, maxval, tuple(shape)).astype(dtype))

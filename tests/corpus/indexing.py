@@ -313,3 +313,9 @@ def indices_into_arrays_of_two_lengths(x, y, idx):
     pairs = x[idx] * y[idx]
     x = x[1:]
     return np.sum(pairs) + np.sum(x[idx] * y[idx] ** 2)
+
+
+@case(arr(3, N + 1), ints(4, low=0, high=3), ints(4, low=-1, high=1), tags="indexing arrays")
+def places_taken_from_an_array(x, rows, columns):
+    places = np.stack([rows, columns])
+    return np.sum(x[tuple(places)] ** 2) * len(tuple(places))

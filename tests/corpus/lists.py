@@ -235,3 +235,31 @@ def array_chosen_by_an_index(x, order):
     for k in order:
         total += np.sum(terms[k] * x)
     return total
+
+
+@case(arr(N, 2), tags="lists slices")
+def both_ways_through_a_list(x):
+    states, h = [], np.ones(2)
+    for row in x:
+        h = np.tanh(h * row + 1.0)
+        states.append(h)
+    back, h = [], np.ones(2)
+    for state in states[::-1]:
+        h = np.sin(h * state)
+        back.append(h)
+    back.reverse()
+    total = 0.0
+    for k, (one, two) in enumerate(zip(states, back)):
+        total += np.sum(one * two) * (k + 1.0)
+    return total
+
+
+@case(arr(N + 1), N, tags="lists slices")
+def neighbours_in_a_list(x, n):
+    squares = [v * v for v in x]
+    total = 0.0
+    for one, two in zip(squares[1:], squares[:-1]):
+        total += one * two * two
+    for k, v in enumerate(reversed(squares)):
+        total += v * k
+    return total + sum(squares[-2:]) + sum(squares[n - 1 : 9 : 2]) * sum(squares[n::-2])

@@ -68,6 +68,13 @@ tf.unstack(m)[1] * tf.unstack(m, axis=1)[0][0]
 tf.split(m, 3, axis=1)[2] + tf.split(m, [1, 2], axis=1)[1]
 tf.gather(x, [2, 0, 0])
 tf.gather(m, [2, 0], axis=1)
+tf.gather_nd(m, tf.stack([[0, 1, 1], [2, 0, 2]], axis=1))
+tf.add_n([x, x * x, 2.0 * x])
+tf.math.unsorted_segment_sum(tf.transpose(m), tf.constant([3, 0, 3]), 4)
+tf.nn.conv2d(tf.reshape(m, [1, 2, 3, 1]), tf.reshape(s, [3, 3, 1, 1]), 1, "SAME")
+tf.nn.conv2d(tf.reshape(s, [1, 3, 3, 1]), tf.reshape(m, [2, 3, 1, 1]), [1, 1, 1, 1], "VALID")
+tf.nn.max_pool2d(tf.reshape(s, [1, 3, 3, 1]), 2, [2, 1], "SAME")
+tf.nn.bias_add(m, x)
 tf.boolean_mask(x, x > 0.0)
 tf.reverse(m, axis=[1]) * m
 tf.sort(x) * x

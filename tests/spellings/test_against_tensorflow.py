@@ -76,3 +76,19 @@ def test_one_seed_for_all() -> None:
         return [layer.kernel.numpy().tolist(), tf.random.normal([2]).tolist(), np.random.rand()]
 
     assert drawn() == drawn()
+
+
+@tf.function
+def drawn(x):
+    return x + tf.random.normal(tf.shape(x)), tf.random.uniform([2], -1.0, 1.0)
+
+
+def test_compiled_steps_draw_what_plain_python_draws() -> None:
+    x = np.zeros((2, 3), np.float32)
+    for _ in range(2):
+        tf.random.set_seed(3)
+        first, second = drawn(x), drawn(x)
+        tf.random.set_seed(3)
+        for normal, uniform in (first, second):
+            np.testing.assert_array_equal(normal, tf.random.normal((2, 3)))
+            np.testing.assert_array_equal(uniform, tf.random.uniform([2], -1.0, 1.0))

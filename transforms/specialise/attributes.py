@@ -237,7 +237,9 @@ class Attributes(Mixin):
 
     def sequence_index(self, owner: Value, index: Value, node: ast.AST) -> Value:
         content = owner if isinstance(owner, TupleVal) else self.state.heap[owner.cell]
-        if isinstance(index, SliceVal) and not isinstance(content, Growing):
+        if isinstance(index, SliceVal) and isinstance(content, Growing):
+            return self.list_part(content, index, node)
+        if isinstance(index, SliceVal):
             parts = [None if p is None else self.static(p, node, "a slice bound")
                      for p in (index.start, index.stop, index.step)]  # fmt: skip
             values = content.values[slice(*parts)]

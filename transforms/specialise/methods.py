@@ -25,6 +25,7 @@ from .values import (
     Obj,
     Ref,
     RngVal,
+    SliceVal,
     State,
     TupleVal,
     Value,
@@ -178,6 +179,10 @@ class Methods(Mixin):
             last = self.b.emit("list_get", content.operand, count - 1)
             self.state.heap[cell] = Growing(self.b.emit("list_drop", content.operand).operand)
             return self.wrap(last)
+        if name == "reverse" and not args:
+            backward = self.list_part(content, SliceVal(None, None, self.constant(-1)), node)
+            self.state.heap[cell] = self.state.heap[backward.cell]
+            return Obj(None)
         return self.refuse(node, f"list.{name} is not supported on a list that grows in a loop")
 
     def _dict_method(self, owner: DictVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:

@@ -177,6 +177,9 @@ class PythonCalls(Mixin):
             flipped = (("slice", none, none, self.constant(-1).operand),)
             flipped += (("all",),) * (self.ref_type(value).ndim - 1)
             return self.index_value(value, flipped, node)
+        content = self.state.heap[value.cell] if isinstance(value, ListVal) else None
+        if isinstance(content, Growing):
+            return self.list_part(content, SliceVal(None, None, self.constant(-1)), node)
         return self.refuse(node, f"reversed of {self.kind_of(value)} is not supported")
 
     def call_isinstance(self, args: Any, kwargs: Any, node: Any) -> Value:
@@ -243,6 +246,10 @@ class PythonCalls(Mixin):
         if not args:
             return TupleVal(())
         items = self.static_items(args[0])
+        if items is None and isinstance(args[0], Ref) and self.ref_type(args[0]).ndim:
+            count = self.b.facts.canonical(self.ref_type(args[0]).shape[0])
+            if count.is_const:
+                items = [self.row(args[0], self.constant(k), node) for k in range(count.const)]
         if items is None:
             return self.refuse(
                 node, "the length of this tuple is known only at run time", "use an array or a list"

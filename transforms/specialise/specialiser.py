@@ -31,6 +31,7 @@ from .instances import Instances
 from .jacobians import Jacobians
 from .joins import Joins
 from .lifetimes import lifetimes
+from .list_parts import ListParts
 from .loop_joins import LoopJoins
 from .loops import Loops
 from .methods import Methods
@@ -151,6 +152,7 @@ class Specialiser(
     Statements,
     LoopJoins,
     Loops,
+    ListParts,
     Methods,
     RandomCalls,
     PythonCalls,
