@@ -237,7 +237,7 @@ def broken(compiled: Compiled, reach: Reach, args: tuple[Any, ...]) -> str:
             sizes[param.name] = int(value)
     for relation in compiled.guards:
         if not relation.holds(sizes):
-            amount = relation.sign in ("<", ">=")
+            amount = relation.kind in ("below", "reaches")
             return f"{'how much there is to do' if amount else 'a relation of sizes'} ({relation})"
     return "the type of something it reads"
 

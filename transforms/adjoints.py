@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .build import Builder, Sym
-from .dims import Dim
+from .dims import Dim, Facts
 from .ir import (
     Array,
     Assign,
@@ -212,11 +212,12 @@ def bar_type(t: Type) -> Type:
     return replace(t, layout="C")
 
 
-def of_carried(v: Var, c: Carried) -> Var:
+def of_carried(v: Var, c: Carried, facts: Facts) -> Var:
     """`v`, which goes round a loop beside a carried value: sizes of its own if those of the
     value change."""
     if isinstance(v.type, Array):
-        shapes = {dims_of(x) for x in (c.phi, c.init, c.next, c.result)}
+        parts = (c.phi, c.init, c.next, c.result)
+        shapes = {tuple(map(facts.canonical, dims_of(x))) for x in parts}
         if len(shapes) > 1:
             own = tuple(Dim.of(f"{v.name}.{i}") for i in range(v.type.ndim))
             return replace(v, type=replace(v.type, shape=own))

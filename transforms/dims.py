@@ -72,7 +72,7 @@ class Dim:
         return found
 
     @property
-    def _symbol(self) -> str | None:
+    def symbol(self) -> str | None:
         """What this dim is, if it is one plain symbol."""
         if len(self.terms) == 1 and not self.const:
             (monomial, k) = self.terms[0]
@@ -114,7 +114,7 @@ class Dim:
     def substitute(self, values: Mapping[str, Dim | int]) -> Dim:
         if not self.terms:
             return self
-        symbol = self._symbol
+        symbol = self.symbol
         if symbol is not None:  # as most are
             return Dim.of(values[symbol]) if symbol in values else self
         if not (self._occurring & values.keys()):
@@ -205,9 +205,14 @@ def remainder(dim: Dim, by: Dim) -> Dim:
 
 
 def slice_length(
-    n: Dim, start: Dim | None = None, stop: Dim | None = None, step: Dim | None = None
+    n: Dim,
+    start: Dim | None = None,
+    stop: Dim | None = None,
+    step: Dim | None = None,
+    facts: Facts | None = None,
 ) -> Dim:
-    """The length of `x[start:stop:step]` for an axis of size n, for every n >= 0."""
+    """The length of `x[start:stop:step]` for an axis of size n, for every n >= 0; with `facts`, for
+    all that they allow."""
     step = Dim.of(1) if step is None else step
     if step.is_const and step.const > 0:
         start, stop = _bound(n, start), _bound(n, stop)
@@ -220,6 +225,8 @@ def slice_length(
         forward = step.const > 0
         whole = start is None and stop is None
         dense = n if whole else _dense_length(n, start, stop) if forward else None
+        if dense is None and forward and facts is not None:
+            dense = _length_within(n, start, stop, facts)
         if dense is not None:
             width = abs(step.const)
             return dense if width == 1 else floordiv(dense + (width - 1), Dim.of(width))
@@ -260,6 +267,16 @@ def _dense_length(n: Dim, start: Dim | None, stop: Dim | None) -> Dim | None:
     return None
 
 
+def _length_within(n: Dim, start: Dim | None, stop: Dim | None, facts: Facts) -> Dim | None:
+    """The length of x[start:stop] if loops run through the bounds, which lie inside the axis."""
+    start = Dim.of(0) if start is None else start
+    stop = n if stop is None else stop
+    if not facts.bounds.keys() & (start.symbols | stop.symbols):
+        return None
+    conditions = [start, stop - start, n - stop]
+    return stop - start if facts.all_hold(conditions) else None
+
+
 _REBUILD = {
     "max0": max0,
     "floordiv": floordiv,
@@ -278,7 +295,8 @@ def mask_count(mask: Dim) -> Dim:
 class Guard:
     """A fact read off the arguments that the compiled code relies on: `left == right` ("equal"),
     `left == 1` ("one") or `left != right` ("differ"); or what it was made for: `left < right`
-    ("below") or `left >= right` ("reaches"), where no coefficient on the left is negative."""
+    ("below") or `left >= right` ("reaches"), where no coefficient on the left is negative.  "least"
+    is `left >= right`, too, as a relation of sizes."""
 
     kind: str
     left: Dim
@@ -293,10 +311,13 @@ class Guard:
     @property
     def sign(self) -> str:
         """Python's sign between the two sides."""
-        return {"differ": "!=", "below": "<", "reaches": ">="}.get(self.kind, "==")
+        return {"differ": "!=", "below": "<", "reaches": ">=", "least": ">="}.get(self.kind, "==")
 
     def __str__(self) -> str:
         return f"{self.left} {self.sign} {self.right}"
+
+
+Snapshot = tuple[list[Guard], dict[str, Dim], "dict[str, tuple[Dim, Dim]]"]
 
 
 @record
@@ -311,12 +332,15 @@ class Facts:
     guards: list[Guard] = field(default_factory=list)
     equals: dict[str, Dim] = field(default_factory=dict)
     ints: dict[str, int] = field(default_factory=dict)
+    # The least and the greatest value of the counters of loops.
+    bounds: dict[str, tuple[Dim, Dim]] = field(default_factory=dict)
 
-    def snapshot(self) -> tuple[list[Guard], dict[str, Dim]]:
-        return list(self.guards), dict(self.equals)
+    def snapshot(self) -> Snapshot:
+        return list(self.guards), dict(self.equals), dict(self.bounds)
 
-    def restore(self, snapshot: tuple[list[Guard], dict[str, Dim]]) -> None:
-        self.guards, self.equals = list(snapshot[0]), dict(snapshot[1])
+    def restore(self, snapshot: Snapshot) -> None:
+        guards, equals, bounds = snapshot
+        self.guards, self.equals, self.bounds = list(guards), dict(equals), dict(bounds)
 
     def canonical(self, dim: Dim) -> Dim:
         return dim.substitute(self.equals)
@@ -360,6 +384,54 @@ class Facts:
             self._guard(Guard("one", right))
             return "right1"
         return "mismatch"
+
+    def agree(self, left: Dim, right: Dim) -> bool:
+        """Whether two sizes are known to be equal, or are at hand, which is relied on then."""
+        left, right = self.canonical(left), self.canonical(right)
+        if left == right:
+            return True
+        size = self._size(left)
+        if self.sizes is None or size is None or size != self._size(right):
+            return False
+        self._guard(Guard("equal", left, right))
+        return True
+
+    def all_hold(self, dims: list[Dim]) -> bool:
+        """Whether none of these is negative, whatever the counters of loops are: known, or true
+        of the sizes at hand and guarded."""
+        asked: list[Guard] = []
+        for dim in map(self._smallest, dims):
+            if dim is None:
+                return False
+            if self.not_negative(dim):
+                continue
+            size = self._size(dim)
+            if size is None or size < 0:
+                return False
+            above = Dim(tuple(t for t in dim.terms if t[1] > 0), max(dim.const, 0))
+            asked.append(Guard("least", above, above - dim))
+        self.guards += [g for g in asked if g not in self.guards]
+        return True
+
+    def not_negative(self, dim: Dim) -> bool:
+        """Certainly >= 0, by what it is made of or by a guard."""
+        return is_sum_of_sizes(dim) or any(
+            g.kind == "least" and is_sum_of_sizes(dim - self.canonical(g.left - g.right))
+            for g in self.guards
+        )
+
+    def _smallest(self, dim: Dim) -> Dim | None:
+        """The least value over the loops around; None where their counters are not straight in it.
+        Inner loops may be bounded by counters of outer ones."""
+        dim = self.canonical(dim)
+        for symbol in reversed(self.bounds):
+            sign = slope(dim, symbol)
+            if sign is None:
+                return None
+            if sign:
+                low, high = self.bounds[symbol]
+                dim = self.canonical(dim.substitute({symbol: low if sign > 0 else high}))
+        return dim
 
     def is_one(self, dim: Dim) -> bool | None:
         """Whether a size is 1, for code whose rank depends on it; None if it cannot be asked."""
@@ -426,6 +498,13 @@ def _unwrap(left: Dim, right: Dim) -> tuple[Dim, Dim] | None:
 def is_size(symbol: str) -> bool:
     """Sizes of axes are never negative."""
     return symbol_is_size(symbol) or symbol.startswith("?")
+
+
+def is_sum_of_sizes(dim: Dim) -> bool:
+    """Certainly >= 0: sizes, and products of them, are added only."""
+    return dim.const >= 0 and all(
+        k > 0 and all(map(is_size, monomial)) for monomial, k in dim.terms
+    )
 
 
 def slope(dim: Dim, symbol: str) -> int | None:

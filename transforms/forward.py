@@ -20,6 +20,7 @@ from typing import Any
 from .activity import Activity, activity
 from .adjoints import bar_type, is_zero, of_carried
 from .build import Builder, NameSupply, Sym
+from .counters import with_counters
 from .custom import inline
 from .dims import Facts
 from .draws import refuse_active_draw
@@ -111,7 +112,8 @@ def forward_function(
     """The function with the tangents of `results` as further results, given the tangents of
     the parameters `wrt`, which are the last parameters.  New names are drawn from `names`."""
     results = [r for r in results if is_float(r.type)]
-    names = NameSupply(names_of(function)) if names is None else names
+    if names is None:
+        names, facts = NameSupply(names_of(function)), with_counters(function, facts)
     pusher = Pusher(function, wrt, results, names, facts or Facts(), pushes)
     params = {p.name: p for p in function.params}
     seeds = [pusher.dot_var(params[name]) for name in wrt]
@@ -349,4 +351,4 @@ class Pusher:
 
     def carried_dot(self, c: Carried, v: Var) -> Var:
         """A phi or result for the tangent of a carried value, whose shape may change."""
-        return of_carried(self.dot_var(v, bar_type(c.phi.type)), c)
+        return of_carried(self.dot_var(v, bar_type(c.phi.type)), c, self.b.facts)

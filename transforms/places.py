@@ -89,13 +89,13 @@ class Places:
         shape: list[Operand] = []
         cuts: list[tuple[int, Operand, Operand]] = []
         for axis, d in enumerate(type_.shape if isinstance(type_, Array) else ()):
-            n = self.size(b, d, first)
+            n = self.room(b, d, first)
             if n is None:
                 cut = self.cut(b, pair, axis, d, there, (saved[0], restored[0]))
                 if cut is None:
                     return None
                 whole, here, again = cut
-                n = self.size(b, whole, first)
+                n = self.room(b, whole, first)
                 cuts.append((axis, here, again))
             if n is None:
                 return None
@@ -213,6 +213,14 @@ class Places:
     def saved(self, x: Operand) -> Operand:
         """The forward value that `x` restores, or `x`."""
         return self.saver.original.get(x.name, x) if isinstance(x, Var) else x
+
+    def room(self, b: Builder, dim: Dim, first: Stmt) -> Operand | None:
+        """A size for memory that is made even if no round makes the array, which may be in a case
+        where it would be negative."""
+        n = self.size(b, dim, first)
+        if n is None or dim.is_size or self.saver.twin(dim, "", first) is not None:
+            return n
+        return b.emit("maximum", n, int_const(0)).operand
 
     def size(self, b: Builder, dim: Dim, first: Stmt) -> Operand | None:
         """An operand for a dim, made of what is in scope before the statement `first`."""

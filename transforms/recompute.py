@@ -51,6 +51,8 @@ def cost(op: Op) -> float:
         return 4.0 if picks else 1.0
     if op.name in ("list_get", "list_len", "literal"):
         return 1.0
+    if op.name == "roll":
+        return 2.0
     if rule.kind != "elementwise":
         return NEVER
     if op.name == "power" and isinstance(op.args[1], Const) and abs(op.args[1].value) in (1, 2, 3):

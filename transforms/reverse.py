@@ -29,6 +29,7 @@ from typing import Any
 from .activity import Activity, differentiable
 from .adjoints import Adjoints, Bars, LoopBars, bar_type, of_carried
 from .build import Builder, NameSupply, slot_for
+from .counters import with_counters
 from .custom import inline
 from .dims import Dim, Facts
 from .draws import refuse_active_draw
@@ -117,7 +118,8 @@ def reverse_function(
     `notes["places"]` says where each of the body's own stands among them.  `within` says that
     the function is a part of a sweep."""
     outs = [function.results[i] for i in seeded]
-    names = NameSupply(names_of(function)) if names is None else names
+    if names is None:
+        names, facts = NameSupply(names_of(function)), with_counters(function, facts)
     function, active = detach_tests(function, (*wrt, *inner), outs, names)
     reverser = _Reverser(function, active, facts or Facts(), products, names, within)
     return reverser.run(wrt, outs, inner)
@@ -536,7 +538,7 @@ class _Reverser:
 
     def carried_bar(self, c: Carried, v: Var) -> Var:
         """A phi or result for the adjoint of a carried value, whose shape may change."""
-        return of_carried(self.adjoints.bar_var(v, bar_type(c.phi.type)), c)
+        return of_carried(self.adjoints.bar_var(v, bar_type(c.phi.type)), c, self.b.facts)
 
     def trips_of(self, stmt: For | While) -> Var:
         if stmt.trips is not None:

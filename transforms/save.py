@@ -22,6 +22,7 @@ from dataclasses import replace
 
 from .build import Builder, NameSupply
 from .choice import Chooser, Pair
+from .counters import with_counters
 from .cut import Choice
 from .dims import Atom, Dim, Facts
 from .ir import (
@@ -71,7 +72,7 @@ def save(module: Module, facts: Facts | None = None) -> Module:
 class Saver:
     def __init__(self, function: Function, facts: Facts) -> None:
         self.function = function
-        self.facts = facts
+        self.facts = with_counters(function, facts)
         self.names = NameSupply(names_of(function))
         self.scopes = Scopes(function)
         self.definitions = {

@@ -205,7 +205,7 @@ class _Describer:
 
         for guard in self.compiled.guards:
             left, right = symbol_of(guard.left), symbol_of(guard.right)
-            if guard.kind == "differ" or left not in leader:
+            if guard.sign != "==" or left not in leader:
                 continue
             assert left is not None
             if right in leader:
@@ -236,7 +236,7 @@ class _Describer:
             for k in range(param.type.ndim):
                 symbols[f"{param.name}.{k}"] = f"{param.name}.shape[{k}]"
         left, right = (size_text(d, symbols) for d in (guard.left, guard.right))
-        return f"{left} {'!=' if guard.kind == 'differ' else '=='} {right}"
+        return f"{left} {guard.sign} {right}"
 
     # ---- arguments and outputs
 

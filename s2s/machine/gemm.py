@@ -1,4 +1,5 @@
-"""Products of matrices: plain loops where they are small, our own or BLAS where they are large.
+"""Products of matrices: plain loops where they are small or one is a vector, our own or BLAS where
+they are large.
 
 Kernels of this process call functions that all of them share (`s2s.products`); code that is
 compiled ahead of time has its own.
@@ -6,16 +7,13 @@ compiled ahead of time has its own.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
-from . import blocked
-from . import kinds as types
-from .buffers import Buffer
+from . import blocked, thin
 from .context import Context, memory_type
 from .optimise import features
 from .scattered import Scattered
@@ -30,32 +28,27 @@ Large = Callable[[Any, Any, Any], None]
 
 # In the language of lowered text, with the matrices as vectors and steps down and to the right.
 # Rows of `a` are multiplied with columns of `b` where both lie in one piece, else rows of `b` are
-# added to rows of `c`; a single column of `c` may just as well be a row.
+# added to rows of `c`.  There is at least one.
 LOOPS = """
-def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k):
-    if (m == 1 or not swap_a) and (n == 1 or swap_b) and k > 1:
+def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k, zero):
+    if swap_b and not swap_a and k > 1:
         for i in range(m):
             for j in range(n):
                 t = zero
                 for p in range(k):
                     t = t + a[i * k + p] * b[j * k + p]
                 c[i * n + j] = alpha * t + c[i * n + j] * beta if beta != zero else alpha * t
-    elif n == 1:
-        for j in range(m):
-            c[j] = c[j] * beta if beta != zero else zero
-        for p in range(k):
-            x = alpha * b[p]
-            for j in range(m):
-                c[j] += x * a[p * m + j]
     else:
         down = 1 if swap_a else k
         right = m if swap_a else 1
         b_down = 1 if swap_b else n
         b_right = k if swap_b else 1
         for i in range(m):
+            x = alpha * a[i * down]
             for j in range(n):
-                c[i * n + j] = c[i * n + j] * beta if beta != zero else zero
-            for p in range(k):
+                t = x * b[j * b_right]
+                c[i * n + j] = c[i * n + j] * beta + t if beta != zero else t
+            for p in range(1, k):
                 x = alpha * a[i * down + p * right]
                 for j in range(n):
                     c[i * n + j] += x * b[p * b_down + j * b_right]
@@ -119,32 +112,19 @@ def function(context: Context, module: Any, dtype: Any, large: Large | None) -> 
     made.args[6].add_attribute("noalias")  # c
     builder = ir.IRBuilder(made.append_basic_block())
     m, n, k = made.args[-3:]
+    # Of a column with a row, nothing is read twice.
     work = builder.mul(builder.mul(m, n), k)
-    with builder.if_else(builder.icmp_signed("<=", work, INT(SMALL))) as (few, many):
-        with few:
-            _loops(context, builder, dtype, made.args)
-        with many:
-            large(builder, dtype, made.args)
+    once = builder.icmp_signed("==", k, INT(1))
+    some = builder.icmp_signed(">", k, INT(0))
+    little = builder.or_(once, builder.icmp_signed("<=", work, INT(SMALL)))
+    little = builder.and_(some, little)
+    with builder.if_else(thin.is_thin(builder, m, n)) as (single, both):
+        with single:
+            thin.emit(context, builder, dtype, made.args)
+        with both, builder.if_else(little) as (few, many):
+            with few:
+                thin.write(context, builder, dtype, LOOPS, [*made.args], "bbnvvnviii")
+            with many:
+                large(builder, dtype, made.args)
     builder.ret_void()
     return made
-
-
-def _loops(context: Context, builder: Any, dtype: Any, args: Any) -> None:
-    from .emit import Body, Failures
-    from .infer import Types
-
-    (text,) = ast.parse(LOOPS).body
-    assert isinstance(text, ast.FunctionDef)
-    vector = types.Array(dtype, 1, "C")
-    kinds = [types.boolean] * 2 + [dtype, vector, vector, dtype, vector] + [types.intp] * 3
-    text.args.args.append(ast.arg("zero"))
-    known = Types(text, {}, (*kinds, dtype))
-    body = Body(context, builder, known, Failures())
-    body.brief = True
-    values = [*args, ir.Constant(memory_type(dtype), 0)]
-    for name, kind, value in zip(known.names, (*kinds, dtype), values):
-        if isinstance(kind, types.Array):
-            value = Buffer(kind, value, [INT(0)])
-        body.parameter(name, value)
-    for stmt in text.body:
-        body.stmt(stmt)

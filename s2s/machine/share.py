@@ -58,7 +58,10 @@ def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
         builder.store(ir.Constant(CODES, None), codes)
     record = _record(builder, [codes, *parts_of(values)])
     apart = plan.apart(takes)
-    roles = [(known.names[n], n in known.slots, n in bound, n in apart) for n in order]
+    roles = [
+        (known.names[n], n in known.slots, n in bound, n in apart, n in plan.constant)
+        for n in order
+    ]
     key = "shared", text, tuple(roles)
     run = plan.made.get(key)
     if run is None:

@@ -175,3 +175,41 @@ def short_rows_between_borders(x, c):
             for k in range(3):
                 y[i, j, k] = z[i, j, k] + b[k]
     return np.sum(y * y)
+
+
+@case(arr(N), value(3), value(75), wrt="x", tags="found loops slots")
+def kept_arrays_of_no_or_negative_size(x, least, m):
+    """Memory for what rounds keep is made before them, and none of them may make the array."""
+    n = x.shape[0]
+    s = 0.0
+    for i in range(n - 2):
+        t = np.empty(n - 2)
+        for j in range(n - 2):
+            t[j] = x[i] * (j + 1)
+        s += np.sum(t * t * x[i])
+    for i in range(n):
+        if n > least:
+            t = np.zeros(n - least)
+            for j in range(n - least):
+                t[j] = x[i] * (j + 1)
+            s += np.sum(t * t * t[0])
+        if m > 70:
+            u = np.zeros((m - 70) * (n + 20))
+            for j in range((m - 70) * (n + 20)):
+                u[j] = x[i] * (j % 3)
+            s += np.sum(u * u * u[1])
+        s += x[i] * x[i]
+    return s
+
+
+@case(arr(N), tags="found loops slots")
+def index_of_the_round_before(x):
+    """The first round has none, and what a round keeps for the sweep must do without."""
+    y = np.zeros(x.shape[0])
+    s = 0.0
+    for i in range(x.shape[0]):
+        if i > 0:
+            s += y[last] * x[i]  # noqa: F821
+        y[i] = x[i] * x[i]
+        last = i
+    return s

@@ -541,3 +541,59 @@ def slices_of_rows(a, n):
         for j in range(k):
             b[:k] = np.tanh(b[:k]) * b[j] + b[k]
     return np.sum(b)
+
+
+@case(arr(2, N + 2), arr(3), wrt=(0, 1), tags="loops slices")
+def offsets_of_a_kernel(x, k):
+    width = x.shape[1] - 2
+    out = np.zeros((2, width))
+    for i in range(3):
+        out = out + np.sin(x[:, i : i + width]) * k[i]
+    return np.sum(out * out)
+
+
+@case(arr(4), arr(N + 1), wrt=(0, 1), tags="loops slices")
+def as_many_offsets_as_the_kernel_has(x, k):
+    width = x.shape[0] - k.shape[0] + 1
+    out = 0
+    for i in reversed(range(k.shape[0])):
+        out = out * out + x[i : i + width] * k[i]
+    return np.sum(out)
+
+
+@case(arr(N + 4, N + 4), arr(3, 3), wrt=(0, 1), tags="loops slices")
+def offsets_along_two_axes(x, k):
+    n, m = x.shape[0] - 2, x.shape[1] - 2
+    out = 0
+    for i in range(2, -1, -1):
+        for j in range(3):
+            out = out + x[i : i + n, j : j + m] * k[i, j]
+    return np.sum(np.tanh(out))
+
+
+@case(arr(N + 1), N, tags="loops slices")
+def slices_between_two_counters(x, n):
+    y = x.copy()
+    for i in range(len(x)):
+        for j in range(i):
+            y[j:i] = np.sin(y[j:i]) * x[i - j : len(x) - j][: i - j]
+    return np.sum(y)
+
+
+@case(arr(5), arr(2), wrt=(0, 1), tags="loops slices")
+def offsets_that_reach_past_the_end(x, k):
+    s = 0.0
+    for i in range(2):
+        part = x[i : i + len(x) - k.shape[0] + 2]
+        s = s + np.sum(part * part) * k[i]
+    return s
+
+
+@case(arr(3), arr(3, 3), wrt=(0, 1), tags="loops peeled")
+def an_integer_that_becomes_an_array(x, m):
+    out = 0
+    last = None
+    for i in range(7):
+        out = out + np.tanh(x * i) @ m
+        last = out if last is None else last * 0.5 + out
+    return np.sum(out * last)

@@ -159,9 +159,11 @@ def plain_run(
         with np.errstate(all="ignore"):
             fine = along(f, args, direction, 1e-4)
             noise = rounding(f, args, value)
-    except (ArithmeticError, ValueError) as error:
-        # Some of NumPy's views may not be written: such a program is not one.
-        if not watched.strange and "read-only" not in str(error):
+    except (ArithmeticError, TypeError, ValueError) as error:
+        # Some of NumPy's views may not be written, nor integers with fractions: such a program is
+        # not one.
+        known = ("read-only", "Cannot cast ufunc")
+        if not watched.strange and not any(text in str(error) for text in known):
             raise
         return None
     scale = max(1.0, abs(fine), abs(value))

@@ -94,7 +94,15 @@ def f(x, m, y, d, s, n, idx):
         for j in range(1, len(x)):
             v[j] = x[j] * w[j - 1]
         w = t * v
-    return np.sum(z * z + x) + np.sum(z) + np.sum(w * w) * x[0] * np.cos(x[0])
+    u = 0.0
+    for i in range(n):
+        q = 0.0
+        for j in range(len(x)):
+            q += x[i] * x[j]
+        u += np.exp(-q * q)
+    for i in range(n):
+        u += np.sin(x[i]) * x[0]
+    return u + np.sum(z * z + x) + np.sum(z) + np.sum(w * w) * x[0] * np.cos(x[0])
 """
     trial, run_ = Trial(source, tmp_path), plain_run(load(source, tmp_path), Watched(source), 2)
     assert run_ is not None
@@ -105,6 +113,6 @@ def f(x, m, y, d, s, n, idx):
     compared(trial, run_, trial.gradient("loops"))
     usual = lowered(trial.gradient("loops"))
     # Those have nothing to do in this program.
-    idle = ["layout", "twins", "interchange", "first touch", "unchosen", "gemm update", "rows",
-            "narrow", "jam"]  # fmt: skip
+    idle = ["layout", "twins", "interchange", "at will", "first touch", "unchosen", "gemm update",
+            "rows", "narrow", "jam"]  # fmt: skip
     assert [switch for switch, text in texts.items() if text == usual] == idle

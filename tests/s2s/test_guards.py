@@ -50,6 +50,7 @@ x0, x1, y0 = (Dim.of(s) for s in ("x.0", "x.1", "y.0"))
     [
         (Guard("equal", x0, y0), (3, 4, 3), (2, 4, 3)),
         (Guard("one", x1), (3, 1, 3), (3, 2, 3)),
+        (Guard("least", x0 + 1, y0), (3, 1, 4), (3, 1, 5)),
         (Guard("equal", x0 * x1, y0 + 1), (2, 3, 5), (2, 3, 6)),
         (Guard("equal", max0(x0 - 5), y0), (2, 1, 0), (6, 1, 0)),
         (Guard("equal", floordiv(x0, x1), y0), (7, 2, 3), (8, 2, 3)),
@@ -347,3 +348,62 @@ def test_what_was_a_list_may_become_a_number():
     for value in ([1.0], None, np.bool_(True), [], 3.0, {}):
         held.value = value
         assert g(1.0) == f(1.0)
+
+
+def one_path(A, x, sign):
+    u = x
+    if sign > 0:
+        u = A @ x
+    return np.sum(np.tanh(u))
+
+
+def again(A, v, n):
+    for _ in range(n):
+        v = A @ v
+    return np.sum(v * v)
+
+
+def test_sizes_that_two_paths_agree_on_are_relied_on():
+    f = s2s.grad(one_path, wrt="x", backend="loops")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3)
+    assert "unbroadcast" not in f.source_for(rng.normal(size=(3, 3)), x, 1.0)
+    for A in (rng.normal(size=(3, 3)), rng.normal(size=(2, 3)), rng.normal(size=(1, 3))):
+        np.testing.assert_allclose(f(A, x, 1.0), A.T @ (1 - np.tanh(A @ x) ** 2))
+        np.testing.assert_allclose(f(A, x, -1.0), 1 - np.tanh(x) ** 2)
+
+
+def test_sizes_that_rounds_agree_on_are_relied_on():
+    f = s2s.grad(again, wrt="v", backend="loops")
+    A, v = np.arange(4.0).reshape(2, 2), np.ones(2)
+    np.testing.assert_allclose(f(A, v, 2), 2 * (A @ A).T @ (A @ A) @ v)
+    assert "unbroadcast" not in f.source and "append" not in f.source
+    # A round or none does not need a square matrix.
+    B = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_allclose(f(B, v, 1), 2 * B.T @ B @ v)
+    np.testing.assert_allclose(f(B, v, 0), 2 * v)
+    with pytest.raises(ValueError):
+        f(B, v, 2)
+
+
+def blurred(x, k):
+    width = x.shape[0] - k.shape[0] + 1
+    out = np.zeros(max(width, 0))
+    for i in range(k.shape[0]):
+        out = out + x[i : i + width] * k[i]
+    return np.sum(out * out)
+
+
+def test_slices_that_a_counter_moves_out_of_the_array_are_another_program():
+    gradient = s2s.grad(blurred, backend="loops")
+    k = np.array([1.0, 2.0, 3.0])
+    for n in (7, 4, 3, 9):
+        x = np.arange(1.0, n + 1)
+        full = np.convolve(x, k[::-1], "valid")
+        np.testing.assert_allclose(gradient(x, k), 2 * np.convolve(full, k))
+    assert gradient.explain(np.ones(5), k).recompiled.count == 1
+    # -1 as the end of a slice counts from the end of the array: nothing has no gradient
+    assert not gradient(np.ones(1), k).any()
+    assert (
+        "a relation of sizes (x.0 + 1 >= k.0)" in gradient.explain(np.ones(1), k).recompiled.reason
+    )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from s2s.transforms.dims import Dim, Facts, floordiv, max0, remainder
+from s2s.transforms.dims import Dim, Facts, floordiv, max0, remainder, slice_length
 
 X, Y, K = Dim.of("x.0"), Dim.of("y.0"), Dim.of("i")
 
@@ -89,6 +89,21 @@ def test_nothing_is_asked_without_arguments():
     assert not facts.guards
 
 
+def test_sizes_that_agree_are_relied_on():
+    facts = Facts({"x.0": 3, "y.0": 3})
+    assert facts.agree(X, Y) and facts.known_equal(X, Y)
+    assert facts.agree(Y, X) and len(facts.guards) == 1
+    assert not facts.guards[0].holds({"x.0": 3, "y.0": 4})
+
+
+def test_others_are_left_open():
+    facts = Facts({"x.0": 3, "y.0": 1})
+    assert not facts.agree(X, Y)
+    assert not facts.agree(X, Dim.of("i"))
+    assert not Facts().agree(X, Y)
+    assert not facts.guards
+
+
 @pytest.mark.parametrize("first", range(4))
 @pytest.mark.parametrize("second", range(4))
 def test_slices_of_slices_have_one_length(first, second):
@@ -98,3 +113,33 @@ def test_slices_of_slices_have_one_length(first, second):
     for size in range(9):
         there = twice.substitute({"x.0": size})
         assert there == Dim.of(max(max(size - first, 0) - second, 0))
+
+
+def test_a_slice_that_a_counter_moves_has_a_length():
+    facts = Facts(bounds={"i": (Dim.of(0), Dim.of(2))})
+    assert slice_length(X + 2, K, K + X, facts=facts) == X
+    assert slice_length(X + 1, K, K + X, facts=facts) != X  # clipped in the last round
+    assert slice_length(X + 2, K - 1, K + X - 1, facts=facts) != X  # from the end in the first
+    assert not facts.guards
+
+
+def test_whether_a_moved_slice_fits_is_asked_of_the_arguments():
+    facts = Facts({"x.0": 9, "y.0": 3}, bounds={"i": (Dim.of(0), Y - 1)})
+    width = X - Y + 1
+    assert slice_length(X, K, K + width, facts=facts) == width
+    (guard,) = facts.guards
+    assert str(guard) == "x.0 + 1 >= y.0"
+    assert guard.holds({"x.0": 3, "y.0": 4}) and not guard.holds({"x.0": 2, "y.0": 4})
+    assert slice_length(X, K, K + width, facts=facts) == width
+    assert len(facts.guards) == 1
+
+    other = Facts({"x.0": 2, "y.0": 4}, bounds=facts.bounds)
+    assert slice_length(X, K, K + width, facts=other) != width
+    assert not other.guards
+
+
+def test_counters_may_bound_each_other():
+    j = Dim.of("j")
+    facts = Facts(bounds={"i": (Dim.of(0), X - 1), "j": (Dim.of(0), K)})
+    assert slice_length(X, j, K, facts=facts) == K - j
+    assert slice_length(X, j, K + 2, facts=facts) != K + 2 - j

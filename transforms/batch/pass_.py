@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 
 from ..build import Builder, NameSupply, Sym
 from ..copies import copy_block
+from ..counters import with_counters
 from ..dims import Atom, Dim, Facts
 from ..errors import UnsupportedError
 from ..ir import (
@@ -63,7 +64,8 @@ def batch(
     otherwise they are drawn once."""
     mapped = tuple(mapped)
     assert mapped, "nothing is mapped"
-    names = names or NameSupply(names_of(function))
+    if names is None:
+        names, facts = NameSupply(names_of(function)), with_counters(function, facts)
     plan = Plan(function, mapped, draws)
     return _Batcher(function, plan, size, facts or Facts(), names, count).run(all_results)
 

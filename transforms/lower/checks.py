@@ -13,6 +13,7 @@ from typing import Any
 
 from . import loop_ir as L
 from .live import binds, names_in
+from .numbers import spelt_out
 
 # Stands for the variable of a loop.
 ROUND = L.Name("·")
@@ -22,9 +23,12 @@ LONG = 24
 Shares = Callable[[str, str], bool]
 
 
-def drop_settled(body: list[L.Stmt], shares: Shares) -> list[L.Stmt]:
-    """`shares(a, b)`: two buffer variables may share memory."""
-    return _Dropper(shares).block(body, _Settled(), None)
+def drop_settled(
+    body: list[L.Stmt], shares: Shares, integers: dict[str, L.Expr] | None = None
+) -> list[L.Stmt]:
+    """`shares(a, b)`: two buffer variables may share memory; `integers` are what those that never
+    change are made from."""
+    return _Dropper(shares, integers or {}).block(body, _Settled(), None)
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,9 @@ Lets = dict[str, tuple[L.Expr, _Use]]
 
 
 class _Dropper:
-    def __init__(self, shares: Shares) -> None:
+    def __init__(self, shares: Shares, integers: dict[str, L.Expr]) -> None:
         self.shares = shares
+        self.integers = integers
 
     def block(self, body: list[L.Stmt], settled: _Settled, lets: Lets | None) -> list[L.Stmt]:
         """What is settled in the block is added.  `lets` are what integers stand for in the body
@@ -91,7 +96,7 @@ class _Dropper:
         """What an iteration changes may be otherwise when the next begins."""
         inside = settled.copy()
         self._forget(loop, inside, {})
-        here, var = _range(loop), L.Name(loop.var)
+        here, var = self._range(loop), L.Name(loop.var)
         for *range_, cond in inside.ranges:
             if (*range_,) == here:
                 cond = L.map_expr(cond, lambda e: var if e == ROUND else None)
@@ -104,6 +109,15 @@ class _Dropper:
             if var in L.walk_expr(cond):
                 cond = L.map_expr(cond, lambda e: ROUND if e == var else None)
                 settled.ranges[(*here, cond)] = _Use.of((*here, cond))
+
+    def _range(self, loop: L.Loop) -> tuple[L.Expr, L.Expr, L.Expr]:
+        """Which rounds a loop makes, in whatever order."""
+        start, stop, step = (
+            spelt_out(e, self.integers) for e in (loop.start, loop.stop, loop.step)
+        )
+        if step == L.lit(-1):
+            return L.add(stop, L.ONE), L.add(start, L.ONE), L.ONE
+        return start, stop, step
 
     def _forget(self, stmt: L.Stmt, settled: _Settled, lets: Lets) -> None:
         """What a statement may have changed is open again."""
@@ -123,13 +137,6 @@ class _Dropper:
         return not use.names.isdisjoint(names) or any(
             a == b or self.shares(a, b) for a in use.buffers for b in buffers
         )
-
-
-def _range(loop: L.Loop) -> tuple[L.Expr, L.Expr, L.Expr]:
-    """Which rounds a loop makes, in whatever order."""
-    if loop.step == L.lit(-1):
-        return L.add(loop.stop, L.ONE), L.add(loop.start, L.ONE), L.ONE
-    return loop.start, loop.stop, loop.step
 
 
 def _spelt(e: L.Expr, lets: Lets) -> L.Expr:

@@ -1,12 +1,14 @@
 """Products: matmul, dot, outer, einsum.
 
 Matrices go through the runtime's gemm, which takes transposed operands as they are and can
-accumulate; anything with a vector in it becomes a plain nest.
+accumulate; anything with a vector in it becomes a plain nest.  A sum of a few products, as of
+coordinates, is written out where it is read, like any other arithmetic on elements.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,10 +22,18 @@ from .values import Emitter, Value, fill, put, scalar_value
 from .view_product import add_to, gains, multiply, places
 from .views import joined, transpose
 
+# Sums of so many products are written out: with more, a tile of gemm reads each element less often.
+FEW = 4
+# Rows so short that it does not matter in which order they lie in memory.
+SHORT = 8
+
 
 @handles("matmul")
 def matmul(cx: Context, stmt: ir.Assign) -> Value:
     x, y = (cx.ready(a) for a in stmt.op.args)
+    few = _few_terms(cx, x, y)
+    if few is not None:
+        return loops(cx, stmt.target, [x, y], *few)
     if x.ndim > 2 and y.ndim == 2:
         rows = "abcdefgh"[: x.ndim - 1]
         found = _of_view(cx, stmt.target, x, y, _Plan("", rows, "n", "k"), rows + "n", stmt)
@@ -31,18 +41,37 @@ def matmul(cx: Context, stmt: ir.Assign) -> Value:
             return found
     if x.ndim >= 2 and y.ndim >= 2:
         return _gemm_or_later(cx, stmt, x, y)
+    return loops(cx, stmt.target, [x, y], *_letters(x, y))
+
+
+def _letters(x: Value, y: Value) -> tuple[list[str], str]:
+    """Those of the axes of a matrix product: of its operands, and of its result."""
     batch = "abcdefgh"[: max(x.ndim, y.ndim, 2) - 2]
     left = "k" if x.ndim == 1 else batch[len(batch) - x.ndim + 2 :] + "mk"
     right = "k" if y.ndim == 1 else batch[len(batch) - y.ndim + 2 :] + "kn"
-    out = batch + "m" * (x.ndim > 1) + "n" * (y.ndim > 1)
-    return loops(cx, stmt.target, [x, y], [left, right], out)
+    return [left, right], batch + "m" * (x.ndim > 1) + "n" * (y.ndim > 1)
+
+
+def _few_terms(cx: Context, x: Value, y: Value) -> tuple[list[str], str] | None:
+    """The letters of a product of matrices whose sums are to be written out."""
+    if x.ndim < 2 or y.ndim < 2 or _terms(cx, x.dims[-1:]) is None:
+        return None
+    together = zip(x.dims[-3::-1], y.dims[-3::-1])
+    if not all(cx.facts.known_equal(a, b) for a, b in together):
+        return None  # one of them may be repeated
+    letters, out = _letters(x, y)
+    n = cx.facts.canonical(y.dims[-1])
+    if not (n.is_const and n.const <= SHORT) and _nearest(cx.em, y, letters[1]) != "n":
+        return None
+    return letters, out
 
 
 @handles("dot")
 def dot(cx: Context, stmt: ir.Assign) -> Value:
     x, y = (cx.ready(a) for a in stmt.op.args)
     if x.ndim == 2 and y.ndim == 2:
-        return _gemm_or_later(cx, stmt, x, y)
+        few = _few_terms(cx, x, y)
+        return loops(cx, stmt.target, [x, y], *few) if few else _gemm_or_later(cx, stmt, x, y)
     if x.ndim == 0 or y.ndim == 0:
         left, right = "abcdefgh"[: x.ndim], "abcdefgh"[: y.ndim]
         return loops(cx, stmt.target, [x, y], [left, right], left + right)
@@ -254,8 +283,13 @@ def _batch(cx: Context, x: Value, y: Value) -> tuple[tuple[L.Expr, ...], tuple[D
 
 def _product(cx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
     em, dtype = cx.em, dest.dtype
-    batch, dims = dest.sizes[:-2], dest.dims[:-2]
     matrices = [_matrix(cx, v, dtype) for v in (x, y)]
+    left, right = matrices
+    if left.value.ndim > 2 == right.value.ndim and left.value.is_buffer and dest.is_buffer:
+        # The rows of all matrices, one after the other, are those of one.
+        rows, dest = (joined(cx, v, (v.ndim - 1, 1)) for v in (left.value, dest))
+        matrices = [_matrix(cx, rows, dtype), right]
+    batch, dims = dest.sizes[:-2], dest.dims[:-2]
     one, zero = L.Lit(1, dtype), L.Lit(0, dtype)
     assert dest.memory is not None
     with em.nest(batch) as index:
@@ -356,6 +390,21 @@ def loops(
 
     plus = "or" if dtype == "bool" else "+"
     reads = frozenset().union(*(v.reads for v in values))
+    terms = _terms(cx, [dims[c] for c in summed])
+
+    def written_out(outer: dict[str, L.Expr]) -> L.Expr:
+        e: L.Expr | None = None
+        for at in terms or ():
+            more = term({**outer, **dict(zip(summed, at, strict=True))}, dtype)
+            e = more if e is None else L.Bin(plus, e, more, dtype)
+        return L.Lit(0, dtype) if e is None else e
+
+    if summed and terms is not None:
+        cost = max(1, len(terms)) * (1 + sum(v.cost for v in values))
+        return Value(
+            dtype, tuple(sizes[c] for c in out), tuple(dims[c] for c in out),
+            lambda em, index: written_out(dict(zip(out, index, strict=True))), reads, cost,
+        )  # fmt: skip
 
     def total(outer: dict[str, L.Expr]) -> L.Expr:
         acc = em.variable(L.Lit(0, dtype), "acc")
@@ -379,6 +428,14 @@ def loops(
         at = dict(zip(out, index, strict=True))
         put(em, dest, index, total(at) if summed else term(at, dtype))
     return dest
+
+
+def _terms(cx: Context, summed: Sequence[Dim]) -> list[L.Index] | None:
+    """Where the terms of a sum over these axes stand, if they are known and few."""
+    known = [cx.facts.canonical(d) for d in summed]
+    if not all(d.is_const for d in known) or math.prod(d.const for d in known) > FEW:
+        return None
+    return list(itertools.product(*([L.lit(i) for i in range(d.const)] for d in known)))
 
 
 def _nearest(em: Emitter, v: Value, names: str) -> str:

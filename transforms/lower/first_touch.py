@@ -64,6 +64,8 @@ def _find(use: Uses, known: dict[str, L.Expr]) -> _Found | None:
         return None
     inside = list(L.walk(loop.body))
     bound = {name for s in inside for name in binds(s)}
+    if names_in(alloc.sizes) & {name for s in L.walk(block[first:second]) for name in binds(s)}:
+        return None  # zeros are left to be written between the two
     if any(isinstance(s, L.Break) for s in inside) or bound & {
         loop.var,
         *names_in((loop.start, loop.stop, *alloc.sizes)),

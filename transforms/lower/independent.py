@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from . import loop_ir as L
 from .elementwise import larger
-from .live import Names, binds, exposed, names_in, reads
+from .live import NONE, Liveness, Names, binds, exposed, names_in, reads
 from .work import settled
 
 Shares = Callable[[str, str], bool]
@@ -69,6 +69,38 @@ def examined(loop: L.Loop, after: Names, shares: Shares, visible: set[str]) -> C
         common.folds[name] = fold
     clash = _buffers(loop, stmts, bound, shares, common)
     return common if clash is None else f"iterations may touch the same elements of {clash}"
+
+
+def backwards_at_will(body: list[L.Stmt], shares: Shares, visible: set[str]) -> list[L.Loop]:
+    """The loops that run backwards and might as well run forwards; not those that may fail, as
+    another error could come first."""
+    loops = [s for s in L.walk(body) if isinstance(s, L.Loop) and L.is_lit(s.step, -1)]
+    live = Liveness()
+    if loops:
+        live.before(body, NONE, NONE)
+    shares = with_bindings(body, shares)
+    return [
+        loop
+        for loop in loops
+        if not any(isinstance(s, L.Fail) for s in L.walk(loop.body))
+        and independent(loop, live.after[id(loop)], shares, visible)
+    ]
+
+
+def with_bindings(body: list[L.Stmt], shares: Shares) -> Shares:
+    """Also knows the variables that are bound to each other's buffers."""
+    groups: dict[str, set[str]] = {}
+    for s in L.walk(body):
+        names: list[str] = []
+        if isinstance(s, L.Bind):
+            names = [s.name, s.other]
+        elif isinstance(s, L.Alias):
+            names = [s.name, s.buffer]
+        elif isinstance(s, (L.BindCall, L.Invoke)):
+            names = [*s.names, *(a.buffer for a in s.args if isinstance(a, L.Whole))]
+        group = set(names).union(*(groups.get(n, ()) for n in names))
+        groups.update(dict.fromkeys(group, group))
+    return lambda a, b: shares(a, b) or b in groups.get(a, ())
 
 
 def _harm(stmt: L.Stmt) -> str:

@@ -294,8 +294,8 @@ def _length(cx: Context, given: list[ir.Operand | None], dim: Dim) -> Dim:
     if any(g is not None and b is None for g, b in zip(given, bounds)):
         return cx.fresh_dim()
     canonical = cx.facts.canonical
-    known = [b if b is None else canonical(b) for b in bounds]
-    return canonical(slice_length(canonical(dim), *known))
+    start, stop, step = (b if b is None else canonical(b) for b in bounds)
+    return canonical(slice_length(canonical(dim), start, stop, step))
 
 
 def _exact(

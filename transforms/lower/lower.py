@@ -21,7 +21,9 @@ from . import (  # noqa: F401  (handlers)
     views,
 )
 from . import loop_ir as L
+from .apart import take_apart
 from .checks import drop_settled
+from .checks_ahead import check_ahead
 from .context import HANDLERS, Context, Failures
 from .draw import draw
 from .elementwise import cast
@@ -30,6 +32,7 @@ from .fuse import as_values
 from .gather import gather
 from .gemm_update import accumulate
 from .hoist import hoist
+from .independent import backwards_at_will
 from .interchange import interchange
 from .jam import jam
 from .layout import Parameters, turn
@@ -37,8 +40,9 @@ from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .mirror import mirror
 from .narrow import narrow
-from .numbers import share_numbers
+from .numbers import fixed_integers, share_numbers
 from .parallel import Splitter, Verdict
+from .registers import sum_up
 from .rows import join_rows
 from .scalarise import scalarise
 from .siblings import Merger
@@ -49,6 +53,7 @@ from .unchosen import skip_unchosen
 from .unread import drop_unread
 from .values import buffer_value
 from .worth import Amounts, judged
+from .wrap import cut_wrapping
 from .write import write
 from .zeroed import write_over
 
@@ -154,7 +159,8 @@ def merged(
     arrays, matrices = _arrays(cx, outs, visible), _whole_matrices(cx)
     sizes = (e for known in (arrays.sizes, matrices) for found in known.values() for e in found)
     share_numbers(cx.em.out, params, sizes)
-    body = drop_settled(cx.em.out, shares)
+    integers = fixed_integers(cx.em.out, params)
+    body = check_ahead(drop_settled(cx.em.out, shares, integers), visible, shares)
     mirror(body, shares)
     drop_unread(body)
     gather(body, shares)
@@ -164,12 +170,16 @@ def merged(
     turn(body, arrays, shares, cx.em)
     pair(body, arrays, shares, cx.em)
     interchange(body, shares)
-    body = Merger(shares, visible).run(body)
+    body = take_apart(body, visible, shares, cx.em.fresh)
+    at_will = backwards_at_will(body, shares, visible)
+    body = Merger(shares, visible, at_will, fixed_integers(body, params)).run(body)
     scalarise(body, params)
     skip_unchosen(body, arrays, shares, cx.em)
     whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
     join_rows(body, whole, shares, cx.em.fresh)
     narrow(body, params)
+    body = sum_up(body, arrays.dtypes, visible, shares, cx.em.fresh)
+    cut_wrapping(body)
     # Compiled for types alone, code is not made for some sizes and not for others.
     if parallel or (parallel is None and facts.sizes is not None):
         splitter = Splitter(body, shares, visible, cx.em.fresh, parallel is not None)

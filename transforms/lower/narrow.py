@@ -14,6 +14,7 @@ used again at once stays near the processor.
 from __future__ import annotations
 
 from . import loop_ir as L
+from .live import binds, names_in
 from .scalarise import Uses, level_of, survey
 
 
@@ -33,6 +34,8 @@ def _once(body: list[L.Stmt], params: list[str]) -> bool:
         axis = None if loop is None else _axis_of(use, loop.var)
         # What is left of a single axis would be a number, and is one already where it can be.
         if loop is None or axis is None or len(alloc.sizes) < 2:
+            continue
+        if not _last(block, alloc, loop):
             continue
         _without(loop.body, name, axis)
         sizes = (*alloc.sizes[:axis], *alloc.sizes[axis + 1 :])
@@ -54,6 +57,13 @@ def _loop_around(use: Uses, block: list[L.Stmt]) -> L.Loop | None:
         found.add(path[level][1])
     stmt = block[found.pop()]
     return stmt if not found and isinstance(stmt, L.Loop) and not stmt.parallel else None
+
+
+def _last(block: list[L.Stmt], alloc: L.Alloc, loop: L.Loop) -> bool:
+    """Whether the sizes of a buffer are what they were where it is made until a loop is over."""
+    made, end = (next(k for k, s in enumerate(block) if s is stmt) for stmt in (alloc, loop))
+    bound = {name for s in L.walk(block[made + 1 : end + 1]) for name in binds(s)}
+    return not bound & names_in(alloc.sizes)
 
 
 def _axis_of(use: Uses, var: str) -> int | None:

@@ -43,6 +43,27 @@ def share_numbers(body: list[L.Stmt], params: Iterable[str], kept: Iterable[L.Ex
     body[:] = _read(out, times, stay)
 
 
+def fixed_integers(body: list[L.Stmt], params: Iterable[str]) -> dict[str, L.Expr]:
+    """The integers that have one value wherever they are bound, by what they are made from."""
+    times = Counter(name for s in L.walk(body) for name in binds(s))
+    times.update(params)
+    found: dict[str, L.Expr] = {}
+    for s in L.walk(body):
+        if isinstance(s, L.Let) and s.expr.dtype == "int64" and times[s.name] == 1:
+            if isinstance(s.expr, L.Name) and times[s.expr.name] <= 1 or _is_fixed(s.expr, times):
+                found[s.name] = spelt_out(s.expr, found)
+    return found
+
+
+def spelt_out(e: L.Expr, integers: dict[str, L.Expr]) -> L.Expr:
+    """In terms of what integers are made from."""
+
+    def spelt(part: L.Expr) -> L.Expr | None:
+        return integers.get(part.name) if isinstance(part, L.Name) else None
+
+    return L.map_expr(e, spelt)
+
+
 def _is_fixed(e: L.Expr, times: Counter[str]) -> bool:
     """Whether an expression has the same value wherever its names are bound."""
     for part in L.walk_expr(e):

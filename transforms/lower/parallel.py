@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from . import loop_ir as L
 from .elementwise import larger
-from .independent import Common, Shares, examined, independent
+from .independent import Common, Shares, examined, independent, with_bindings
 from .live import NONE, Liveness, names_in
 from .work import trips, work
 from .worth import Amount, Amounts, bound_in
@@ -63,7 +63,7 @@ class Splitter:
         fresh: Callable[[str], str],
         asked: bool = True,
     ) -> None:
-        self.shares = _with_bindings(body, shares)
+        self.shares = with_bindings(body, shares)
         self.visible = visible
         self.fresh = fresh
         self.asked = asked
@@ -209,7 +209,9 @@ class Splitter:
         for name, alloc in common.scratch.items():
             parts = self.fresh(f"{name}_parts")
             _redirect(loop.body, name, parts, chunk)
-            before.append(L.Alloc(parts, alloc.dtype, (chunks, *alloc.sizes)))
+            # It is made even if no iteration makes it.
+            sizes = tuple(map(L.at_least_none, alloc.sizes))
+            before.append(L.Alloc(parts, alloc.dtype, (chunks, *sizes)))
         _cut(loop, row, count, rows)
         out = before
         out.append(L.Loop(chunk.name, L.ZERO, chunks, L.ONE, [*start, loop, *end], parallel=True))
@@ -267,22 +269,6 @@ def _cut(loop: L.Loop, part: L.Expr, count: L.Expr, parts: L.Expr) -> None:
         return L.add(loop.start, L.mul(passed, loop.step))
 
     loop.start, loop.stop = bound(part), bound(L.add(part, L.ONE))
-
-
-def _with_bindings(body: list[L.Stmt], shares: Shares) -> Shares:
-    """Also knows the variables that are bound to each other's buffers."""
-    groups: dict[str, set[str]] = {}
-    for s in L.walk(body):
-        names: list[str] = []
-        if isinstance(s, L.Bind):
-            names = [s.name, s.other]
-        elif isinstance(s, L.Alias):
-            names = [s.name, s.buffer]
-        elif isinstance(s, (L.BindCall, L.Invoke)):
-            names = [*s.names, *(a.buffer for a in s.args if isinstance(a, L.Whole))]
-        group = set(names).union(*(groups.get(n, ()) for n in names))
-        groups.update(dict.fromkeys(group, group))
-    return lambda a, b: shares(a, b) or b in groups.get(a, ())
 
 
 def _rename(body: list[L.Stmt], old: str, new: str) -> None:

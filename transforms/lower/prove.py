@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..dims import Atom, Dim, Facts, is_size, slope
+from ..dims import Atom, Dim, Facts, slope
 
 
 class Ranges:
@@ -53,9 +53,7 @@ class Ranges:
                 return False
             if sign:
                 dim = self.facts.canonical(dim.substitute({symbol: low if sign > 0 else high}))
-        return dim.const >= 0 and all(
-            k > 0 and all(map(is_size, monomial)) for monomial, k in dim.terms
-        )
+        return self.facts.not_negative(dim)
 
 
 class Proven(Facts):

@@ -2,19 +2,25 @@
 
 Two loops become one if what either writes the other touches only in the same iteration: every
 access to such a buffer has the loop's own variable, at one distance from it, at one and the same
-axis.  What stands between them must not care; allocations, numbers and checks that the second
-loop needs are moved before the first.  If one of them may fail, the caller sees no difference.
+axis.  What stands between them must not care; allocations, numbers, checks and zeros that the
+second loop needs are moved before the first.  If one may fail, the caller sees no difference.
+
+A sweep runs backwards.  Where its rounds may come in any order, as in a sum over samples, it runs
+forwards if it can join the loop that it is the adjoint of: what one leaves to the other is then
+what a single round does.  Nests stay: joined, k-means and logistic regression took longer.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeGuard
 
 from . import loop_ir as L
+from .numbers import spelt_out
+from .work import CHEAP_CALLS
 
 # A merged body beyond this many statements no longer compiles quickly.
 LARGE = 60
@@ -111,11 +117,20 @@ def _read(e: L.Expr | L.Whole, f: Footprint) -> None:
 
 class Merger:
     """`shares(a, b)`: two buffer variables may share memory.  `visible` are the variables
-    whose contents the caller sees even if the call fails."""
+    whose contents the caller sees even if the call fails; `any_order` loops that run backwards and
+    need not; `integers` what those that never change are made from."""
 
-    def __init__(self, shares: Shares, visible: set[str]) -> None:
+    def __init__(
+        self,
+        shares: Shares,
+        visible: set[str],
+        any_order: Iterable[L.Loop] = (),
+        integers: dict[str, L.Expr] | None = None,
+    ) -> None:
         self.shares = shares
         self.visible = visible
+        self.integers = integers or {}
+        self.any_order = {id(loop): loop for loop in any_order}
         self.known: dict[int, tuple[L.Stmt, Footprint]] = {}
         # What is asked of each pair again and again.
         self._sharing: defaultdict[str, dict[str, bool]] = defaultdict(dict)
@@ -140,7 +155,7 @@ class Merger:
         out: list[L.Stmt] = []
         for stmt in stmts:
             self._inside(stmt)
-            if not (isinstance(stmt, L.Loop) and self._merge(out, stmt)):
+            if not (isinstance(stmt, L.Loop) and self._merge_either_way(out, stmt)):
                 out.append(stmt)
         follow = [*out, L.Remark("")][1:]
         return [
@@ -158,6 +173,21 @@ class Merger:
         if self.joined > before:
             self.known.pop(id(stmt), None)
 
+    def _merge_either_way(self, out: list[L.Stmt], loop: L.Loop) -> bool:
+        if self._merge(out, loop):
+            return True
+        if id(loop) not in self.any_order or len(_nested(loop)) > 1:
+            return False
+        backwards = loop.start, loop.stop, loop.step
+        loop.start, loop.stop = L.add(loop.stop, L.ONE), L.add(loop.start, L.ONE)
+        loop.step = L.ONE
+        self.known.pop(id(loop), None)
+        if self._merge(out, loop):
+            return True
+        loop.start, loop.stop, loop.step = backwards
+        self.known.pop(id(loop), None)
+        return False
+
     def _merge(self, out: list[L.Stmt], loop: L.Loop) -> bool:
         """Merges `loop`, which is to follow `out`, into the nearest loop it can join."""
         foot = self.footprint(loop)
@@ -172,8 +202,9 @@ class Merger:
                 continue
             here = prints[position] = self.footprint(stmt)
             if self._may_join(stmt, loop) and self._joins(stmt, here, loop, foot):
-                if all(self._apart(prints[n], here) for n in needed) and all(
-                    not prints[n].fails or (self._private(here) and not here.fails) for n in needed
+                if all(
+                    self._apart(moved := prints[n], here) and self._same_after_errors(moved, here)
+                    for n in needed
                 ):
                     self._join(out, position, needed, loop)
                     return True
@@ -181,7 +212,7 @@ class Merger:
                 return False
             if foot.fails and (here.fails or not self._private(here)):
                 return False  # an error would overtake another, or what the caller sees
-            if (self.nests_first or _is_preparation(stmt)) and (
+            if (self.nests_first or _is_preparation(stmt) or _is_fill(stmt)) and (
                 here.fails or not self._apart(here, wanted)
             ):
                 needed.append(position)
@@ -206,6 +237,8 @@ class Merger:
                 self.known.pop(id(stmt), None)
         first.body = self.block([*first.body, *remark, *loop.body])
         self.known.pop(id(first), None)
+        if id(loop) not in self.any_order:
+            self.any_order.pop(id(first), None)
         self.joined += 1
 
     # ---- independence
@@ -231,12 +264,15 @@ class Merger:
                     yield p, q
 
     def _joins(self, first: L.Loop, a: Footprint, second: L.Loop, b: Footprint) -> bool:
-        if (first.start, first.stop, first.step) != (second.start, second.stop, second.step):
+        if self._range(first) != self._range(second):
             return False
         if a.fixed or a.size + b.size > LARGE or not self._same_after_errors(a, b):
             return False
-        if (a.fails and _loses(second, first)) or (b.fails and _loses(first, second)):
-            return False
+        for loop, other, foot in ((second, first, a), (first, second, b)):
+            if (foot.fails or self._turned(second) and _one_by_one(other)) and _loses(loop, other):
+                return False
+            if _one_by_one(other) and not _one_by_one(loop) and calls_slowly(loop.body):
+                return False
         if any(isinstance(s, L.Do) for loop in (first, second) for s in L.walk(loop.body)):
             return False
         if first.var != second.var and first.var in b.reads | b.writes:
@@ -251,10 +287,20 @@ class Merger:
                 return False
         return True
 
+    def _range(self, loop: L.Loop) -> tuple[L.Expr, ...]:
+        """What a loop counts through, in terms of what does not change."""
+        return tuple(spelt_out(e, self.integers) for e in (loop.start, loop.stop, loop.step))
+
+    def _ranges(self, loop: L.Loop) -> list[tuple[L.Expr, ...]]:
+        return [self._range(inner) for inner in _nested(loop)]
+
+    def _turned(self, loop: L.Loop) -> bool:
+        return id(loop) in self.any_order and L.is_lit(loop.step, 1)
+
     def _same_after_errors(self, a: Footprint, b: Footprint) -> bool:
-        """Whether the caller sees the same if one of two loops that are joined fails: rounds of
-        the first are missing if the second does, rounds of the second have run if the first does,
-        and of two errors the other one may come first."""
+        """Whether the caller sees the same if one of two statements fails that are joined or change
+        places: rounds of the first are missing if the second does, rounds of the second have run
+        if the first does, and of two errors the other one may come first."""
         if a.fails and b.fails:
             return False
         return not (a.fails or b.fails) or self._private(a if b.fails else b)
@@ -264,8 +310,8 @@ class Merger:
             return False
         if not self.nests_first:
             return True
-        ranges = _ranges(stmt)
-        return len(ranges) > 1 and not _is_fill(stmt) and (not loop or ranges == _ranges(loop))
+        ranges = self._ranges(stmt)
+        return len(ranges) > 1 and not _is_fill(stmt) and (not loop or ranges == self._ranges(loop))
 
     def _private(self, f: Footprint) -> bool:
         """Whether nobody would notice that the statement did not run before an error."""
@@ -301,25 +347,40 @@ def _is_preparation(stmt: L.Stmt) -> bool:
     )
 
 
-def _loses(loop: L.Loop, failing: L.Loop) -> bool:
-    """Whether a loop would be slower inside of one that may fail: several of its rounds are no
-    longer computed at once.  That is little beside a nest, unless functions are called."""
+def _loses(loop: L.Loop, other: L.Loop) -> bool:
+    """Whether a loop would be slower inside of one that may fail, or the rounds of which are
+    computed one by one: several of its rounds are no longer computed at once.  That is little
+    beside a nest, unless functions are called."""
+    if _one_by_one(loop):
+        return False
+    parts = (p for s in loop.body for e in L.exprs_of(s) for p in _parts(e))
+    return any(isinstance(p, L.Call) for p in parts) or len(_nested(other)) == 1
+
+
+def calls_slowly(body: list[L.Stmt]) -> bool:
+    """Whether functions are called of which several at once take hardly longer than one."""
+    parts = (p for s in L.walk(body) for e in L.exprs_of(s) for p in _parts(e))
+    return any(isinstance(p, L.Call) and p.function not in CHEAP_CALLS for p in parts)
+
+
+def _parts(e: L.Expr | L.Whole) -> Iterable[L.Expr]:
+    return () if isinstance(e, L.Whole) else L.walk_expr(e)
+
+
+def _one_by_one(loop: L.Loop) -> bool:
+    """Whether a loop holds others or branches, or writes to where it has found out only then."""
     if any(isinstance(s, (L.Loop, L.Forever, L.Branch)) for s in loop.body):
-        return False
-    exprs = [e for s in loop.body for e in L.exprs_of(s)]
-    parts = [p for e in exprs if not isinstance(e, L.Whole) for p in L.walk_expr(e)]
-    if not any(isinstance(p, L.Call) for p in parts) and len(_ranges(failing)) > 1:
-        return False
+        return True
     own = {s.name for s in loop.body if isinstance(s, L.Let)}
     places = [i for s in loop.body if isinstance(s, L.Put) for i in s.index]
     indirect = (p for i in places for p in L.walk_expr(i))
-    return not any(isinstance(p, L.Load) or getattr(p, "name", None) in own for p in indirect)
+    return any(isinstance(p, L.Load) or getattr(p, "name", None) in own for p in indirect)
 
 
-def _ranges(loop: L.Loop) -> list[tuple[L.Expr, ...]]:
-    """Of a loop, its first inner loop, and so on."""
+def _nested(loop: L.Loop) -> list[L.Loop]:
+    """A loop, its first inner loop, and so on."""
     inner = next((s for s in loop.body if isinstance(s, L.Loop)), None)
-    return [(loop.start, loop.stop, loop.step), *(_ranges(inner) if inner else ())]
+    return [loop, *(_nested(inner) if inner else ())]
 
 
 def _is_fill(stmt: L.Stmt) -> bool:

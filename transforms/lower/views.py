@@ -196,6 +196,20 @@ def _squeeze(cx: Context, stmt: ir.Assign) -> Value:
     return squeeze(cx.value(stmt.op.args[0]), tuple(stmt.op.attrs["axes"]))
 
 
+@handles("roll")
+def _roll(cx: Context, stmt: ir.Assign) -> Value:
+    """Elements are read where they were: `wrap.py` cuts the loops that do."""
+    x = cx.ready(stmt.op.args[0])
+    shift, axis = L.lit(stmt.op.attrs["shift"]), stmt.op.attrs["axis"]
+    size = cx.em.let(x.sizes[axis], "n")
+
+    def at(em: Emitter, index: L.Index) -> L.Expr:
+        from_ = L.Call("rt.remainder", (L.sub(index[axis], shift), size), "int64")
+        return x.at(em, (*index[:axis], em.let(from_, "at"), *index[axis + 1 :]))
+
+    return replace(x, at=at, cost=x.cost + 1, memory=None, add_into=None)
+
+
 @handles("reshape")
 def _reshape(cx: Context, stmt: ir.Assign) -> Value:
     x = cx.ready(stmt.op.args[0])

@@ -14,7 +14,7 @@ from .live import binds, names_in
 # The operations that take long, and calls of functions.
 _OPERATORS = {"/": 4, "//": 8, "%": 8, "**": 20}
 CALL = 15
-_CALLS = {"np.sqrt": 4, "abs": 1, "np.abs": 1}
+CHEAP_CALLS = {"np.sqrt": 4, "abs": 1, "np.abs": 1}
 # Of numbers that take half the room, twice as many are computed at once.
 _HALF = ("float32", "complex64", "int32")
 # What is taken for the number of rounds where it is not known beforehand.
@@ -94,7 +94,7 @@ def _cost(e: L.Expr) -> int:
         return _halves(1, e.dtype)  # finding the place is not counted
     own = 0
     if isinstance(e, L.Call):
-        own = _CALLS.get(e.function, CALL)
+        own = CHEAP_CALLS.get(e.function, CALL)
     elif isinstance(e, L.Bin):
         own = _OPERATORS.get(e.op, 1)
     elif isinstance(e, (L.Un, L.Select)):

@@ -67,6 +67,9 @@ def _nest(stmt: L.Stmt, add: bool) -> _Nest | None:
     left = {loop.var: loop.stop for loop in loops}
     if any(names_in([stop]) & left.keys() for stop in left.values()):
         return None
+    where = [p for e in (*put.index, *left.values()) for p in L.walk_expr(e)]
+    if any(isinstance(p, L.Load) for p in where):
+        return None  # it may be somewhere else later
     axes: list[tuple[int, L.Expr] | L.Expr] = []
     for e in put.index:
         var = next((v for v in left if L.offset(e, v) is not None), None)

@@ -36,6 +36,7 @@ from . import (  # noqa: F401
     random,
     ranges,
     reduce,
+    roll,
     scan,
     shape,
     shape_surfaces,

@@ -19,7 +19,7 @@ OPERATIONS = frozenset(
     update_add zeros_like ones_like empty_like full full_like pack concatenate stack copy shape
     list_append list_set list_drop list_get list_len list_stack list_unstack list_zeros_like
     literal same stop_gradient restore undef alias
-    fft rfft irfft resize
+    fft rfft irfft resize roll
 """.split()
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..build import Builder, Sym
 from .declare import as_operand, refuse_keywords
 from .registry import surface
-from .sizes import axes_of, axis_of, known, product, refuse, size_of, static
+from .sizes import axis_of, known, product, refuse, size_of, static
 
 # ---------------------------------------------------------------- diagonals and triangles
 
@@ -103,25 +103,6 @@ def build_triu(b: Builder, m: Any, k: Any = 0) -> Sym:
 
 
 # ---------------------------------------------------------------- repetition
-
-
-@surface("numpy.roll")
-def build_roll(b: Builder, a: Any, shift: Any, axis: Any = None) -> Sym:
-    x = as_operand(b, a)
-    if isinstance(shift, (tuple, list)) or isinstance(axis, (tuple, list)):
-        axes = axes_of(b, axis, x.ndim)
-        shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
-        for one, at in zip(shifts, axes, strict=True):
-            x = build_roll(b, x, one, at)
-        return x
-    if axis is None and x.ndim != 1:
-        flat = b.emit("reshape", x, product(x.shape))
-        return b.emit("reshape", build_roll(b, flat, shift, 0), *x.shape)
-    at = axis_of(b, 0 if axis is None else axis, x.ndim)
-    n = size_of(b, x, at)
-    items: list[Any] = [("all",)] * x.ndim
-    items[at] = ("array", 1)
-    return b.emit("index", x, (_counting(b, n) - shift) % n, items=tuple(items))
 
 
 @surface("numpy.tile")

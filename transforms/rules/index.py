@@ -97,7 +97,8 @@ def _slice_dim(b: Builder, n: Dim, item: Item, args: Sequence[Operand]) -> Dim:
     if OPEN in bounds:
         return OPEN
     n = b.facts.canonical(n)
-    return slice_length(n, *(None if d is None else b.facts.canonical(d) for d in bounds))
+    start, stop, step = (None if d is None else b.facts.canonical(d) for d in bounds)
+    return slice_length(n, start, stop, step, b.facts)
 
 
 def value_of(x: Operand) -> Dim:

@@ -142,13 +142,20 @@ def _evaluate_undef(*, type: Type) -> Any:
     return None
 
 
+def _undef_text(args: Any, attrs: Any, types: Any) -> Any:
+    """An integer may be kept in an array on its way, where None has no place."""
+    type_ = attrs["type"]
+    whole = isinstance(type_, Scalar) and np.dtype(type_.dtype).kind in "iu"
+    return "0" if whole else "None", ATOM
+
+
 register(
     Rule(
         "undef",
         "create",
         lambda b, types, attrs, operands: attrs["type"],
         evaluate=_evaluate_undef,
-        text=lambda args, attrs, types: ("None", ATOM),
+        text=_undef_text,
         differentiable=(),
         doc="a value that is never really read",
     )

@@ -254,14 +254,12 @@ class LoopJoins(Mixin):
         plan.leaf(key, self._joined(known, q))
 
     def _joined(self, p: Type, q: Type) -> Type:
-        """Joined types; a size stays known where both agree on it."""
+        """Joined types; a size stays known where both agree on it: `v = A @ v` of a square A."""
         if isinstance(p, Array) and isinstance(q, Array):
             joined = (
                 join_types(replace(p, shape=()), replace(q, shape=())) if p.dtype != q.dtype else p
             )
-            shape = tuple(
-                a if self.b.facts.known_equal(a, b) else OPEN for a, b in zip(p.shape, q.shape)
-            )
+            shape = tuple(a if self.b.facts.agree(a, b) else OPEN for a, b in zip(p.shape, q.shape))
             return Array(joined.dtype, shape)
         if isinstance(p, ListOf) and isinstance(q, ListOf):
             return p

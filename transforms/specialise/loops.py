@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..build import Builder
+from ..counters import note_counter
 from ..dims import Dim
 from ..errors import TypeError_
 from ..ir import Block, For, Operand, Scalar, Var, While
 from .expressions import NeedUnroll
-from .peel import LONGEST
+from .peel import LONGEST, SHORT
 from .values import (
     Cell,
     CheckpointedVal,
@@ -93,11 +94,19 @@ class Loops(Mixin):
 
         def otherwise(need: NeedUnroll) -> bool:
             items = self.static_items(iterable)
-            if items is not None and len(items) <= LONGEST:
-                return self._unrolled(target, items, body, until, node)
-            if not need.peel:
+            if items is not None and len(items) > LONGEST:
+                items = None
+            if need.peel and (items is None or len(items) > SHORT):
+                attempt = self.checkpoint()
+                try:
+                    return self._peeled(target, self.stream(iterable, node), body, until, node)
+                except NeedUnroll:
+                    if items is None:
+                        raise
+                    self.rollback(attempt)
+            if items is None:
                 raise need
-            return self._peeled(target, self.stream(iterable, node), body, until, node)
+            return self._unrolled(target, items, body, until, node)
 
         return self._looped(looped, otherwise)
 
@@ -196,6 +205,7 @@ class Loops(Mixin):
                 hint if isinstance(target, ast.Name) else "",
             )
             made["index"] = index
+            note_counter(self.b.facts, index, start, stop, step)
             self.bind(target, Num(index), node)
             if body():
                 return True, None

@@ -16,6 +16,7 @@ from ..ir import Raise
 from .values import Maybe, Mixin, Num, Ref, State, Value
 
 LONGEST = 512  # iterations that are written out one by one
+SHORT = 2  # those of a loop that would do with a first one
 
 
 class Peel(Mixin):

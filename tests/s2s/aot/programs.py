@@ -45,6 +45,15 @@ def waves(x):
     return np.sum(np.sin(x) * np.cos(x))
 
 
+def blurred(x):
+    """Slices that a counter moves."""
+    width = x.shape[0] - 2
+    out = np.zeros(width)
+    for i in range(3):
+        out = out + x[i : i + width] * i
+    return np.sum(out * out)
+
+
 def growing(x):
     """A loop whose end only the numbers tell, a list, and arrays that take turns."""
     values = []

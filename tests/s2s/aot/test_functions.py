@@ -12,7 +12,15 @@ import pytest
 
 import s2s
 from s2s.aot import build, statuses
-from tests.s2s.aot.programs import MIXED, growing, mixed, mixed_args, needs_compiler, waves
+from tests.s2s.aot.programs import (
+    MIXED,
+    blurred,
+    growing,
+    mixed,
+    mixed_args,
+    needs_compiler,
+    waves,
+)
 
 pytestmark = needs_compiler
 
@@ -44,6 +52,16 @@ def test_elementary_functions_equal_to_the_last_bit(tmp_path) -> None:
     expected, x_expected = s2s.value_and_grad(waves)(x)
     assert value == expected
     np.testing.assert_array_equal(x_bar, x_expected)
+
+
+def test_what_is_relied_on_of_sizes_does_not_fix_them(tmp_path) -> None:
+    library = build(s2s.value_and_grad(blurred), "float64[n]", out=tmp_path / "blurred").load()
+    for n in (3, 8, 21):
+        x = np.random.default_rng(n).normal(size=n)
+        value, x_bar = library.blurred(x)
+        expected, x_expected = s2s.value_and_grad(blurred, backend="loops")(x)
+        np.testing.assert_allclose(value, expected)
+        np.testing.assert_allclose(x_bar, x_expected)
 
 
 def test_threads_are_left_to_the_program(tmp_path) -> None:

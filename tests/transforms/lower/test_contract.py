@@ -66,6 +66,16 @@ def test_accumulates_into_an_array():
     assert text.count("np.empty") == 1 and "rt.gemm(True, False, np.float64(1.0)" in text
 
 
+@pytest.mark.parametrize("shape", [(5, 2, 3), (2, 4, 1, 3), (0, 2, 3)])
+def test_matrices_times_one_are_one_product(shape):
+    def f(b, x, y):
+        return x @ b.emit("transpose", y, axes=(1, 0))
+
+    x, y = normal(*shape), normal(4, 3)
+    check(f, lambda x, y: x @ y.T, x, y, tol=1e-12)
+    assert re.search(r"^    rt.gemm\(False, True", lowered(f, x, y).text, re.MULTILINE)
+
+
 def test_mismatch_raises():
     with pytest.raises(ValueError, match="mismatch|match"):
         run(lambda b, x, y: x @ y, normal(2, 3), normal(4, 2), asked=False)
@@ -137,3 +147,47 @@ def test_what_a_loop_has_kept_is_multiplied_where_it_lies():
     gradient(np.ones((2, 3)), np.full((3, 3), 0.2))
     operands = re.findall(r"rt\.gemm\((.*)\)", gradient.lowered)
     assert any(re.search(r"\w+\[\w+\]", text) for text in operands), operands
+
+
+@pytest.mark.parametrize("terms", [0, 1, 3, 4])
+@pytest.mark.parametrize("spelling", ["matmul", "stack", "turned", "vector", "dot", "einsum"])
+def test_a_sum_of_few_products_is_written_out(terms, spelling):
+    """Sizes that are known come from arrays that are made inside."""
+
+    def f(x, y):
+        few = np.ones((5, terms)) * x  # (5, terms)
+        wide = np.ones((terms, 7)) * y
+        if spelling == "matmul":
+            return np.sum(np.sin(few @ wide))
+        if spelling == "stack":
+            return np.sum(np.sin((np.ones((2, 5, terms)) * few) @ wide))
+        if spelling == "turned":
+            return np.sum(np.sin(few @ (np.ones((7, terms)) * y).T))
+        if spelling == "vector":
+            return np.sum(np.sin(few @ wide[:, 0]))
+        if spelling == "dot":
+            return np.sin(np.dot(few[0], wide[:, 1]))
+        return np.sum(np.einsum("ik,kj->j", few, wide) ** 2)
+
+    at = 0.3, 0.7
+    want = f(*at)
+    got, (dx, dy) = s2s.value_and_grad(f, wrt=("x", "y"), backend="loops")(*at)
+    h = 1e-6
+    slopes = [(f(*np.add(at, d)) - f(*np.subtract(at, d))) / (2 * h) for d in ((h, 0), (0, h))]
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose([dx, dy], slopes, rtol=1e-6, atol=1e-7)
+
+
+def test_a_short_product_joins_the_loop_that_reads_it():
+    def f(x):
+        turn = np.zeros((3, 3))
+        turn[0, 1], turn[1, 0], turn[2, 2] = x[0, 0], -x[0, 1], 1.0
+        for _ in range(2):
+            turn = turn @ turn  # what is read is not overwritten meanwhile
+        return np.tanh(turn @ x) * x
+
+    g = s2s.function(f, backend="loops")
+    x = normal(3, 20)
+    np.testing.assert_allclose(g(x), f(x), rtol=1e-12)
+    assert "gemm" not in g.lowered
+    assert re.search(r"np\.tanh\(turn\w*\[i, 0\] \* x\[0, j\] \+ ", g.lowered)

@@ -105,3 +105,9 @@ def test_each_element_has_its_value(start, stop, step, shift):
 )
 def test_left_as_it_is(body):
     assert touched(body) == body
+
+
+def test_a_size_that_changes_before_something_is_added():
+    less = L.Let("n", L.sub(N, L.ONE))
+    body = program(fill(), less, adds(L.ZERO, L.sub(N, L.ONE), 1, 0))
+    assert touched(body) == body

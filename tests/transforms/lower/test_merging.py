@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from s2s.transforms.lower import loop_ir as L
+from s2s.transforms.lower.independent import backwards_at_will
 from s2s.transforms.lower.scalarise import scalarise
 from s2s.transforms.lower.siblings import Merger
 from s2s.transforms.lower.values import Emitter
@@ -116,6 +119,23 @@ def test_loops_that_fail_merge_unless_somebody_could_tell():
     assert loops == 2 and out[1] == check_first
 
 
+def test_what_the_caller_sees_does_not_make_way_before_a_loop_that_fails():
+    def nest(*body):
+        return loop(loop(*body, var="j"))
+
+    check_ = L.Branch(L.compare("<", load("x", I, J), L.ZERO), [L.Fail("ValueError", "no")])
+    risky = nest(check_, L.Put("t", (I, J), load("x", I, J)))
+    between = loop(L.Put("p", (I,), load("y", I)))
+    needs_both = nest(L.Put("u", (I, J), L.Bin("*", load("t", I, J), load("p", I), "float64")))
+
+    def joined(visible):
+        return Merger(lambda a, b: a == b, visible).run(copy.deepcopy([risky, between, needs_both]))
+
+    assert len(joined(set())) == 1
+    first, rest = joined({"p"})
+    assert first == risky and isinstance(rest.body[0], L.Put)
+
+
 def test_inner_loops_merge_too():
     first = loop(loop(L.Put("t", (I, J), load("x", I, J)), var="j"))
     second = loop(loop(L.Put("u", (I, J), load("t", I, J)), var="j"))
@@ -192,3 +212,56 @@ def test_equal_integers_have_one_name_where_it_is_known():
     assert em.known(L.Size("t", 0)) == em.let(n)
     em.forget_sizes("t")
     assert em.known(L.Size("t", 0)) is None
+
+
+# ---------------------------------------------------------------- sweeps
+
+
+def backwards(*body, stop=N):
+    return L.Loop("k", L.sub(stop, L.ONE), L.lit(-1), L.lit(-1), list(body))
+
+
+def at_will(*body):
+    found = backwards_at_will(list(body), lambda a, b: a == b, set())
+    out = Merger(lambda a, b: a == b, set(), found).block(list(body))
+    return out, sum(isinstance(s, L.Loop) for s in out)
+
+
+K = L.Name("k")
+
+
+def test_a_sweep_that_only_adds_runs_forwards_with_its_loop():
+    adds = L.Put("g", (L.ZERO,), load("t", K), add=True)
+    out, loops = at_will(writes_t(), backwards(adds))
+    assert loops == 1 and L.is_lit(out[0].step, 1)
+
+
+def test_a_sweep_whose_rounds_depend_on_each_other_stays():
+    for put in (
+        L.Put("g", (K,), add(load("g", L.add(K, L.ONE)), load("t", K))),
+        L.Put("g", (L.ZERO,), load("t", K)),
+        L.Put("g", (L.ZERO,), add(load("t", K), load("g", K)), add=True),
+    ):
+        out, loops = at_will(writes_t(), backwards(put))
+        assert loops == 2 and L.is_lit(out[1].step, -1)
+    carried = L.Let("s", L.Bin("*", L.Name("s", "float64"), load("t", K), "float64"))
+    assert at_will(writes_t(), backwards(carried))[1] == 2
+
+
+def test_a_sweep_stays_as_it_is_where_it_joins_nothing():
+    adds = L.Put("g", (L.ZERO,), load("u", K), add=True)
+    out, loops = at_will(loop(L.Put("t", (I,), load("x", I)), stop=L.Size("y", 0)), backwards(adds))
+    assert loops == 2 and L.is_lit(out[1].step, -1)
+
+
+def test_a_sweep_that_may_fail_stays():
+    fails = L.Branch(L.compare("==", K, L.ONE), [L.Fail("ValueError", "no")])
+    adds = L.Put("g", (L.ZERO,), load("t", K), add=True)
+    assert at_will(writes_t(), backwards(fails, adds))[1] == 2
+
+
+def test_functions_are_not_computed_one_by_one_for_the_sake_of_a_nest():
+    nest = loop(loop(L.Put("t", (I,), load("x", I, J), add=True), var="j", stop=L.Size("x", 1)))
+    for function, loops in (("np.exp", 2), ("np.sqrt", 1)):
+        called = L.Call(function, (load("t", I),), "float64")
+        assert merged(copy.deepcopy(nest), loop(L.Put("u", (I,), called)))[1] == loops

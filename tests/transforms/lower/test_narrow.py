@@ -55,6 +55,32 @@ def test_several_axes():
     assert narrowed(L.Alloc("t", F, (n, m, m)), loop(inner)) == [loop(want)]
 
 
+def test_sizes_that_change_meanwhile():
+    alloc = L.Alloc("t", F, (n, m))
+    rows = loop(put(i, j), var="j", stop=m), load(i, L.ZERO)
+    less = L.Let("m", L.sub(m, L.ONE))
+    for body in ((alloc, loop(*rows, less)), (alloc, less, loop(*rows))):
+        assert narrowed(*body) == [*body]
+
+
+def test_a_size_that_is_counted_down():
+    def f(x, k):
+        s = 0.0
+        m = k[0]
+        while m > 2:
+            t = np.empty((x.shape[0], m))
+            m = m - 1
+            for i in range(x.shape[0]):
+                for j in range(m + 1):
+                    t[i, j] = x[i] * j
+                for j in range(m + 1):
+                    s += t[i, j] * t[i, j]
+        return s
+
+    x, k = np.linspace(0.1, 1.0, 3), np.array([6])
+    assert np.isclose(s2s.function(f, backend="loops")(x, k), f(x, k))
+
+
 def test_indices_that_are_elements():
     at = L.Load("t", (i, L.ZERO), "int64")
     body = (

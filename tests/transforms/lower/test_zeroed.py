@@ -60,6 +60,13 @@ def test_the_same_elements():
     )
 
 
+def test_a_place_that_is_read_from_memory_may_be_another_later():
+    place = L.Load("k", (L.ZERO,), "int64")
+    put, more = L.Put("x", (place, I), ZERO), L.Put("x", (place, J), at("y", J), add=True)
+    body = loop(put), L.Put("k", (L.ZERO,), M), loop(more, var="j")
+    assert written(*body) == [*body]
+
+
 def test_some_of_the_elements():
     end = L.select(L.compare(">", N, L.ZERO), L.add(N, L.lit(2)), L.ZERO)
     assert (

@@ -140,6 +140,13 @@ for _lower in (True, False):
             "solve_triangular", regular(3, 3), uniform(-1, 1, 3, 2), note=f"{_lower},{_trans}",
             build=surface("scipy.linalg.solve_triangular", lower=_lower, trans=_trans),
         )  # fmt: skip
+for _shift, _axis in ((1, 0), (-1, 1), (7, 1)):
+    add(
+        "roll",
+        uniform(-1, 1, 2, 3),
+        attrs={"shift": _shift, "axis": _axis},
+        expected=lambda x, s=_shift, a=_axis: np.roll(x, s, a),
+    )
 for _op in ("tril", "triu"):
     for _k in (0, 1, -1):
         add(_op, uniform(-1, 1, 2, 3, 4), build=surface(f"numpy.{_op}", k=_k), note=f"k={_k}",

@@ -1,0 +1,112 @@
+"""An element to which every round of a loop adds is summed up in a variable, on loop-level IR.
+
+    for i in range(n):                  acc = np.float64(0.0)
+        c_bar[2] += f(x[i])     →       for i in range(n):
+                                            acc = acc + f(x[i])
+                                        if n > 0:
+                                            c_bar[2] += acc
+
+So the loop writes nothing to memory, and several of its rounds are computed at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import loop_ir as L
+from .live import binds, names_in
+
+Shares = Callable[[str, str], bool]
+
+FLOATS = ("float32", "float64")
+
+
+def sum_up(
+    body: list[L.Stmt],
+    dtypes: dict[str, str],
+    visible: set[str],
+    shares: Shares,
+    fresh: Callable[[str], str],
+) -> list[L.Stmt]:
+    """`dtypes` are those of the arrays among the parameters; `visible` are the buffers whose
+    contents the caller sees even if the call fails."""
+    made = {s.name: s.dtype for s in L.walk(body) if isinstance(s, L.Alloc)}
+    return _Summer({**made, **dtypes}, visible, shares, fresh).block(body)
+
+
+class _Summer:
+    def __init__(
+        self,
+        dtypes: dict[str, str],
+        visible: set[str],
+        shares: Shares,
+        fresh: Callable[[str], str],
+    ) -> None:
+        self.dtypes, self.visible, self.shares, self.fresh = dtypes, visible, shares, fresh
+
+    def block(self, body: list[L.Stmt]) -> list[L.Stmt]:
+        out: list[L.Stmt] = []
+        for stmt in body:
+            for inner in L.blocks_of(stmt):
+                inner[:] = self.block(inner)
+            out += self._loop(stmt) if isinstance(stmt, L.Loop) else [stmt]
+        return out
+
+    def _loop(self, loop: L.Loop) -> list[L.Stmt]:
+        some = _makes_a_round(loop)
+        sums = self._sums(loop) if some is not None else []
+        before: list[L.Stmt] = []
+        after: list[L.Stmt] = []
+        for put in sums:
+            dtype = put.expr.dtype
+            total = L.Name(self.fresh("acc"), dtype)
+            before.append(L.Let(total.name, L.Lit(0, dtype)))
+            after.append(L.Put(put.buffer, put.index, total, add=True))
+            place = next(k for k, s in enumerate(loop.body) if s is put)
+            loop.body[place] = L.Let(total.name, L.Bin("+", total, put.expr, dtype))
+        if after and some is not None and not L.is_lit(some, True):
+            # An element that no round has come to may not be there.
+            after = [L.Branch(some, after)]
+        return [*before, loop, *after]
+
+    def _sums(self, loop: L.Loop) -> list[L.Put]:
+        """What is added in each round to one and the same element of a buffer, of which a round
+        touches nothing else."""
+        inside = list(L.walk(loop.body))
+        fixed = {name for s in inside for name in binds(s)} | {loop.var}
+        if any(isinstance(s, (L.Break, L.Do, L.Invoke, L.BindCall, L.Bind)) for s in inside):
+            return []
+        found = [
+            s
+            for s in loop.body
+            if isinstance(s, L.Put)
+            and s.add
+            and s.expr.dtype in FLOATS
+            and s.expr.dtype == self.dtypes.get(s.buffer)
+            and s.index
+            and not names_in([*s.index, L.Size(s.buffer, 0)]) & fixed
+            and not any(isinstance(p, L.Load) for e in s.index for p in L.walk_expr(e))
+        ]
+        fails = any(isinstance(s, L.Fail) for s in inside)
+        own = {id(s) for s in found}
+        others = {s.buffer for s in inside if isinstance(s, L.Put) and id(s) not in own}
+        others |= {
+            p.buffer
+            for s in inside
+            for e in L.exprs_of(s)
+            if not isinstance(e, L.Whole)
+            for p in L.walk_expr(e)
+            if isinstance(p, L.Load)
+        }
+        return [
+            s
+            for s in found
+            if not any(self.shares(s.buffer, other) for other in others)
+            and not (fails and any(self.shares(s.buffer, v) for v in self.visible))
+        ]
+
+
+def _makes_a_round(loop: L.Loop) -> L.Expr | None:
+    if L.is_lit(loop.step, 1):
+        return L.compare(">", loop.stop, loop.start)
+    return L.compare(">", loop.start, loop.stop) if L.is_lit(loop.step, -1) else None

@@ -1,0 +1,126 @@
+"""Indices that wrap round the end of an axis, on loop-level IR.
+
+    for j in range(n):                          for j in range(min(1, n)):
+        y[j] = x[rt.remainder(j - 1, n)]            y[j] = x[rt.remainder(j - 1, n)]
+                                                for j in range(1, n):
+                                                    y[j] = x[j - 1]
+
+Only the first or last few rounds need the remainder, which is slow and keeps the others from being
+done several at a time.  So an innermost loop is cut in three, of which the middle one has none.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from . import loop_ir as L
+from .live import binds, names_in
+
+# A longer body is not written down three times.
+LONG = 60
+# A shift beyond this leaves rounds at the ends that are worth a loop of their own: x is rolled by
+# half of its length, say.
+FAR = 64
+
+
+def cut_wrapping(body: list[L.Stmt]) -> None:
+    """Rewrites `body` in place."""
+    out: list[L.Stmt] = []
+    for stmt in body:
+        for inner in L.blocks_of(stmt):
+            cut_wrapping(inner)
+        out += _cut(stmt) if isinstance(stmt, L.Loop) else [stmt]
+    body[:] = out
+
+
+def _cut(loop: L.Loop) -> list[L.Stmt]:
+    inside = list(L.walk(loop.body))
+    if len(inside) > LONG or any(isinstance(s, (L.Loop, L.Forever, L.Break)) for s in inside):
+        return [loop]
+    bound = {loop.var} | {name for s in inside for name in binds(s)}
+    found, bounds = _wrapped(loop.var, inside, bound), _bounds(loop)
+    # The bounds are asked for three times, and the rounds must not change them.
+    if not found or bounds is None or names_in(bounds) & bound or not all(map(_is_size, bounds)):
+        return [loop]
+    first, end = low, high = bounds
+    for shift, size in found.values():
+        low = _larger(low, L.lit(-shift))
+        high = _smaller(high, L.sub(size, L.lit(shift)))
+    j = L.Name(loop.var)
+    before, middle, after = (copy.deepcopy(loop) for _ in range(3))
+    L.map_stmts(middle.body, lambda e: L.add(j, L.lit(found[e][0])) if e in found else None)
+    _run(before, first, _smaller(low, end))
+    _run(middle, low, high)
+    _run(after, _larger(low, high), end)
+    parts: list[L.Stmt] = [before, middle, after]
+    # Where nothing wraps at an end, no round is left there.
+    if low == first:
+        parts.remove(before)
+    if high == end:
+        parts.remove(after)
+    return parts if L.is_lit(loop.step, 1) else parts[::-1]
+
+
+def _bounds(loop: L.Loop) -> tuple[L.Expr, L.Expr] | None:
+    """The first of a loop's numbers and the one after the last, in whichever direction it runs."""
+    if L.is_lit(loop.step, 1):
+        return loop.start, loop.stop
+    if L.is_lit(loop.step, -1):
+        return L.add(loop.stop, L.ONE), L.add(loop.start, L.ONE)
+    return None
+
+
+def _run(loop: L.Loop, first: L.Expr, end: L.Expr) -> None:
+    if L.is_lit(loop.step, 1):
+        loop.start, loop.stop = first, end
+    else:
+        loop.start, loop.stop = L.sub(end, L.ONE), L.sub(first, L.ONE)
+
+
+def _is_size(e: L.Expr) -> bool:
+    return L.is_simple(_apart(e)[0])
+
+
+def _wrapped(var: str, inside: list[L.Stmt], bound: set[str]) -> dict[L.Expr, tuple[int, L.Expr]]:
+    """The remainders of `var + shift` by a size that is not among what the loop sets."""
+    found: dict[L.Expr, tuple[int, L.Expr]] = {}
+    for stmt in inside:
+        for e in L.exprs_of(stmt):
+            for part in () if isinstance(e, L.Whole) else L.walk_expr(e):
+                if not (isinstance(part, L.Call) and part.function == "rt.remainder"):
+                    continue
+                place, size = part.args
+                shift = L.offset(place, var)
+                if shift is None or abs(shift) > FAR or size.dtype != "int64":
+                    continue
+                if L.is_simple(size) and not names_in([size]) & bound:
+                    found[part] = shift, size
+    return found
+
+
+def _larger(a: L.Expr, b: L.Expr) -> L.Expr:
+    if isinstance(a, L.Lit) and isinstance(b, L.Lit):
+        return a if a.value >= b.value else b
+    return a if a == b else L.select(L.compare(">=", a, b), a, b)
+
+
+def _smaller(a: L.Expr, b: L.Expr) -> L.Expr:
+    gap = _gap(a, b)
+    if gap is not None:
+        return a if gap <= 0 else b
+    return L.select(L.compare("<=", a, b), a, b)
+
+
+def _gap(a: L.Expr, b: L.Expr) -> int | None:
+    """a - b, where it is known."""
+    if isinstance(a, L.Lit) and isinstance(b, L.Lit):
+        return a.value - b.value
+    (x, p), (y, q) = _apart(a), _apart(b)
+    return p - q if x == y else None
+
+
+def _apart(e: L.Expr) -> tuple[L.Expr, int]:
+    """An expression without the number that is added to it."""
+    if isinstance(e, L.Bin) and e.op in "+-" and isinstance(e.right, L.Lit):
+        return e.left, e.right.value if e.op == "+" else -e.right.value
+    return e, 0
