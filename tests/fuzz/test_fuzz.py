@@ -113,6 +113,6 @@ def f(x, m, y, d, s, n, idx):
     compared(trial, run_, trial.gradient("loops"))
     usual = lowered(trial.gradient("loops"))
     # Those have nothing to do in this program.
-    idle = ["layout", "twins", "interchange", "at will", "first touch", "unchosen", "gemm update",
-            "rows", "narrow", "jam"]  # fmt: skip
+    idle = ["layout", "twins", "interchange", "shifted", "at will", "first touch", "unchosen",
+            "gemm update", "rows", "narrow", "jam"]  # fmt: skip
     assert [switch for switch, text in texts.items() if text == usual] == idle

@@ -45,6 +45,7 @@ from .parallel import Splitter, Verdict
 from .registers import sum_up
 from .rows import join_rows
 from .scalarise import scalarise
+from .shifted import part_shifted
 from .siblings import Merger
 from .stacks import push_statement
 from .store import store
@@ -171,6 +172,7 @@ def merged(
     pair(body, arrays, shares, cx.em)
     interchange(body, shares)
     body = take_apart(body, visible, shares, cx.em.fresh)
+    body = part_shifted(body, visible, shares, cx.em.fresh)
     at_will = backwards_at_will(body, shares, visible)
     body = Merger(shares, visible, at_will, fixed_integers(body, params)).run(body)
     scalarise(body, params)

@@ -70,11 +70,12 @@ class _Summer:
         return [*before, loop, *after]
 
     def _sums(self, loop: L.Loop) -> list[L.Put]:
-        """What is added in each round to one and the same element of a buffer, of which a round
-        touches nothing else."""
+        """What is added in each round to one and the same element of a buffer that is only added
+        to: in which order does not matter."""
         inside = list(L.walk(loop.body))
         fixed = {name for s in inside for name in binds(s)} | {loop.var}
-        if any(isinstance(s, (L.Break, L.Do, L.Invoke, L.BindCall, L.Bind)) for s in inside):
+        # Beside other loops there is nothing to gain.
+        if not all(isinstance(s, (L.Let, L.Put, L.Branch, L.Fail, L.Remark)) for s in inside):
             return []
         found = [
             s
@@ -88,8 +89,7 @@ class _Summer:
             and not any(isinstance(p, L.Load) for e in s.index for p in L.walk_expr(e))
         ]
         fails = any(isinstance(s, L.Fail) for s in inside)
-        own = {id(s) for s in found}
-        others = {s.buffer for s in inside if isinstance(s, L.Put) and id(s) not in own}
+        others = {s.buffer for s in inside if isinstance(s, L.Put) and not s.add}
         others |= {
             p.buffer
             for s in inside

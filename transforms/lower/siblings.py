@@ -275,6 +275,8 @@ class Merger:
                 return False
         if any(isinstance(s, L.Do) for loop in (first, second) for s in L.walk(loop.body)):
             return False
+        if _adds_to_rows(first, second):
+            return False
         if first.var != second.var and first.var in b.reads | b.writes:
             return False
         names_a, names_b = a.writes - a.loops, b.writes - b.loops
@@ -355,6 +357,18 @@ def _loses(loop: L.Loop, other: L.Loop) -> bool:
         return False
     parts = (p for s in loop.body for e in L.exprs_of(s) for p in _parts(e))
     return any(isinstance(p, L.Call) for p in parts) or len(_nested(other)) == 1
+
+
+def _adds_to_rows(first: L.Loop, second: L.Loop) -> bool:
+    """Whether two loops do no more than add to different rows of a buffer: as these may be one and
+    the same, rounds would be computed one after the other."""
+    puts = [[s for s in loop.body if not isinstance(s, L.Remark)] for loop in (first, second)]
+    if [len(found) for found in puts] != [1, 1]:
+        return False
+    (one,), (other,) = puts
+    if not (isinstance(one, L.Put) and isinstance(other, L.Put) and one.add and other.add):
+        return False
+    return one.buffer == other.buffer and one.index[:-1] != other.index[:-1]
 
 
 def calls_slowly(body: list[L.Stmt]) -> bool:

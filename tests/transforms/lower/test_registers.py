@@ -55,6 +55,11 @@ def test_a_variable_for_each_element():
     assert "if" not in text(summed(loop(ADDED, stop=L.lit(3))))
 
 
+def test_other_elements_may_be_added_to():
+    moving = L.Put("c", (I,), at("x", I), add=True)
+    assert text(summed(loop(ADDED, moving))).count("acc") == 4
+
+
 @pytest.mark.parametrize(
     "body",
     [
