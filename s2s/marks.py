@@ -14,6 +14,18 @@ def built_now(function: F) -> F:
     return function
 
 
+def built_last(*counted: str) -> Callable[[F], F]:
+    """As `built_now`, where most of a program has run and little is left to be completed: it is
+    translated anew at once, and not to its end first.  Of the object's attributes, those `counted`
+    are integers that the rest of the program sets."""
+
+    def mark(function: F) -> F:
+        function._s2s_counted = counted  # type: ignore[attr-defined]
+        return built_now(function)
+
+    return mark
+
+
 def decided(function: F) -> F:
     """The getter of a property that depends on objects only, not on numbers in them."""
     function._s2s_static = True  # type: ignore[attr-defined]

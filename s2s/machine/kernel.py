@@ -13,7 +13,7 @@ from .emit import CODE, Failures
 from .infer import Types
 from .nodes import walk
 from .outline import Plan
-from .parts import Frame, Framed, Word, call_part
+from .parts import Frame, Framed, call_part
 from .writing import INT, POINTER, counting, room
 
 
@@ -84,9 +84,7 @@ class Kernel(Framed):
         assert self.frame is not None
         if name not in self.types.slots:
             return None
-        words = self.frame.given[name]
-        parts = [w.load(self.builder, self.base) if isinstance(w, Word) else w for w in words]
-        return self.of_parts(name, parts)
+        return self.of_parts(name, self.read(self.frame.given[name]))
 
     def _return(self, s: ast.Return) -> None:
         assert isinstance(s.value, ast.Tuple)

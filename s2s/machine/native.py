@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from ..doors import Door
 from ..errors import Overlap
-from ..linking import Code
+from ..linking import DOOR, Code
 from . import apart, counts, door, optimise, routines, scattered
 from .buffers import Buffer, of_values, parts_of_type
 from .context import Context
@@ -22,7 +22,7 @@ from .kernel import Errors, Kernel
 from .kinds import Array, Float, Integer, Number
 from .nodes import walk
 from .outline import Plan
-from .parts import WORDS, Frame, frame_of, is_long
+from .parts import MANY, WORDS, Frame, frame_of, is_long
 from .plain import converted, float64, int64
 from .writing import INT, NULL, POINTER, declared, member
 
@@ -82,6 +82,10 @@ def _optimised(
                 context, target, source.kinds, source.types.results, way_in, frame,
                 _is_brief(source),
             )  # fmt: skip
+            if is_long(source.function) and len(source.kinds) > MANY:
+                way: Any = module.get_global(DOOR)
+                for attribute in ("noinline", "optnone"):  # as for parts that hand on
+                    way.attributes.add(attribute)
         counts.write(module)
         optimise.mark(module, source.options["fastmath"])
     known = source.types.routines

@@ -43,6 +43,8 @@ class Plan:
         self.memory = _memory(function, known)
         self.constant = _constant(function, known)
         self.made: dict[Any, Any] = {}
+        self.parts: dict[str, Any] = {}  # functions by what they do (`parts.py`)
+        self._alone: dict[ast.For, bool] = {}
 
     def _size(self, s: ast.stmt) -> int:
         size = 1
@@ -57,7 +59,9 @@ class Plan:
         return {n for n in names if n in self.private or used[self.memory.get(n, "")] == 1}
 
     def stands_alone(self, s: ast.For) -> bool:
-        return self.large and self.sizes[s] <= PIECE and self._is_pure(s)
+        if s not in self._alone:
+            self._alone[s] = self.large and self.sizes[s] <= PIECE and self._is_pure(s)
+        return self._alone[s]
 
     def _is_pure(self, s: ast.For) -> bool:
         """Starts no threads, makes no arrays, and `fails_simply`."""

@@ -1,15 +1,21 @@
 """A long kernel as several functions, and the memory in which they keep what they share.
 
 What a compiler does to a function takes more than twice the time for one twice as long.  So the
-statements of a long kernel are cut into parts, functions of some forty statements each.  What more
-than one of them mentions stands in a frame, and so do the arguments of a kernel that has many: each
-part reads what it needs, and writes what others will.
+statements of a long kernel are cut into parts, functions of at most forty statements each.  What
+more than one of them mentions stands in a frame, and so do the arguments of a kernel that has many:
+each part reads what it needs, and writes what others will.
+
+A network does the same for each of its layers.  So where to cut is decided by what statements look
+like, and a part that only makes arrays and calls nests is told by a table where in the frame its
+variables are: parts that differ in those places only are one function.
 """
 
 from __future__ import annotations
 
 import ast
+import zlib
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +27,17 @@ from .emit import CODE, Body, Failures
 from .infer import Types
 from .kinds import Array
 from .nodes import walk
-from .outline import Plan, call_nest, is_parallel
+from .outline import Plan, call_nest, is_parallel, spelling
 from .share import can_share, share_out
 from .writing import INT, NULL, POINTER, new_function, room
 
 # A kernel with more statements than this is cut, nests counted as one,
 LONG = 100
-# into parts of so many;
+# into parts of at most so many, and at least so many if there is a good place to cut, as after
+# some statements in so many;
 PART = 40
+LEAST = 10
+ODDS = 20
 # and one with more values than this is given them in memory.
 MANY = 64
 WORDS = INT.as_pointer()
@@ -36,10 +45,11 @@ WORDS = INT.as_pointer()
 
 @dataclass(frozen=True)
 class Word:
-    """A place in a frame, of eight bytes or more."""
+    """A place in a frame, of eight bytes or more; what it is a part of begins at `home`."""
 
     position: int
     type: Any
+    home: int = 0
 
     def place(self, builder: Any, frame: Any) -> Any:
         where = builder.gep(frame, [INT(self.position)], inbounds=True)
@@ -64,9 +74,9 @@ class Frame:
         for parameter in function.args.args:
             type_ = known.names[parameter.arg]
             if isinstance(type_, Array):
-                words = [*map(self._add, parts_of_type(type_)[:-1]), NULL]
+                words = [*self._add(parts_of_type(type_)[:-1]), NULL]
             else:
-                words = [self._add(context.value_type(type_))]
+                words = self._add([context.value_type(type_)])
             self.given[parameter.arg] = words
         self.table = self.size
         self.size += _arrays(known)
@@ -76,14 +86,21 @@ class Frame:
             if name in self.words:
                 continue
             if isinstance(type_, Array):
-                self.words[name] = [*map(self._add, parts_of_type(type_))]
+                self.words[name] = self._add(parts_of_type(type_))
             else:
-                self.words[name] = [self._add(context.value_type(type_))]
+                self.words[name] = self._add([context.value_type(type_)])
 
-    def _add(self, type_: Any) -> Word:
-        word = Word(self.size, type_)
-        self.size += _length(type_)
-        return word
+    def _add(self, types: list[Any]) -> list[Any]:
+        home, words = self.size, []
+        for type_ in types:
+            words.append(Word(self.size, type_, home))
+            self.size += _length(type_)
+        return words
+
+    def memory(self, number: int) -> Word:
+        """Where the memory of an array is noted."""
+        position = self.table + number
+        return Word(position, POINTER, position)
 
 
 def is_long(function: ast.FunctionDef) -> bool:
@@ -101,15 +118,26 @@ def frame_of(context: Context, function: ast.FunctionDef, known: Types, plan: Pl
 
 def _cut(function: ast.FunctionDef, plan: Plan) -> list[Any]:
     """Statements in lists of at most `PART`; by itself one that the kernel has to run."""
+    if not is_long(function):
+        return [*function.body]
     parts: list[Any] = []
+    looks = ["", "", ""]
     for stmt in function.body:
-        if not is_long(function) or isinstance(stmt, ast.Return) or not plan.fails_simply(stmt):
+        looks = [*looks[1:], _look(stmt, plan)]
+        if isinstance(stmt, ast.Return) or not plan.fails_simply(stmt):
             parts.append(stmt)
-        elif parts and isinstance(parts[-1], list) and len(parts[-1]) < PART:
-            parts[-1].append(stmt)
-        else:
-            parts.append([stmt])
-    return parts
+            continue
+        if not parts or not isinstance(parts[-1], list) or len(parts[-1]) >= PART:
+            parts.append([])
+        parts[-1].append(stmt)
+        if len(parts[-1]) >= LEAST and zlib.crc32("|".join(looks).encode()) % ODDS == 0:
+            parts.append([])
+    return [part for part in parts if part != []]
+
+
+def _look(s: ast.stmt, plan: Plan) -> str:
+    """What a statement looks like, whatever the names in it."""
+    return f"{plan.sizes[s]}" if isinstance(s, ast.For) else spelling(s, plan.types, {})
 
 
 def _shared(parts: list[Any], known: Types, given: Iterable[str]) -> list[str]:
@@ -184,10 +212,14 @@ class Framed(Body):
         return self.values[name]
 
     def _loaded(self, name: str) -> Any:
-        parts = [
-            w.load(self.builder, self.base) if isinstance(w, Word) else w for w in self.words[name]
-        ]
-        return self.of_parts(name, parts)
+        return self.of_parts(name, self.read(self.words[name]))
+
+    def read(self, words: list[Any]) -> list[Any]:
+        """What stands for a variable, from the frame."""
+        return [self.builder.load(self.at(w)) if isinstance(w, Word) else w for w in words]
+
+    def at(self, word: Word) -> Any:
+        return word.place(self.builder, self.base)
 
     def of_parts(self, name: str, parts: list[Any]) -> Any:
         type_ = self.types.names[name]
@@ -197,7 +229,7 @@ class Framed(Body):
         if name in self.words and name not in self.slots:
             words = self.words[name]
             with self.builder.goto_entry_block():
-                places = [w.place(self.builder, self.base) for w in words]
+                places = [self.at(w) for w in words]
             if isinstance(self.types.names[name], Array):
                 self.slots[name] = self.of_parts(name, [None] * len(words)), places
             else:
@@ -225,7 +257,7 @@ class Framed(Body):
             if isinstance(part, ir.Constant):
                 words[position] = part
             else:
-                self.builder.store(part, word.place(self.builder, self.base))
+                self.builder.store(part, self.at(word))
 
     # ---- statements
 
@@ -251,34 +283,42 @@ class Part(Framed):
     """A function of a frame, which returns an error's code."""
 
     early = True
-    loops = False  # whether it has loops of its own
-
-    def loop(self, s: ast.For) -> None:
-        self.loops = True
-        super().loop(s)
 
     def fail(self, code: Any) -> None:
         self.builder.ret(code)
 
-    def hands_on(self, stmts: list[ast.stmt]) -> bool:
-        """Whether most of what it does is to make arrays and to call nests and products."""
-        if self.loops or any(isinstance(n, ast.While) for s in stmts for n in walk(s)):
-            return False
-        return 2 * sum(self._is_handing_on(s) for s in stmts) > len(stmts)
 
-    def _is_handing_on(self, s: ast.stmt) -> bool:
-        if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name):
-            return isinstance(self.types.names[s.targets[0].id], Array)
-        return isinstance(s, (ast.For, ast.Expr))
+class Movable(Part):
+    """One that is told where in the frame its variables are.  `homes` are the places it asks for,
+    in the order of the table."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.homes: dict[int, Any] = {}
+
+    def at(self, word: Word) -> Any:
+        builder = self.builder
+        if word.home not in self.homes:
+            # It may be called where the function begins already.
+            first = builder.function.entry_basic_block
+            with nullcontext() if builder.block is first else builder.goto_block(first):
+                entry = builder.gep(builder.function.args[1], [INT(len(self.homes))])
+                self.homes[word.home] = builder.gep(self.base, [builder.load(entry)])
+        return Word(word.position - word.home, word.type).place(builder, self.homes[word.home])
+
+    def memory_of(self, name: str) -> Any:
+        assert self.frame is not None
+        return self.at(self.frame.memory(self.owned.setdefault(name, len(self.owned))))
 
 
 def call_part(caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[str]]) -> Any:
     """Writes a function of statements and a call of it; the error's code that it returns."""
     module = caller.builder.module
-    type_ = ir.FunctionType(CODE, [WORDS])
+    moves = _hands_on(stmts, caller.plan)
+    type_ = ir.FunctionType(CODE, [WORDS, WORDS] if moves else [WORDS])
     function = new_function(module, type_, module.get_unique_name("s2s.part"), "noinline")
     builder: Any = ir.IRBuilder(function.append_basic_block())
-    part = Part(
+    part = (Movable if moves else Part)(
         caller.context, builder, caller.types, caller.failures, caller.plan, caller.frame,
         function.args[0],
     )  # fmt: skip
@@ -290,7 +330,40 @@ def call_part(caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[s
         part.statement(s, last.get(s, []))
     if not builder.block.is_terminated:
         builder.ret(CODE(0))
-    if part.hands_on(stmts):
-        # Its own instructions take no time worth mentioning, but many of them long to improve.
-        function.attributes.add("optnone")
-    return caller.builder.call(function, [caller.base])
+    if not isinstance(part, Movable):
+        return caller.builder.call(function, [caller.base])
+    # Its own instructions take no time worth mentioning, but many of them long to improve.
+    function.attributes.add("optnone")
+    text = "".join(map(str, function.blocks))
+    known = caller.plan.parts.setdefault(text, function)
+    if known is not function:
+        del module.globals[function.name]
+    return caller.builder.call(known, [caller.base, _table(module, part.homes)])
+
+
+def _hands_on(stmts: list[ast.stmt], plan: Plan) -> bool:
+    """Whether most of what statements do is to make arrays and to call nests and products."""
+    count = 0
+    for s in stmts:
+        if isinstance(s, ast.For):
+            if is_parallel(s) or not plan.stands_alone(s):
+                return False
+        elif any(isinstance(n, (ast.For, ast.While)) for n in walk(s)):
+            return False
+        count += isinstance(s, (ast.For, ast.Expr)) or _binds_array(s, plan.types)
+    return 2 * count > len(stmts)
+
+
+def _binds_array(s: ast.stmt, known: Types) -> bool:
+    if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name):
+        return isinstance(known.names[s.targets[0].id], Array)
+    return False
+
+
+def _table(module: Any, homes: Iterable[int]) -> Any:
+    """The address of a table of places."""
+    places = [INT(home) for home in homes]
+    values = ir.Constant(ir.ArrayType(INT, len(places)), places)
+    made: Any = ir.GlobalVariable(module, values.type, module.get_unique_name("s2s.places"))
+    made.linkage, made.global_constant, made.initializer = "internal", True, values
+    return made.gep([INT(0), INT(0)])

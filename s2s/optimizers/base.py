@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..announce import Announces
-from ..marks import built_now
+from ..marks import built_last
 from ..variable import Variable
 from . import readings
 from .complaints import gradients_must_fit, lengths_must_match, variables_must_be_known
@@ -92,7 +92,7 @@ class Optimizer(Announces):
         """What a slot holds before the first step."""
         return np.zeros(variable.shape, variable.dtype)
 
-    @built_now
+    @built_last("steps")
     def build(self, variables: list[Variable]) -> None:
         """Slots for variables: those of the first step, unless this is called before."""
         for variable in variables:

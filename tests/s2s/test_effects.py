@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.marks import built_now, looks_only
+from s2s.marks import built_last, built_now, looks_only
 
 BACKENDS = ("loops", "python")
 
@@ -248,6 +248,43 @@ def test_objects_are_built_in_one_pass() -> None:
     assert through(np.ones(3)).tolist() == [128.0] * 3
     assert [part.built for part in parts] == [1] * 6
     assert Part.seen == 2 * 7  # one pass to build, one to compile
+
+
+class Stepper:
+    """What is built late, and counts."""
+
+    def __init__(self) -> None:
+        self.slots: Any = ()
+        self.steps = 0
+
+    @built_last("steps")
+    def build(self, size: int) -> None:
+        assert not self.slots
+        self.slots = (np.zeros(size),)
+
+    def __call__(self, x: Any) -> Any:
+        if len(self.slots) == 0:
+            self.build(x.shape[0])
+        count(x)
+        self.steps += 1
+        self.slots[0][:] = self.slots[0] + x
+        return self.slots[0] / self.steps
+
+
+def test_what_is_built_late_is_compiled_anew_at_once() -> None:
+    part, first, second = Part(), Stepper(), Stepper()
+
+    @s2s.function(backend="loops")
+    def through(x):
+        return second(first(part(x)))
+
+    Part.seen = 0
+    for steps in range(1, 4):
+        assert through(np.ones(3)).tolist() == [2.0] * 3
+        assert first.steps == second.steps == steps
+    assert first.slots[0].tolist() == [6.0] * 3
+    # Up to the first that is built late, to the second, and to the end.
+    assert Part.seen == 1 + 2 + 3
 
 
 def test_an_object_that_cannot_be_built_says_so() -> None:

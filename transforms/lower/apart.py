@@ -33,6 +33,8 @@ def take_apart(
     body: list[L.Stmt], visible: set[str], shares: Shares, fresh: Callable[[str], str]
 ) -> list[L.Stmt]:
     """`visible` are the buffers whose contents the caller sees even if the call fails."""
+    if not any(isinstance(s, L.Loop) and len(_parts(s)) > 1 for s in L.walk(body)):
+        return body
     live = Liveness()
     live.before(body, NONE, NONE)
     return _Parter(live, visible, with_bindings(body, shares), fresh).block(body)

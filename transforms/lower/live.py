@@ -75,8 +75,14 @@ class Liveness:
         if isinstance(stmt, L.Loop):
             self.after[id(stmt)] = self.after.get(id(stmt), NONE) | live
             again = live | (self.before(stmt.body, live, live) - {stmt.var})
-            return live | (self.before(stmt.body, again, live) - {stmt.var}) | reads(stmt)
+            return _with(live | (self.before(stmt.body, again, live) - {stmt.var}), reads(stmt))
         if isinstance(stmt, L.Forever):
             again = self.before(stmt.body, NONE, live)
             return self.before(stmt.body, again, live)
-        return (live - set(binds(stmt))) | reads(stmt)
+        bound = [name for name in binds(stmt) if name in live]
+        return _with(live.difference(bound) if bound else live, reads(stmt))
+
+
+def _with(live: Names, names: set[str]) -> Names:
+    """Long kernels have thousands of names: sets of them are copied only if they change."""
+    return live if names <= live else live | names

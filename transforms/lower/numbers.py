@@ -57,6 +57,10 @@ def fixed_integers(body: list[L.Stmt], params: Iterable[str]) -> dict[str, L.Exp
 
 def spelt_out(e: L.Expr, integers: dict[str, L.Expr]) -> L.Expr:
     """In terms of what integers are made from."""
+    if isinstance(e, L.Name):
+        return integers.get(e.name, e)
+    if isinstance(e, (L.Lit, L.Size)):
+        return e
 
     def spelt(part: L.Expr) -> L.Expr | None:
         return integers.get(part.name) if isinstance(part, L.Name) else None

@@ -183,7 +183,7 @@ class Effects(Mixin):
     def build_objects(self, function: Any, args: Any, kwargs: Any, node: Any) -> Value:
         """Runs a function that completes objects (`layer.build(shape)`) in Python, for the
         sizes at hand.  What was specialised so far has seen them incomplete: the pass goes on
-        only to complete what comes next, and then all begins again."""
+        only to complete what comes next, if there is much of it, and then all begins again."""
         plain = [self._concrete(a, node) for a in args]
         named = {k: self._concrete(v, node) for k, v in kwargs.items()}
         plainly = getattr(function, "__func__", function)
@@ -199,6 +199,12 @@ class Effects(Mixin):
         self.shared.built.add(known)
         self.shared.builds.append(build)
         self.shared.built_after = len(self.object_guards)
+        if hasattr(plainly, "_s2s_counted"):
+            # What a program counts is else found out at its end.
+            owner = build.args[0] if build.args else None
+            if isinstance(owner, Argument):
+                raise Counts({(*owner.path, (".", name)) for name in plainly._s2s_counted})
+            raise Built
         # What is read from now on is read anew, but for objects, which are what they are.
         self.lifted = {p: v for p, v in self.lifted.items() if _is_object(v)}
         return Obj(None)

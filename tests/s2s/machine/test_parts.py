@@ -175,16 +175,23 @@ def test_sizes_and_kinds_are_looked_at_by_the_door() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
-def test_only_what_calls_nests_is_compiled_without_care(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The text of the kernel that was compiled last."""
     found: dict[str, str] = {}
     parsed = optimise.parsed
 
     def note(text: str) -> object:
-        found[""] = text
+        if "s2s.kernel" in text:  # not a product of matrices
+            found["kernel"] = text
         return parsed(text)
 
     monkeypatch.setattr(optimise, "parsed", note)
+    monkeypatch.setattr(outline, "LARGE", 3)
+    return found
 
+
+def test_only_what_calls_nests_is_compiled_without_care(written: dict[str, str]) -> None:
     def numbers(a, b):
         c = np.sin(a) * b
         d = np.cos(c) + a * c
@@ -198,7 +205,37 @@ def test_only_what_calls_nests_is_compiled_without_care(monkeypatch: pytest.Monk
         return (c * b).sum()
 
     same(numbers, 0.3, 0.7)
-    assert "s2s.part" in found[""] and "optnone" not in found[""]
-    monkeypatch.setattr(outline, "LARGE", 3)
+    assert "s2s.part" in written["kernel"] and "optnone" not in written["kernel"]
     same(arrays, np.array([0.1, 0.2, 0.3]), np.array([0.4, 0.5, 0.6]))
-    assert "optnone" in found[""]
+    assert "optnone" in written["kernel"]
+
+
+def layer(x, w):
+    return np.tanh(x @ w) @ w
+
+
+def test_parts_that_do_the_same_for_each_layer_are_one_function(
+    written: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "PART", 12)
+    monkeypatch.setattr(parts, "LEAST", 2)
+    monkeypatch.setattr(parts, "ODDS", 3)
+
+    def network(x, weights):
+        for w in weights:
+            x = layer(x, w)
+        return (x * x).sum()
+
+    def counts(depth: int) -> tuple[int, int]:
+        x = np.linspace(0.1, 0.5, 9).reshape(3, 3)
+        weights = [np.eye(3) / 2 + k / 100 for k in range(depth)]
+        expected = s2s.grad(network, wrt="weights", backend="python")(x, weights)
+        compiled = s2s.grad(network, wrt="weights", backend="numba")
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(x, weights), expected, rtol=1e-12)
+        text = written["kernel"]
+        return text.count('define internal i32 @"s2s.part'), text.count('call i32 @"s2s.part')
+
+    few, many = counts(5), counts(9)
+    assert many[1] >= few[1] + 8  # calls
+    assert many[0] == few[0]  # functions
