@@ -69,9 +69,9 @@ class _Parter:
         allocs: list[L.Stmt] = []
         loops: list[L.Stmt] = []
         kept: dict[str, tuple[str, str]] = {}
-        assert isinstance(loop.step, L.Lit)
-        least = loop.start if loop.step.value > 0 else L.add(loop.stop, L.ONE)
-        place = L.sub(L.Name(loop.var), least)
+        span = L.span(loop)
+        assert span is not None
+        place = L.sub(L.Name(loop.var), span[0])
         for k, part in enumerate(parts):
             later = {name for p in parts[k + 1 :] for name in _read_first(p)} - folds
             new = {
@@ -98,7 +98,7 @@ class _Parter:
 def _parts(loop: L.Loop) -> list[list[L.Stmt]]:
     """The statements of a round in groups that are to have loops of their own: those with other
     loops, and between them those that take long.  Only one group if nothing is gained."""
-    if abs(getattr(loop.step, "value", 0)) != 1 or loop.parallel:
+    if L.span(loop) is None or loop.parallel:
         return []
     if not all(isinstance(s, _PLAIN) for s in loop.body):
         return []

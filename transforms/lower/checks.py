@@ -115,9 +115,9 @@ class _Dropper:
         start, stop, step = (
             spelt_out(e, self.integers) for e in (loop.start, loop.stop, loop.step)
         )
-        if step == L.lit(-1):
-            return L.add(stop, L.ONE), L.add(start, L.ONE), L.ONE
-        return start, stop, step
+        spelt = L.Loop(loop.var, start, stop, step)
+        span = L.span(spelt)
+        return (*span, L.ONE) if span is not None else (start, stop, step)
 
     def _forget(self, stmt: L.Stmt, settled: _Settled, lets: Lets) -> None:
         """What a statement may have changed is open again."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TypeGuard
 
 from . import loop_ir as L
 from .live import binds, names_in
@@ -40,13 +39,14 @@ def check_ahead(body: list[L.Stmt], visible: set[str], shares: Shares) -> list[L
 
 def _taken_out(loop: L.Loop, visible: set[str], shares: Shares) -> list[L.Stmt]:
     """The checks for before a loop, which loses its own."""
-    checks = [s for s in loop.body if _is_check(s)]
+    checks = [s for s in loop.body if L.is_check(s)]
     inside = list(L.walk(loop.body))
-    if not checks or sum(isinstance(s, L.Fail) for s in inside) != len(checks):
+    fails = [s for s in inside if isinstance(s, L.Fail)]
+    if not checks or len(fails) != len(checks) or L.span(loop) is None:
         return []
-    if not (L.is_lit(loop.step, 1) or L.is_lit(loop.step, -1)):
+    if len({s.exception for s in fails}) > 1 or any(s.values for s in fails):
         return []
-    if len({_exception(s) for s in checks}) > 1 or not all(map(_is_quiet, inside)):
+    if not all(map(_is_quiet, inside)):
         return []
     written = {s.buffer for s in inside if isinstance(s, L.Put)}
     written |= {
@@ -66,23 +66,24 @@ def _taken_out(loop: L.Loop, visible: set[str], shares: Shares) -> list[L.Stmt]:
     for s in loop.body:
         if isinstance(s, L.Let) and s.expr.dtype == "int64" and bound[s.name] == 1:
             integers[s.name] = spelt_out(s.expr, integers)
-        elif _is_check(s):
+        elif L.is_check(s):
             cond = _of_all_rounds(loop, spelt_out(s.cond, integers))
             if cond is None or _changes(cond, bound, written, shares):
                 return []
             ahead.append(L.Branch(cond, s.then))
     if any(_changes(e, bound, written, shares) for e in (loop.start, loop.stop)):
         return []
-    loop.body = [s for s in loop.body if not _is_check(s)]
+    loop.body = [s for s in loop.body if not L.is_check(s)]
     return ahead
 
 
 def _of_all_rounds(loop: L.Loop, cond: L.Expr) -> L.Expr | None:
     """Whether a condition holds in some round: it does in all, or, the larger the loop's variable
     is, the sooner."""
-    forwards = L.is_lit(loop.step, 1)
-    least, end = (loop.start, loop.stop) if forwards else (L.add(loop.stop, L.ONE), loop.start)
-    some = L.compare(">" if forwards else ">=", end, least)
+    span = L.span(loop)
+    assert span is not None
+    least, end = span
+    some = L.compare(">", end, least)
     if loop.var not in names_in([cond]):
         return _both(some, cond)
     if not (isinstance(cond, L.Bin) and cond.op == ">=" and loop.var not in names_in([cond.right])):
@@ -90,13 +91,10 @@ def _of_all_rounds(loop: L.Loop, cond: L.Expr) -> L.Expr | None:
     c = L.offset(cond.left, loop.var)
     if c is None:
         return None
-    last = L.add(end, L.lit(c - 1 if forwards else c))
     size = cond.right
+    beyond = L.compare(">", L.add(end, L.lit(c)), size)
     # A loop without rounds does not go beyond an array.
     implied = L.is_lit(least, 0) and isinstance(size, L.Size) and c <= 0
-    beyond = (
-        L.compare(">=", last, size) if not forwards else L.compare(">", L.add(last, L.ONE), size)
-    )
     return beyond if implied else _both(some, beyond)
 
 
@@ -110,20 +108,6 @@ def _changes(e: L.Expr, bound: Counter[str], written: set[str], shares: Shares) 
     """Whether an expression may be another in each round."""
     loads = [p.buffer for p in L.walk_expr(e) if isinstance(p, L.Load)]
     return any(bound[n] for n in names_in([e])) or any(shares(b, w) for b in loads for w in written)
-
-
-def _is_check(stmt: L.Stmt) -> TypeGuard[L.Branch]:
-    """Raises an error without numbers in some case, and does nothing else."""
-    if not isinstance(stmt, L.Branch) or stmt.orelse or len(stmt.then) != 1:
-        return False
-    (fail,) = stmt.then
-    return isinstance(fail, L.Fail) and not fail.values
-
-
-def _exception(check: L.Branch) -> str:
-    (fail,) = check.then
-    assert isinstance(fail, L.Fail)
-    return fail.exception
 
 
 def _is_quiet(stmt: L.Stmt) -> bool:

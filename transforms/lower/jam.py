@@ -18,7 +18,6 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable
-from typing import TypeGuard
 
 from . import loop_ir as L
 from .live import binds, names_in, reads
@@ -86,7 +85,7 @@ class _Jammer:
         before = stmts[: len(stmts) - len(last)]
         if not before or not isinstance(inner := before.pop(), L.Loop):
             return None
-        first = [s for s in before if isinstance(s, L.Let) or _is_check(s)]
+        first = [s for s in before if isinstance(s, L.Let) or L.is_check(s)]
         if len(first) < len(before):
             return None
         if loop.parallel or not (L.is_lit(loop.step, 1) or L.is_lit(loop.step, -1)):
@@ -217,13 +216,6 @@ def _plus(total: L.Expr, e: L.Expr) -> L.Expr:
     if isinstance(e, L.Un) and e.op == "-":
         return L.Bin("-", total, e.x, total.dtype)
     return L.Bin("+", total, e, total.dtype)
-
-
-def _is_check(stmt: L.Stmt) -> TypeGuard[L.Branch]:
-    """Raises an error in some case, and does nothing else."""
-    if not isinstance(stmt, L.Branch) or stmt.orelse:
-        return False
-    return bool(stmt.then) and all(isinstance(s, L.Fail) for s in stmt.then)
 
 
 def _exprs(stmt: L.Stmt) -> list[L.Expr]:

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..ir import zero_sign
 from ..records import field, record
@@ -496,6 +496,23 @@ def select(cond: Expr, x: Expr, y: Expr) -> Expr:
     if x == y:
         return x
     return Select(cond, x, y, x.dtype)
+
+
+def span(loop: Loop) -> tuple[Expr, Expr] | None:
+    """The least number that a loop counts through and the one after the greatest, if it counts by
+    one, in whichever direction."""
+    if is_lit(loop.step, 1):
+        return loop.start, loop.stop
+    if is_lit(loop.step, -1):
+        return add(loop.stop, ONE), add(loop.start, ONE)
+    return None
+
+
+def is_check(stmt: Stmt) -> TypeGuard[Branch]:
+    """Raises an error in some case, and does nothing else."""
+    if not isinstance(stmt, Branch) or stmt.orelse:
+        return False
+    return bool(stmt.then) and all(isinstance(s, Fail) for s in stmt.then)
 
 
 def at_least_none(size: Expr) -> Expr:

@@ -60,7 +60,7 @@ def _shifted(loop: L.Loop) -> dict[int, L.Put]:
     rounds add to as well, with indices in terms of the loop's variable."""
     if not all(isinstance(s, (L.Let, L.Put, L.Remark)) for s in loop.body) or loop.parallel:
         return {}
-    if abs(getattr(loop.step, "value", 0)) != 1:
+    if L.span(loop) is None:
         return {}
     if isinstance(count := trips(loop), L.Lit) and count.value < FEW:
         return {}
@@ -102,10 +102,9 @@ def _parted(
     loop: L.Loop, wanted: list[L.Put], puts: dict[int, L.Put], fresh: Callable[[str], str]
 ) -> list[L.Stmt]:
     """Loops that run forwards: rounds may come in any order."""
-    assert isinstance(loop.step, L.Lit)
-    least, end = loop.start, loop.stop
-    if loop.step.value < 0:
-        least, end = L.add(end, L.ONE), L.add(least, L.ONE)
+    span = L.span(loop)
+    assert span is not None
+    least, end = span
     place = L.sub(L.Name(loop.var), least)
     rows: dict[L.Expr, str] = {}
     allocs: list[L.Stmt] = []

@@ -184,8 +184,9 @@ class Merger:
         if id(loop) not in self.any_order or len(_nested(loop)) > 1:
             return False
         backwards = loop.start, loop.stop, loop.step
-        loop.start, loop.stop = L.add(loop.stop, L.ONE), L.add(loop.start, L.ONE)
-        loop.step = L.ONE
+        forwards = L.span(loop)
+        assert forwards is not None
+        (loop.start, loop.stop), loop.step = forwards, L.ONE
         self.known.pop(id(loop), None)
         if self._merge(out, loop):
             return True
@@ -377,13 +378,7 @@ def _in_step(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) ->
 
 def _is_preparation(stmt: L.Stmt) -> bool:
     """An allocation, a number, or a check."""
-    if isinstance(stmt, (L.Let, L.Alloc, L.Alias)):
-        return True
-    return (
-        isinstance(stmt, L.Branch)
-        and not stmt.orelse
-        and all(isinstance(s, L.Fail) for s in stmt.then)
-    )
+    return isinstance(stmt, (L.Let, L.Alloc, L.Alias)) or L.is_check(stmt)
 
 
 def _loses(loop: L.Loop, other: L.Loop) -> bool:

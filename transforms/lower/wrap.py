@@ -38,7 +38,7 @@ def _cut(loop: L.Loop) -> list[L.Stmt]:
     if len(inside) > LONG or any(isinstance(s, (L.Loop, L.Forever, L.Break)) for s in inside):
         return [loop]
     bound = {loop.var} | {name for s in inside for name in binds(s)}
-    found, bounds = _wrapped(loop.var, inside, bound), _bounds(loop)
+    found, bounds = _wrapped(loop.var, inside, bound), L.span(loop)
     # The bounds are asked for three times, and the rounds must not change them.
     if not found or bounds is None or names_in(bounds) & bound or not all(map(_is_size, bounds)):
         return [loop]
@@ -59,15 +59,6 @@ def _cut(loop: L.Loop) -> list[L.Stmt]:
     if high == end:
         parts.remove(after)
     return parts if L.is_lit(loop.step, 1) else parts[::-1]
-
-
-def _bounds(loop: L.Loop) -> tuple[L.Expr, L.Expr] | None:
-    """The first of a loop's numbers and the one after the last, in whichever direction it runs."""
-    if L.is_lit(loop.step, 1):
-        return loop.start, loop.stop
-    if L.is_lit(loop.step, -1):
-        return L.add(loop.stop, L.ONE), L.add(loop.start, L.ONE)
-    return None
 
 
 def _run(loop: L.Loop, first: L.Expr, end: L.Expr) -> None:
