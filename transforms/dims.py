@@ -433,6 +433,11 @@ class Facts:
                 dim = self.canonical(dim.substitute({symbol: low if sign > 0 else high}))
         return dim
 
+    def greatest(self, dim: Dim) -> Dim | None:
+        """The greatest value over the loops around, likewise."""
+        least = self._smallest(Dim.of(0) - dim)
+        return None if least is None else Dim.of(0) - least
+
     def is_one(self, dim: Dim) -> bool | None:
         """Whether a size is 1, for code whose rank depends on it; None if it cannot be asked."""
         dim = self.canonical(dim)

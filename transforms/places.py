@@ -162,11 +162,12 @@ class Places:
         there: dict[str, Dim | int],
         blocks: tuple[Block, Block],
     ) -> tuple[Dim, Operand, Operand] | None:
-        """The size of the axis of which a value is a slice that changes from round to round, and
-        its length where it is saved and where it is restored.  It lies in a row for the whole."""
+        """The size of the axis of which a value is a slice that changes from round to round, or the
+        greatest size in any round, and its length where it is saved and where it is restored.  It
+        lies in a row for the whole."""
         atom = dim.terms[0][0][0] if dim.terms else None
         if not isinstance(atom, Atom) or atom.op != "len" or dim != Dim.of(atom):
-            return None
+            return self.cut_by_counters(b, pair, axis, dim, there, blocks)
         whole, start, stop, step = atom.parts
         assert whole is not None
         twin = self.saver.twin(whole, "", pair.restore)
@@ -190,6 +191,25 @@ class Places:
             seen = b.emit("index", array, *given, items=tuple(items))
             again = b.emit("shape", seen, axis=of).operand
         return whole, length, again
+
+    def cut_by_counters(
+        self,
+        b: Builder,
+        pair: Pair,
+        axis: int,
+        dim: Dim,
+        there: dict[str, Dim | int],
+        blocks: tuple[Block, Block],
+    ) -> tuple[Dim, Operand, Operand] | None:
+        """The same for a size that the counters of loops tell."""
+        whole = self.saver.facts.greatest(dim)
+        if whole is None or whole == self.saver.facts.canonical(dim):
+            return None
+        with b.into(blocks[0]):
+            length = b.emit("shape", pair.save.value, axis=axis).operand
+        with b.into(blocks[1]):
+            again = self.size(b, dim.substitute(there), pair.restore)
+        return None if again is None else (whole, length, again)
 
     def hoisted(self, b: Builder, x: Operand, first: Stmt) -> Operand | None:
         """An int operand of an inner loop as one that is at hand before the outermost."""
