@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import s2s
 from s2s.transforms.dims import Dim, Facts
 from s2s.transforms.ir import (
     Array,
@@ -229,3 +230,34 @@ def test_arrays_are_dense_if_their_shape_lasts() -> None:
     assert {(p.kind, len(p.sizes), len(p.shape)) for p in plans} == {("dense", 1, 1)}
     case = next(c for c in CASES if c.name == "grows")
     assert set(kinds(planned(case.module, *case.wrt))) == {"stack"}
+
+
+def growing(y: Any, n: int) -> Any:
+    for k in range(1, n):
+        y[:k] += np.sin(y[k]) * np.flip(y[:k]) * y[:k]
+    return np.sum(y * y)
+
+
+def shrinking(y: Any, n: int) -> Any:
+    for k in range(n, 0, -1):
+        y[k:] = np.cos(y[k:]) * y[k - 1]
+    return np.sum(y * y)
+
+
+def windows(y: Any, n: int) -> Any:
+    for i in range(n):
+        for j in range(i):
+            y[j:i] = np.sin(y[j:i]) * y[i]
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("program", [growing, shrinking, windows])
+def test_slices_as_long_as_a_counter_tells_are_rows(program: Any) -> None:
+    gradient = s2s.grad(program, wrt="y", backend="loops")
+    for n in (4, 1, 0, 3, 5):
+        y = np.linspace(0.3, 1.1, 6)
+        found = gradient(y.copy(), n)
+        for i, unit in enumerate(1e-6 * np.eye(6)):
+            slope = (program(y + unit, n) - program(y - unit, n)) / 2e-6
+            np.testing.assert_allclose(found[i], slope, rtol=1e-7, atol=1e-9)
+    assert "append" not in gradient.source and "pop" not in gradient.source
