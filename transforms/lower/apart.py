@@ -18,7 +18,8 @@ from collections.abc import Callable
 from . import loop_ir as L
 from .independent import independent, with_bindings
 from .live import NONE, Liveness, Names, binds
-from .siblings import Shares, calls_slowly
+from .pace import calls_slowly
+from .siblings import Shares
 from .work import trips
 
 # A round may hold this, and loops.

@@ -21,7 +21,7 @@ from typing import TypeGuard
 from . import loop_ir as L
 from .live import binds, names_in
 from .numbers import spelt_out
-from .work import CHEAP_CALLS
+from .pace import is_slower, nested
 
 # A merged body beyond this many statements no longer compiles quickly.
 LARGE = 60
@@ -181,7 +181,7 @@ class Merger:
     def _merge_either_way(self, out: list[L.Stmt], loop: L.Loop) -> bool:
         if self._merge(out, loop):
             return True
-        if id(loop) not in self.any_order or len(_nested(loop)) > 1:
+        if id(loop) not in self.any_order or len(nested(loop)) > 1:
             return False
         backwards = loop.start, loop.stop, loop.step
         forwards = L.span(loop)
@@ -292,14 +292,9 @@ class Merger:
             return False
         if a.fixed or a.size + b.size > LARGE or not self._same_after_errors(a, b):
             return False
-        for loop, other, foot in ((second, first, a), (first, second, b)):
-            if (foot.fails or self._turned(second) and _one_by_one(other)) and _loses(loop, other):
-                return False
-            if _one_by_one(other) and not _one_by_one(loop) and calls_slowly(loop.body):
-                return False
-        if any(isinstance(s, L.Do) for loop in (first, second) for s in L.walk(loop.body)):
+        if is_slower(first, a.fails, second, b.fails, self._turned(second)):
             return False
-        if _adds_to_rows(first, second):
+        if any(isinstance(s, L.Do) for loop in (first, second) for s in L.walk(loop.body)):
             return False
         if first.var != second.var and first.var in b.reads | b.writes:
             return False
@@ -321,7 +316,7 @@ class Merger:
         return tuple(spelt_out(e, self.integers) for e in exprs)
 
     def _ranges(self, loop: L.Loop) -> list[tuple[L.Expr, ...]]:
-        return [self._range(inner) for inner in _nested(loop)]
+        return [self._range(inner) for inner in nested(loop)]
 
     def _turned(self, loop: L.Loop) -> bool:
         return id(loop) in self.any_order and L.is_lit(loop.step, 1)
@@ -379,54 +374,6 @@ def _in_step(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) ->
 def _is_preparation(stmt: L.Stmt) -> bool:
     """An allocation, a number, or a check."""
     return isinstance(stmt, (L.Let, L.Alloc, L.Alias)) or L.is_check(stmt)
-
-
-def _loses(loop: L.Loop, other: L.Loop) -> bool:
-    """Whether a loop would be slower inside of one that may fail, or the rounds of which are
-    computed one by one: several of its rounds are no longer computed at once.  That is little
-    beside a nest, unless functions are called."""
-    if _one_by_one(loop):
-        return False
-    parts = (p for s in loop.body for e in L.exprs_of(s) for p in _parts(e))
-    return any(isinstance(p, L.Call) for p in parts) or len(_nested(other)) == 1
-
-
-def _adds_to_rows(first: L.Loop, second: L.Loop) -> bool:
-    """Whether two loops do no more than add to different rows of a buffer: as these may be one and
-    the same, rounds would be computed one after the other."""
-    puts = [[s for s in loop.body if not isinstance(s, L.Remark)] for loop in (first, second)]
-    if [len(found) for found in puts] != [1, 1]:
-        return False
-    (one,), (other,) = puts
-    if not (isinstance(one, L.Put) and isinstance(other, L.Put) and one.add and other.add):
-        return False
-    return one.buffer == other.buffer and one.index[:-1] != other.index[:-1]
-
-
-def calls_slowly(body: list[L.Stmt]) -> bool:
-    """Whether functions are called of which several at once take hardly longer than one."""
-    parts = (p for s in L.walk(body) for e in L.exprs_of(s) for p in _parts(e))
-    return any(isinstance(p, L.Call) and p.function not in CHEAP_CALLS for p in parts)
-
-
-def _parts(e: L.Expr | L.Whole) -> Iterable[L.Expr]:
-    return () if isinstance(e, L.Whole) else L.walk_expr(e)
-
-
-def _one_by_one(loop: L.Loop) -> bool:
-    """Whether a loop holds others or branches, or writes to where it has found out only then."""
-    if any(isinstance(s, (L.Loop, L.Forever, L.Branch)) for s in loop.body):
-        return True
-    own = {s.name for s in loop.body if isinstance(s, L.Let)}
-    places = [i for s in loop.body if isinstance(s, L.Put) for i in s.index]
-    indirect = (p for i in places for p in L.walk_expr(i))
-    return any(isinstance(p, L.Load) or getattr(p, "name", None) in own for p in indirect)
-
-
-def _nested(loop: L.Loop) -> list[L.Loop]:
-    """A loop, its first inner loop, and so on."""
-    inner = next((s for s in loop.body if isinstance(s, L.Loop)), None)
-    return [loop, *(_nested(inner) if inner else ())]
 
 
 def _is_fill(stmt: L.Stmt) -> bool:
