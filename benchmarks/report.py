@@ -71,12 +71,15 @@ def conditions(machines: list[dict[str, Any]]) -> str:
 
 def summary(judged: list[j.Judged]) -> str:
     loops = [x for x in judged if x.row.group == "loops"]
+    by_hand = [(x.to_jax, x.to_hand) for x in loops if x.to_jax and x.to_hand]
     ahead = [x.ahead for x in judged if x.ahead is not None]
     lines = [
         f"- faster than every peer on {sum(a > 1.0 for a in ahead)} of {len(ahead)} rows, "
         f"geometric mean {number(j.geometric_mean(ahead))}× the best peer",
         f"- loop programs: geometric mean {number(j.geometric_mean(x.to_jax for x in loops))}× "
-        f"JAX (target {j.LOOPS_TO_JAX_MEAN:g})",
+        f"JAX (target {j.LOOPS_TO_JAX_MEAN:g}); of the {len(by_hand)} that have one, the "
+        f"hand-written adjoint {number(j.geometric_mean(a * b for a, b in by_hand))}×, "
+        f"s2s {number(j.geometric_mean(a for a, _ in by_hand))}×",
         "- time over the hand-written Numba adjoint: geometric mean "
         f"{number(j.geometric_mean(x.to_hand for x in judged))} (target {j.TO_HAND:g} each)",
         "- gradient over primal: geometric mean "
