@@ -13,13 +13,11 @@ keeps its checks, and so does one with checks of another kind, which might come 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 from . import loop_ir as L
 from .live import binds, names_in
 from .numbers import spelt_out
-
-Shares = Callable[[str, str], bool]
+from .siblings import Shares
 
 # What a loop may hold beside its checks.
 _QUIET = (L.Let, L.Put, L.Loop, L.Branch, L.Remark, L.Alloc, L.Alias, L.Fail)

@@ -75,9 +75,10 @@ def backwards_at_will(body: list[L.Stmt], shares: Shares, visible: set[str]) -> 
     """The loops that run backwards and might as well run forwards; not those that may fail, as
     another error could come first."""
     loops = [s for s in L.walk(body) if isinstance(s, L.Loop) and L.is_lit(s.step, -1)]
+    if not loops:
+        return []
     live = Liveness()
-    if loops:
-        live.before(body, NONE, NONE)
+    live.before(body, NONE, NONE)
     shares = with_bindings(body, shares)
     return [
         loop

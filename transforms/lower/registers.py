@@ -15,8 +15,7 @@ from collections.abc import Callable
 
 from . import loop_ir as L
 from .live import binds, names_in
-
-Shares = Callable[[str, str], bool]
+from .siblings import Shares
 
 FLOATS = ("float32", "float64")
 
@@ -53,18 +52,20 @@ class _Summer:
         return out
 
     def _loop(self, loop: L.Loop) -> list[L.Stmt]:
-        some = _makes_a_round(loop)
-        sums = self._sums(loop) if some is not None else []
+        span = L.span(loop)
+        if span is None:
+            return [loop]
         before: list[L.Stmt] = []
         after: list[L.Stmt] = []
-        for put in sums:
+        for put in self._sums(loop):
             dtype = put.expr.dtype
             total = L.Name(self.fresh("acc"), dtype)
             before.append(L.Let(total.name, L.Lit(0, dtype)))
             after.append(L.Put(put.buffer, put.index, total, add=True))
             place = next(k for k, s in enumerate(loop.body) if s is put)
             loop.body[place] = L.Let(total.name, L.Bin("+", total, put.expr, dtype))
-        if after and some is not None and not L.is_lit(some, True):
+        some = L.compare(">", span[1], span[0])
+        if after and not L.is_lit(some, True):
             # An element that no round has come to may not be there.
             after = [L.Branch(some, after)]
         return [*before, loop, *after]
@@ -104,9 +105,3 @@ class _Summer:
             if not any(self.shares(s.buffer, other) for other in others)
             and not (fails and any(self.shares(s.buffer, v) for v in self.visible))
         ]
-
-
-def _makes_a_round(loop: L.Loop) -> L.Expr | None:
-    if L.is_lit(loop.step, 1):
-        return L.compare(">", loop.stop, loop.start)
-    return L.compare(">", loop.start, loop.stop) if L.is_lit(loop.step, -1) else None

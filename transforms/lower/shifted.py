@@ -32,6 +32,8 @@ def part_shifted(
     body: list[L.Stmt], visible: set[str], shares: Shares, fresh: Callable[[str], str]
 ) -> list[L.Stmt]:
     """`visible` are the buffers whose contents the caller sees even if the call fails."""
+    if not any(isinstance(s, L.Loop) and _shifted(s) for s in L.walk(body)):
+        return body
     live = Liveness()
     live.before(body, NONE, NONE)
     shares = with_bindings(body, shares)
