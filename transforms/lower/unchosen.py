@@ -18,71 +18,52 @@ out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from . import loop_ir as L
 from .layout import Parameters
-from .live import binds, names_in, reads
+from .live import binds, reads
+from .passed_on import shorten, shortened
 from .siblings import Shares
 from .values import Emitter
-
-# Products of so many numbers,
-FACTORS = 4
-# none of them larger than this, do not overflow, nor do some sums of them.
-LIMITS = {"float32": 1e6, "float64": 1e50}
+from .vanish import LIMITS, Numbers
 
 
 @dataclass
 class _Found:
     loops: dict[int, str] = field(default_factory=dict)  # by identity: the number that is zero
     arrays: set[str] = field(default_factory=set)
-    first: int = -1  # the statement that holds the first of them
 
 
 def skip_unchosen(body: list[L.Stmt], params: Parameters, shares: Shares, em: Emitter) -> None:
     """Rewrites `body` in place."""
-    finder = _Finder(body, params, shares)
-    found = _Found()
-    for position, stmt in enumerate(body):
+    numbers = Numbers(body, params, shares)
+    finder, found = _Finder(numbers), _Found()
+    for stmt in body:
         finder.look(stmt, 0, found)
-        if found.loops and found.first < 0:
-            found.first = position
-    if not found.loops:
+    sweeps = shortened(body, numbers, shares)
+    arrays = found.arrays.union(*(s.arrays for s in sweeps))
+    chosen = {*found.loops, *(id(s.loop) for s in sweeps)}
+    if not chosen:
         return
+    first = next(k for k, s in enumerate(body) if any(id(x) in chosen for x in L.walk([s])))
     calm: L.Expr = L.TRUE
     before: list[L.Stmt] = []
-    if found.arrays:
+    if arrays:
         wild = em.fresh("wild")
         before.append(L.Let(wild, L.ZERO))
-        for name in sorted(found.arrays):
+        for name in sorted(arrays):
             before += _count(name, params, wild, em)
         calm = L.Name(em.fresh("calm"), "bool")
         before.append(L.Let(calm.name, L.compare("==", L.Name(wild), L.ZERO)))
-    _guard(body, found.loops, calm, finder.dtypes)
-    body[found.first : found.first] = before
+    _guard(body, found.loops, calm, numbers.dtypes)
+    shorten(body, sweeps, calm, em.fresh)
+    body[first:first] = before
 
 
 class _Finder:
-    def __init__(self, body: list[L.Stmt], params: Parameters, shares: Shares) -> None:
-        stmts = list(L.walk(body))
-        times = Counter(name for s in stmts for name in binds(s))
-        later = {s.name for s in stmts if isinstance(s, L.Let) and times[s.name] == 1}
-        self.known: dict[str, L.Expr] = {}
-        for s in stmts:
-            # What is computed from numbers that are set further down is of an earlier round.
-            if isinstance(s, L.Let) and times[s.name] == 1:
-                if not names_in([s.expr]) & later:
-                    self.known[s.name] = s.expr
-                later.discard(s.name)
-        self.dtypes = {name: e.dtype for name, e in self.known.items()}
-        self.read = Counter(name for s in stmts for name in reads(s))
-        changed = {name for s in stmts for name in _changed(s)}
-        self.ranks = {
-            name: len(params.sizes[name])
-            for name, dtype in params.dtypes.items()
-            if dtype in LIMITS and not any(shares(name, other) for other in changed)
-        }
+    def __init__(self, numbers: Numbers) -> None:
+        self.numbers = numbers
 
     def look(self, stmt: L.Stmt, depth: int, found: _Found) -> None:
         """Notes the loops in a statement, inside `depth` others, that may be left out."""
@@ -94,16 +75,18 @@ class _Finder:
                 self.look(inner, inside, found)
 
     def _note(self, loop: L.Loop, depth: int, found: _Found) -> None:
+        numbers = self.numbers
         puts = [s for s in loop.body if isinstance(s, L.Put)]
         own = {name for s in loop.body for name in binds(s)}
         if not puts or not all(p.add for p in puts) or not self._keeps_to_itself(loop, own):
             return
-        for name in sorted(self._names(p.expr for p in puts) - own):
-            if self.dtypes.get(name) in LIMITS and self._is_chosen(self.known[name]):
-                arrays: set[str] = set()
-                if all(self._vanishes(p.expr, name, arrays) for p in puts):
+        for name in sorted(numbers.names(p.expr for p in puts) - own):
+            if numbers.dtypes.get(name) in LIMITS and self._is_chosen(numbers.known[name]):
+                zero = L.Name(name, numbers.dtypes[name])
+                arrays = numbers.vanish([p.expr for p in puts], zero)
+                if arrays is not None:
                     # Looking at an array is to cost less than the loops do.
-                    if all(self.ranks[a] < depth for a in arrays):
+                    if all(numbers.ranks[a] < depth for a in arrays):
                         found.loops[id(loop)] = name
                         found.arrays |= arrays
                     return
@@ -111,18 +94,8 @@ class _Finder:
     def _keeps_to_itself(self, loop: L.Loop, own: set[str]) -> bool:
         """Whether nobody else reads the numbers that it sets."""
         inside = Counter(name for s in loop.body for name in reads(s))
-        return all(name in self.known and inside[name] == self.read[name] for name in own)
-
-    def _names(self, exprs: Iterable[L.Expr]) -> set[str]:
-        """Those that numbers are computed from, with what is known of them."""
-        names: set[str] = set()
-        todo = list(exprs)
-        while todo:
-            for name in names_in([todo.pop()]) - names:
-                names.add(name)
-                if name in self.known:
-                    todo.append(self.known[name])
-        return names
+        numbers = self.numbers
+        return all(name in numbers.known and inside[name] == numbers.read[name] for name in own)
 
     def _is_chosen(self, e: L.Expr) -> bool:
         """Whether it is zero in one of the cases that it distinguishes."""
@@ -131,75 +104,12 @@ class _Finder:
         if isinstance(e, L.Select):
             return L.is_lit(e.x, 0) or L.is_lit(e.y, 0)
         if isinstance(e, L.Bin) and e.op == "*":
-            return any(self._is_chosen(x) or self._is_truth(x) for x in (e.left, e.right))
-        return False
-
-    def _is_truth(self, e: L.Expr, within: frozenset[str] = frozenset()) -> bool:
-        """A truth value as a number, a sum or a part of such; not what is made of itself, as the
-        sums of a loop are, `within` whose definition we are."""
-        if isinstance(e, L.Name):
-            if e.name in within or e.name not in self.known:
-                return False
-            return self._is_truth(self.known[e.name], within | {e.name})
-        if isinstance(e, L.Cast):
-            return e.x.dtype == "bool"
-        if isinstance(e, L.Bin) and e.op == "+":
-            return self._is_truth(e.left, within) and self._is_truth(e.right, within)
-        if isinstance(e, L.Bin) and e.op == "*":
             pair = (e.left, e.right)
-            some = any(isinstance(x, L.Lit) for x in pair)
-            return some and any(self._is_truth(x, within) for x in pair)
+            return any(self._is_chosen(x) or self.numbers.is_truth(x) for x in pair)
         return False
-
-    def _vanishes(self, e: L.Expr, zero: str, arrays: set[str]) -> bool:
-        """Whether it is zero if that number is, and `arrays` hold nothing large."""
-        if isinstance(e, L.Name):
-            if e.name == zero:
-                return True
-            known = self.known.get(e.name)
-            return known is not None and self._vanishes(known, zero, arrays)
-        if isinstance(e, L.Un):
-            return e.op == "-" and self._vanishes(e.x, zero, arrays)
-        if isinstance(e, L.Bin) and e.op in ("+", "-"):
-            return all(self._vanishes(x, zero, arrays) for x in (e.left, e.right))
-        if isinstance(e, L.Bin) and e.op == "*":
-            for x, y in ((e.left, e.right), (e.right, e.left)):
-                needed: set[str] = set()
-                if self._vanishes(x, zero, needed) and self._factors(y, needed) <= FACTORS:
-                    arrays |= needed
-                    return True
-        return False
-
-    def _factors(self, e: L.Expr, arrays: set[str]) -> int:
-        """How many numbers it is a product of, or a sum of such products; many, if it is made of
-        others than those in arrays that are only read."""
-        if isinstance(e, L.Lit):
-            small = isinstance(e.value, (int, float)) and abs(e.value) <= LIMITS["float32"]
-            return 1 if small else FACTORS + 1
-        if isinstance(e, L.Load) and e.buffer in self.ranks:
-            arrays.add(e.buffer)
-            return 1
-        if isinstance(e, L.Name) and e.name in self.known:
-            return self._factors(self.known[e.name], arrays)
-        if isinstance(e, L.Un) and e.op == "-":
-            return self._factors(e.x, arrays)
-        if isinstance(e, L.Bin) and e.op in ("+", "-", "*"):
-            left, right = (self._factors(x, arrays) for x in (e.left, e.right))
-            return left + right if e.op == "*" else max(left, right)
-        return FACTORS + 1
 
 
 _PLAIN = (L.Let, L.Put, L.Remark)
-
-
-def _changed(stmt: L.Stmt) -> set[str]:
-    """Buffers that it may write to, or give another name."""
-    names = {e.buffer for e in L.exprs_of(stmt) if isinstance(e, L.Whole)}
-    if isinstance(stmt, (L.Put, L.Alias)):
-        names.add(stmt.buffer)
-    if isinstance(stmt, L.Bind):
-        names.add(stmt.other)
-    return names
 
 
 def _count(name: str, params: Parameters, wild: str, em: Emitter) -> list[L.Stmt]:

@@ -1,0 +1,254 @@
+"""Sweeps that a choice shortens: the adjoint of a running smallest or largest, on loop-level IR.
+
+    for c in range(n - 1, -1, -1):              first = -1
+        t = g * (a[c] > b[c])                   for k in range(n):
+        x[c] += t * y[c]                            first = first if a[k] < b[k] else k
+        g = g * (a[c] < b[c])           →       if not (calm and -1e50 <= g <= 1e50):
+                                                    first = n - 1
+                                                for c in range(first, -1, -1):
+                                                    …
+                                                    if g == 0.0 and calm:
+                                                        break
+
+Rounds that pass `g` on as it is add nothing, and neither does what follows once a round has taken
+all of it.  Which round is the first that does something is found out several rounds at a time.  As
+in `unchosen.py`, this holds where nothing is infinite or no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from . import loop_ir as L
+from .live import NONE, Liveness, binds, exposed, names_in
+from .siblings import Shares
+from .vanish import LIMITS, Numbers
+
+# What is looked at in each round is to cost less than the round.
+SHORT = 16
+# In fewer rounds than this there is nothing to find.
+FEW = 4
+_PLAIN = (L.Let, L.Put, L.Loop, L.Branch, L.Remark)
+# What is known of other comparisons of two numbers if one of them holds.
+_FOLLOWS = {
+    "<": {"<": True, "<=": True, "!=": True, ">": False, ">=": False, "==": False},
+    ">": {">": True, ">=": True, "!=": True, "<": False, "<=": False, "==": False},
+}
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+
+
+@dataclass
+class Shortened:
+    """`number` is what a loop passes on from round to round, as it is where `passes` holds."""
+
+    loop: L.Loop
+    number: L.Name
+    passes: L.Bin
+    arrays: set[str]
+
+
+def shortened(body: list[L.Stmt], numbers: Numbers, shares: Shares) -> list[Shortened]:
+    """The loops that may be shortened, if the elements of their arrays are not large."""
+    liveness: Liveness | None = None
+    found: list[Shortened] = []
+    for loop, depth in _loops(body, 0):
+        for let in loop.body:
+            if isinstance(let, L.Let) and _passed_on(let) is not None:
+                if liveness is None:
+                    liveness = Liveness()
+                    liveness.before(body, NONE, NONE)
+                sweep = _sweep(loop, let, depth, numbers, shares, liveness.after[id(loop)])
+                if sweep is not None:
+                    found.append(sweep)
+                    break
+    return found
+
+
+def _loops(block: list[L.Stmt], depth: int) -> Iterator[tuple[L.Loop, int]]:
+    """Loops, inside how many they and those in them are."""
+    for stmt in block:
+        if isinstance(stmt, L.Loop):
+            yield stmt, depth + _depth(stmt)
+        for inner in L.blocks_of(stmt):
+            yield from _loops(inner, depth + isinstance(stmt, (L.Loop, L.Forever)))
+
+
+def _depth(stmt: L.Stmt) -> int:
+    own = isinstance(stmt, (L.Loop, L.Forever))
+    return own + max((_depth(s) for block in L.blocks_of(stmt) for s in block), default=0)
+
+
+def _passed_on(let: L.Let) -> L.Expr | None:
+    """What a number is multiplied by, if it becomes a multiple of itself."""
+    number = L.Name(let.name, let.expr.dtype)
+    if isinstance(let.expr, L.Bin) and let.expr.op == "*" and let.expr.dtype in LIMITS:
+        for x, y in ((let.expr.left, let.expr.right), (let.expr.right, let.expr.left)):
+            if x == number and let.name not in names_in([y]):
+                return y
+    return None
+
+
+def _sweep(
+    loop: L.Loop,
+    let: L.Let,
+    depth: int,
+    numbers: Numbers,
+    shares: Shares,
+    later: frozenset[str],
+) -> Shortened | None:
+    factor = _passed_on(let)
+    inside = list(L.walk(loop.body))
+    if factor is None or not _is_long(loop) or not all(isinstance(s, _PLAIN) for s in inside):
+        return None
+    bound = [name for s in inside for name in binds(s)]
+    own = {*bound, loop.var}
+    # Nothing but the number outlives a round.
+    if bound.count(let.name) > 1 or (own & (later | exposed(loop.body))) - {loop.var, let.name}:
+        return None
+    if loop.var in bound or loop.var in later or not numbers.is_truth(factor):
+        return None
+    puts = [s for s in inside if isinstance(s, L.Put)]
+    if not puts or not all(p.add for p in puts):
+        return None
+    number = L.Name(let.name, let.expr.dtype)
+    for passes in _comparisons(factor, numbers):
+        outside = _outside(passes, loop, own, numbers)
+        if outside is None or any(
+            shares(p.buffer, e.buffer)
+            for p in puts
+            for e in L.walk_expr(outside)
+            if isinstance(e, L.Load)
+        ):
+            continue
+        given = _Given(passes, numbers)
+        if given.value(factor) != 1.0:
+            continue
+        added = [p.expr for p in puts]
+        taken = numbers.vanish(added, number)
+        unchanged = numbers.vanish(added, given.is_zero, frozenset((let.name,)))
+        if taken is not None and unchanged is not None:
+            arrays = taken | unchanged
+            # Looking at an array is to cost no more than the search does.
+            fits = all(numbers.ranks[a] <= depth for a in arrays)
+            return Shortened(loop, number, outside, arrays) if fits else None
+    return None
+
+
+def _is_long(loop: L.Loop) -> bool:
+    """Whether a loop that counts by one may make more than a few rounds."""
+    span = L.span(loop)
+    if span is None:
+        return False
+    rounds = L.sub(span[1], span[0])
+    return not isinstance(rounds, L.Lit) or rounds.value > FEW
+
+
+def _comparisons(e: L.Expr, numbers: Numbers) -> Iterator[L.Bin]:
+    for part in L.walk_expr(e):
+        if isinstance(part, L.Bin) and part.op in _FOLLOWS:
+            yield part
+        elif isinstance(part, L.Name) and part.name in numbers.known:
+            yield from _comparisons(numbers.known[part.name], numbers)
+
+
+def _outside(e: L.Bin, loop: L.Loop, own: set[str], numbers: Numbers) -> L.Bin | None:
+    """A comparison as it can be made outside of a loop, for a round of it."""
+
+    def spelt(part: L.Expr) -> L.Expr | None:
+        if isinstance(part, L.Name) and part.name in own and part.name in numbers.known:
+            return L.map_expr(numbers.known[part.name], spelt)
+        return None
+
+    out = L.map_expr(e, spelt)
+    parts = L.walk_expr(out)
+    cheap = len(parts) <= SHORT and not any(isinstance(p, L.Call) for p in parts)
+    assert isinstance(out, L.Bin)
+    return out if cheap and not (names_in([out]) & own) - {loop.var} else None
+
+
+class _Given:
+    """What numbers are if a comparison holds."""
+
+    def __init__(self, passes: L.Bin, numbers: Numbers) -> None:
+        self.passes, self.numbers = passes, numbers
+
+    def is_zero(self, e: L.Expr) -> bool:
+        return self.value(e) == 0.0
+
+    def value(self, e: L.Expr) -> float | None:
+        if isinstance(e, L.Lit):
+            return float(e.value) if isinstance(e.value, (bool, int, float)) else None
+        if isinstance(e, L.Name):
+            known = self.numbers.known.get(e.name)
+            return None if known is None else self.value(known)
+        if isinstance(e, L.Cast):
+            return self.value(e.x) if e.x.dtype == "bool" else None
+        if isinstance(e, L.Bin) and e.op in _TURNED:
+            return self._compared(e)
+        if isinstance(e, L.Bin) and e.op in ("+", "*"):
+            left, right = self.value(e.left), self.value(e.right)
+            if left is None or right is None:
+                return None
+            return left + right if e.op == "+" else left * right
+        return None
+
+    def _compared(self, e: L.Bin) -> float | None:
+        pair, follows = (self.passes.left, self.passes.right), _FOLLOWS[self.passes.op]
+        if (e.left, e.right) == pair:
+            return float(follows[e.op])
+        if (e.right, e.left) == pair:
+            return float(follows[_TURNED[e.op]])
+        return None
+
+
+def shorten(
+    block: list[L.Stmt], sweeps: list[Shortened], calm: L.Expr, fresh: Callable[[str], str]
+) -> None:
+    """Rewrites a block in place."""
+    chosen = {id(s.loop): s for s in sweeps}
+    if chosen:
+        _shorten(block, chosen, calm, fresh)
+
+
+def _shorten(
+    block: list[L.Stmt],
+    sweeps: dict[int, Shortened],
+    calm: L.Expr,
+    fresh: Callable[[str], str],
+) -> None:
+    out: list[L.Stmt] = []
+    for stmt in block:
+        for inner in L.blocks_of(stmt):
+            _shorten(inner, sweeps, calm, fresh)
+        if id(stmt) in sweeps:
+            out += _first_round(sweeps[id(stmt)], calm, fresh)
+        out.append(stmt)
+    block[:] = out
+
+
+def _first_round(sweep: Shortened, calm: L.Expr, fresh: Callable[[str], str]) -> list[L.Stmt]:
+    """What finds out where a loop begins; it is told where to end."""
+    loop, number = sweep.loop, sweep.number
+    dtype = number.dtype
+    first, at = L.Name(fresh("first")), L.Name(fresh(loop.var))
+    passes = L.map_expr(sweep.passes, lambda e: at if e == L.Name(loop.var) else None)
+    back = L.Lit(-loop.step.value, "int64")  # type: ignore[union-attr]  # it counts by one
+    search = L.Loop(at.name, L.add(loop.stop, back), L.add(loop.start, back), back)
+    search.body = [L.Let(first.name, L.Select(passes, first, at, "int64"))]
+    limit = LIMITS[dtype]
+    tame = _both(
+        L.compare("<=", number, L.Lit(limit, dtype)), L.compare(">=", number, L.Lit(-limit, dtype))
+    )
+    every = L.Branch(L.Un("not", _both(calm, tame), "bool"), [L.Let(first.name, loop.start)])
+    before = [L.Let(first.name, loop.stop), search, every]
+    loop.start = first
+    gone = _both(L.compare("==", number, L.Lit(0.0, dtype)), calm)
+    loop.body.append(L.Branch(gone, [L.Break()]))
+    return before
+
+
+def _both(a: L.Expr, b: L.Expr) -> L.Expr:
+    if a == L.TRUE or b == L.TRUE:
+        return b if a == L.TRUE else a
+    return L.Bin("and", a, b, "bool")
