@@ -43,6 +43,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "wrap": ("lower.lower.cut_wrapping", lambda body: None),
     "jam": ("lower.lower.jam", lambda body, dtypes, visible, shares, fresh: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
+    "waiting": ("lower.lower.wait_less", lambda body: None),
 }
 
 # With these values every loop that may be shared out is, however short.

@@ -53,6 +53,7 @@ from .twins import pair
 from .unchosen import skip_unchosen
 from .unread import drop_unread
 from .values import buffer_value
+from .waiting import wait_less
 from .worth import Amounts, judged
 from .wrap import cut_wrapping
 from .write import write
@@ -196,6 +197,7 @@ def merged(
         body = splitter.block(body) if split else body
     jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
     hoist(body)
+    wait_less(body)
     return body
 
 
