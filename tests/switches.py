@@ -36,6 +36,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "zeroed": ("lower.lower.write_over", lambda body, visible, shares, fresh: None),
     "unchosen": ("lower.lower.skip_unchosen", lambda body, params, shares, em: None),
     "passed on": ("lower.unchosen.shortened", lambda body, numbers, shares: []),
+    "last chosen": ("lower.unchosen.keep_last", lambda body, sweeps, numbers, fresh: None),
     "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
     "mirror": ("lower.lower.mirror", lambda body, shares: None),
     "rows": ("lower.lower.join_rows", lambda body, sizes, shares, fresh: None),

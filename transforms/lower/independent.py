@@ -52,7 +52,7 @@ def examined(loop: L.Loop, after: Names, shares: Shares, visible: set[str]) -> C
     for s in stmts:
         if not isinstance(s, _HARMLESS):
             return _harm(s)
-    if _leaves(loop.body):
+    if L.leaves(loop.body):
         return "it may end early"
     bound = {name for s in stmts for name in binds(s)}
     if loop.var in bound or loop.var in after or names_in(L.exprs_of(loop)) & bound:
@@ -112,14 +112,6 @@ def _harm(stmt: L.Stmt) -> str:
     if isinstance(stmt, (L.Bind, L.Alias)):
         return f"{stmt.name} is another name for an array"
     return "it holds a call"
-
-
-def _leaves(body: list[L.Stmt]) -> bool:
-    """Whether a `Break` in a block leaves the loop around it."""
-    return any(
-        isinstance(s, L.Break) or (isinstance(s, L.Branch) and any(map(_leaves, L.blocks_of(s))))
-        for s in body
-    )
 
 
 # ---------------------------------------------------------------- variables

@@ -515,6 +515,14 @@ def is_check(stmt: Stmt) -> TypeGuard[Branch]:
     return bool(stmt.then) and all(isinstance(s, Fail) for s in stmt.then)
 
 
+def leaves(body: list[Stmt]) -> bool:
+    """Whether a `Break` in a block leaves the loop around it."""
+    return any(
+        isinstance(s, Break) or (isinstance(s, Branch) and any(map(leaves, blocks_of(s))))
+        for s in body
+    )
+
+
 def at_least_none(size: Expr) -> Expr:
     """A size for memory that is made whether or not a loop runs: one that never does may be over
     a negative number of rounds."""

@@ -37,7 +37,7 @@ def _once(body: list[L.Stmt], params: list[str]) -> bool:
             continue
         if not _last(block, alloc, loop):
             continue
-        _without(loop.body, name, axis)
+        without_axis(loop.body, name, axis)
         sizes = (*alloc.sizes[:axis], *alloc.sizes[axis + 1 :])
         made.append((loop, L.Alloc(name, alloc.dtype, sizes)))
         # Positions must stay as they were surveyed.
@@ -73,7 +73,7 @@ def _axis_of(use: Uses, var: str) -> int | None:
     return next((k for k in axes if all(i[k] == L.Name(var) for i in indices)), None)
 
 
-def _without(body: list[L.Stmt], name: str, axis: int) -> None:
+def without_axis(body: list[L.Stmt], name: str, axis: int) -> None:
     """Leaves an axis of a buffer out, in place."""
 
     def shorter(index: L.Index) -> L.Index:

@@ -17,8 +17,9 @@ in `unchosen.py`, this holds where nothing is infinite or no number.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import loop_ir as L
 from .live import NONE, Liveness, binds, exposed, names_in
@@ -35,7 +36,7 @@ _FOLLOWS = {
     "<": {"<": True, "<=": True, "!=": True, ">": False, ">=": False, "==": False},
     ">": {">": True, ">=": True, "!=": True, "<": False, "<=": False, "==": False},
 }
-_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
 
 @dataclass
@@ -45,7 +46,14 @@ class Shortened:
     loop: L.Loop
     number: L.Name
     passes: L.Bin
+    factor: L.Expr  # what the number is multiplied by
     arrays: set[str]
+    # If only this has been kept (`last_chosen.py`): twice the first round that does something, and
+    # one more unless it is the only one.
+    chosen: L.Expr | None = None
+    # What computes again all that is compared, and otherwise stands for it in that round.
+    again: list[L.Stmt] = field(default_factory=list)
+    stands_for: dict[str, L.Expr] = field(default_factory=dict)
 
 
 def shortened(body: list[L.Stmt], numbers: Numbers, shares: Shares) -> list[Shortened]:
@@ -121,7 +129,7 @@ def _sweep(
             if isinstance(e, L.Load)
         ):
             continue
-        given = _Given(passes, numbers)
+        given = Given(passes, numbers.known)
         if given.value(factor) != 1.0:
             continue
         added = [p.expr for p in puts]
@@ -131,7 +139,8 @@ def _sweep(
             arrays = taken | unchanged
             # Looking at an array is to cost no more than the search does.
             fits = all(numbers.ranks[a] <= depth for a in arrays)
-            return Shortened(loop, number, outside, arrays) if fits else None
+            spelt = _spelt(factor, own, numbers)
+            return Shortened(loop, number, outside, spelt, arrays) if fits else None
     return None
 
 
@@ -154,24 +163,29 @@ def _comparisons(e: L.Expr, numbers: Numbers) -> Iterator[L.Bin]:
 
 def _outside(e: L.Bin, loop: L.Loop, own: set[str], numbers: Numbers) -> L.Bin | None:
     """A comparison as it can be made outside of a loop, for a round of it."""
-
-    def spelt(part: L.Expr) -> L.Expr | None:
-        if isinstance(part, L.Name) and part.name in own and part.name in numbers.known:
-            return L.map_expr(numbers.known[part.name], spelt)
-        return None
-
-    out = L.map_expr(e, spelt)
+    out = _spelt(e, own, numbers)
     parts = L.walk_expr(out)
     cheap = len(parts) <= SHORT and not any(isinstance(p, L.Call) for p in parts)
     assert isinstance(out, L.Bin)
     return out if cheap and not (names_in([out]) & own) - {loop.var} else None
 
 
-class _Given:
+def _spelt(e: L.Expr, own: set[str], numbers: Numbers) -> L.Expr:
+    """In terms of what is known outside of a loop that sets its `own` numbers."""
+
+    def spelt(part: L.Expr) -> L.Expr | None:
+        if isinstance(part, L.Name) and part.name in own and part.name in numbers.known:
+            return L.map_expr(numbers.known[part.name], spelt)
+        return None
+
+    return L.map_expr(e, spelt)
+
+
+class Given:
     """What numbers are if a comparison holds."""
 
-    def __init__(self, passes: L.Bin, numbers: Numbers) -> None:
-        self.passes, self.numbers = passes, numbers
+    def __init__(self, passes: L.Bin, known: dict[str, L.Expr]) -> None:
+        self.passes, self.known = passes, known
 
     def is_zero(self, e: L.Expr) -> bool:
         return self.value(e) == 0.0
@@ -180,11 +194,11 @@ class _Given:
         if isinstance(e, L.Lit):
             return float(e.value) if isinstance(e.value, (bool, int, float)) else None
         if isinstance(e, L.Name):
-            known = self.numbers.known.get(e.name)
+            known = self.known.get(e.name)
             return None if known is None else self.value(known)
         if isinstance(e, L.Cast):
             return self.value(e.x) if e.x.dtype == "bool" else None
-        if isinstance(e, L.Bin) and e.op in _TURNED:
+        if isinstance(e, L.Bin) and e.op in TURNED:
             return self._compared(e)
         if isinstance(e, L.Bin) and e.op in ("+", "*"):
             left, right = self.value(e.left), self.value(e.right)
@@ -198,7 +212,7 @@ class _Given:
         if (e.left, e.right) == pair:
             return float(follows[e.op])
         if (e.right, e.left) == pair:
-            return float(follows[_TURNED[e.op]])
+            return float(follows[TURNED[e.op]])
         return None
 
 
@@ -221,31 +235,57 @@ def _shorten(
     for stmt in block:
         for inner in L.blocks_of(stmt):
             _shorten(inner, sweeps, calm, fresh)
-        if id(stmt) in sweeps:
-            out += _first_round(sweeps[id(stmt)], calm, fresh)
-        out.append(stmt)
+        out += _short(sweeps[id(stmt)], calm, fresh) if id(stmt) in sweeps else [stmt]
     block[:] = out
 
 
-def _first_round(sweep: Shortened, calm: L.Expr, fresh: Callable[[str], str]) -> list[L.Stmt]:
-    """What finds out where a loop begins; it is told where to end."""
+def _short(sweep: Shortened, calm: L.Expr, fresh: Callable[[str], str]) -> list[L.Stmt]:
+    """A loop that begins where something is done, and ends when nothing is left to do."""
     loop, number = sweep.loop, sweep.number
-    dtype = number.dtype
-    first, at = L.Name(fresh("first")), L.Name(fresh(loop.var))
+    dtype, limit = number.dtype, LIMITS[number.dtype]
+    first = L.Name(fresh("first"))
+    tame = _both(
+        L.compare("<=", number, L.Lit(limit, dtype)), L.compare(">=", number, L.Lit(-limit, dtype))
+    )
+    wild = L.Un("not", _both(calm, tame), "bool")
+    gone = L.Branch(_both(L.compare("==", number, L.Lit(0.0, dtype)), calm), [L.Break()])
+    if sweep.chosen is None:
+        every = L.Branch(wild, [L.Let(first.name, loop.start)])
+        before = [*_search(sweep, first, fresh), every]
+        loop.start = first
+        loop.body.append(gone)
+        return [*before, loop]
+    told = L.Name(fresh("told"))
+    more = L.compare("!=", L.Bin("&", told, L.ONE, "int64"), L.ZERO)
+    only = copy.deepcopy(loop.body)
+    L.map_stmts(only, lambda e: _in_only_round(e, sweep, first))
+    loop.body.append(gone)
+    return [
+        L.Let(told.name, sweep.chosen),
+        L.Let(first.name, L.Bin(">>", told, L.ONE, "int64")),
+        L.Branch(
+            L.either(wild, more),
+            [*sweep.again, loop],
+            [L.Branch(L.compare("!=", first, loop.stop), only)],
+        ),
+    ]
+
+
+def _in_only_round(e: L.Expr, sweep: Shortened, first: L.Name) -> L.Expr | None:
+    if isinstance(e, L.Load):
+        return sweep.stands_for.get(e.buffer)
+    return first if e == L.Name(sweep.loop.var) else None
+
+
+def _search(sweep: Shortened, first: L.Name, fresh: Callable[[str], str]) -> list[L.Stmt]:
+    """Goes through all rounds, the last ones first."""
+    loop = sweep.loop
+    at = L.Name(fresh(loop.var))
     passes = L.map_expr(sweep.passes, lambda e: at if e == L.Name(loop.var) else None)
     back = L.Lit(-loop.step.value, "int64")  # type: ignore[union-attr]  # it counts by one
     search = L.Loop(at.name, L.add(loop.stop, back), L.add(loop.start, back), back)
     search.body = [L.Let(first.name, L.Select(passes, first, at, "int64"))]
-    limit = LIMITS[dtype]
-    tame = _both(
-        L.compare("<=", number, L.Lit(limit, dtype)), L.compare(">=", number, L.Lit(-limit, dtype))
-    )
-    every = L.Branch(L.Un("not", _both(calm, tame), "bool"), [L.Let(first.name, loop.start)])
-    before = [L.Let(first.name, loop.stop), search, every]
-    loop.start = first
-    gone = _both(L.compare("==", number, L.Lit(0.0, dtype)), calm)
-    loop.body.append(L.Branch(gone, [L.Break()]))
-    return before
+    return [L.Let(first.name, loop.stop), search]
 
 
 def _both(a: L.Expr, b: L.Expr) -> L.Expr:

@@ -21,6 +21,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from . import loop_ir as L
+from .last_chosen import keep_last
 from .layout import Parameters
 from .live import binds, reads
 from .passed_on import shorten, shortened
@@ -46,7 +47,6 @@ def skip_unchosen(body: list[L.Stmt], params: Parameters, shares: Shares, em: Em
     chosen = {*found.loops, *(id(s.loop) for s in sweeps)}
     if not chosen:
         return
-    first = next(k for k, s in enumerate(body) if any(id(x) in chosen for x in L.walk([s])))
     calm: L.Expr = L.TRUE
     before: list[L.Stmt] = []
     if arrays:
@@ -56,6 +56,8 @@ def skip_unchosen(body: list[L.Stmt], params: Parameters, shares: Shares, em: Em
             before += _count(name, params, wild, em)
         calm = L.Name(em.fresh("calm"), "bool")
         before.append(L.Let(calm.name, L.compare("==", L.Name(wild), L.ZERO)))
+    keep_last(body, sweeps, numbers, em.fresh)
+    first = next(k for k, s in enumerate(body) if any(id(x) in chosen for x in L.walk([s])))
     _guard(body, found.loops, calm, numbers.dtypes)
     shorten(body, sweeps, calm, em.fresh)
     body[first:first] = before
