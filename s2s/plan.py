@@ -18,8 +18,9 @@ from typing import Any
 
 from . import announce
 from .guards import Constants
-from .plan_runtime import CONSTANT, HEADER, is_known, tag_of
-from .plan_steps import OPERATIONS
+from .linking import TYPE
+from .plan_runtime import CELL, CONSTANT, FIELDS, HEADER, TAG, field, is_known, tag_of
+from .plan_steps import OPEN, OPERATIONS
 
 _OPERATION = {name: i for i, name in enumerate(OPERATIONS)}
 
@@ -63,11 +64,14 @@ class _Writer:
         self.words: list[int] = []
         self.names: dict[str, int] = {}
         self.registers = arity
+        self.watched: list[tuple[int, int, int]] = []  # not yet in a step
 
     # ---- words
 
     def step(self, operation: str, *words: int, writes: int = 0) -> int:
         """A step; the first of the registers it writes to."""
+        if operation in OPEN:
+            self.look()
         target = self.registers
         self.registers += writes
         self.words += [_OPERATION[operation], target, *words]
@@ -81,6 +85,22 @@ class _Writer:
             self.places[id(value)] = len(self.items)
             self.items.append(value)
         return CONSTANT + self.places[id(value)]
+
+    def watch(self, holder: Any, offset: int, wanted: int, bits: int = 64) -> None:
+        """A look at an object, and at what is somewhere in it.  Many are one step, made when
+        nothing but the kernel, or what may change all, comes after them."""
+        self.item(holder)
+        self.watched.append((id(holder) + offset, (1 << bits) - 1, wanted))
+
+    def watch_object(self, holder: Any, offset: int, wanted: Any) -> None:
+        self.item(wanted)
+        self.watch(holder, offset, id(wanted))
+
+    def look(self) -> None:
+        if self.watched:
+            told = b"".join(struct.pack("=3Q", *one) for one in self.watched)
+            self.step("watch", self.item(told), len(self.watched))
+            self.watched = []
 
     def constant(self, node: ast.expr) -> Any:
         """What a name or literal stands for; it is always the same object."""
@@ -104,8 +124,9 @@ class _Writer:
                     assert isinstance(name, ast.Name)
                     self.names[name.id] = i
             case ast.Assign(targets=[ast.Subscript() as target], value=value):
+                known = self.is_dict(target.value, target.slice)
                 operands = map(self.value, (target.value, target.slice, value))
-                self.step("set_item", *operands)
+                self.step("set_entry" if known else "set_item", *operands)
             case _:
                 raise _NoPlan
 
@@ -120,13 +141,14 @@ class _Writer:
                 return self.step("kept", i, writes=1)
             case ast.Subscript(value=ast.Name(id="rest"), slice=ast.Constant(value=int(i))):
                 return self.names["rest"] + i
+            case ast.Subscript(value=holder, slice=key) if self.is_dict(holder, key):
+                return self.entry(self.constant(holder), self.constant(key))
             case ast.Subscript(value=holder, slice=key):
                 return self.step("item", self.value(holder), self.value(key), writes=1)
             case ast.Attribute(value=ast.Name(id=root), attr=name) if self.is_stored(root, name):
-                attributes = self.item(vars(self.space[root]))
-                return self.step("item", attributes, self.item(name), writes=1)
-            case ast.Attribute(value=ast.Name(id=root), attr=name) if self.is_method(root, name):
-                return self.item(getattr(self.space[root], name))
+                return self.entry(vars(self.space[root]), name)
+            case ast.Attribute(value=holder, attr=name) if self.is_settled(holder, name):
+                return self.item(getattr(self.settled(holder), name))
             case ast.Attribute(value=holder, attr=name):
                 return self.step("attribute", self.value(holder), self.item(name), writes=1)
             case ast.Tuple(elts=parts):
@@ -224,18 +246,32 @@ class _Writer:
             case ast.Attribute(value=holder, attr="cell_contents") if self.is_a(
                 holder, types.CellType
             ):
-                self.step("cell_is", self.value(holder), self.value(right))
-            case ast.Attribute(value=holder, attr="__code__") if self.is_a(
+                self.watch_object(self.constant(holder), CELL, self.constant(right))
+            case ast.Attribute(value=holder, attr=name) if name in FIELDS and self.is_a(
                 holder, types.FunctionType
             ):
-                self.step("code", self.value(holder), self.value(right))
+                self.watch_object(self.constant(holder), field(name), self.constant(right))
             case ast.Call(func=ast.Name(id="type"), args=[value]):
                 self.step("type_is", self.value(value), self.value(right))
             case _:
-                self.step("is", self.value(left), self.value(right))
+                operands = self.value(left), self.value(right)
+                if operands[0] != operands[1] or operands[0] < CONSTANT:
+                    self.step("is", *operands)
 
     def is_a(self, node: ast.expr, cls: type) -> bool:
         return isinstance(node, ast.Name) and type(self.space.get(node.id)) is cls
+
+    def is_dict(self, holder: ast.expr, key: ast.expr) -> bool:
+        """Whether an object is one dict, and the key a string: looking for it runs nobody's code
+        unless there are keys of other kinds, which come to be seen by whoever looks."""
+        try:
+            return type(self.constant(holder)) is dict and type(self.constant(key)) is str
+        except _NoPlan:
+            return False
+
+    def entry(self, holder: dict[Any, Any], key: str) -> int:
+        place = [*holder].index(key) if key in holder else 0
+        return self.step("entry", self.item(holder), self.item(key), min(place, 1000), writes=1)
 
     # ---- attributes
 
@@ -258,13 +294,38 @@ class _Writer:
             self.rarely.insert(0, line)
         return True
 
-    def is_method(self, holder: str, name: str) -> bool:
-        """Whether an attribute of a class is a function, as long as the class does not change."""
-        cls = self.space.get(holder)
-        if holder in self.names or type(cls) is not type:
+    def settled(self, node: ast.expr) -> Any:
+        """An object that an expression stands for, by what has been looked at; or None."""
+        match node:
+            case ast.Name(id=name) if name in self.names:
+                operand = self.names[name]
+                return self.items[operand - CONSTANT] if operand >= CONSTANT else None
+            case ast.Name(id=name):
+                return self.space.get(name)
+            case ast.Attribute(value=holder, attr=name) if self.is_settled(holder, name):
+                return getattr(self.settled(holder), name)
+        return None
+
+    def is_settled(self, holder: ast.expr, name: str) -> bool:
+        """Whether an attribute is the class of an object, or a function or property of a class,
+        as long as the class does not change."""
+        value = self.settled(holder)
+        if name == "__class__":
+            return value is not None and self.is_of(value)
+        if type(value) is not type:
             return False
-        found = inspect.getattr_static(cls, name, None)
-        return type(found) is types.FunctionType and self.is_unchanged(cls)
+        found = inspect.getattr_static(value, name, None)
+        return type(found) in (types.FunctionType, property) and self.is_unchanged(value)
+
+    def is_of(self, value: Any) -> bool:
+        """Has it looked at whether an object is still of its class, and says that it is."""
+        cls = type(value)
+        plain = cls.__getattribute__ is object.__getattribute__
+        own = inspect.getattr_static(cls, "__class__", None) is vars(object)["__class__"]
+        if not (plain and own and self.is_unchanged(cls)):
+            return False
+        self.watch_object(value, TYPE, cls)
+        return True
 
     def is_unchanged(self, cls: type) -> bool:
         """Has it looked at in every call."""
@@ -272,7 +333,7 @@ class _Writer:
             tag = tag_of(cls)
             if not tag:
                 return False
-            self.step("tag", self.item(cls), tag & 0xFFFF, tag >> 16)
+            self.watch(cls, TAG, tag, 32)
             self.known.add(id(cls))
         return True
 
@@ -283,6 +344,7 @@ class _Writer:
             self.step("seen", self.item(self.space["changes"]))
         expressions = [ast.parse(text, mode="eval").body for text in given]
         operands = [*map(self.value, expressions)]
+        self.look()
         entrance = HEADER + len(self.words)
         self.names["rest"] = self.step("enter", results, len(operands), *operands, writes=results)
         for line in after:

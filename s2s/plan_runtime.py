@@ -19,9 +19,12 @@ from .plan_steps import TEXT as STEPS
 
 ITEMS = 24  # where a tuple keeps its items and a list the address of its items, in bytes
 SIZE = 16  # where both keep how many there are
+BYTES = 32  # where bytes are in an object of them
 CELL = 16  # where a cell keeps its content
 TAG = 384  # where a class has a number that is another after each change of it or its bases
 PLAN = 16  # where an object with one slot has it
+WRAPPER = 40  # where a method that stands for a C function of a class has how it is called
+MANY = 1 << 30  # what counts of references do not come to, unless they are of another kind
 HEADER = 3
 CONSTANT = 32768
 # The method that is called where there is no plan, or it does not fit.
@@ -35,7 +38,6 @@ declare void @PyErr_Clear()
 declare i8* @PyErr_Occurred()
 declare void @PyErr_Fetch(i8**, i8**, i8**)
 declare void @PyErr_NormalizeException(i8**, i8**, i8**)
-declare i8* @PyBytes_AsString(i8*)
 declare i8* @PyObject_GetAttr(i8*, i8*)
 declare i8* @PyObject_GetItem(i8*, i8*)
 declare i32 @PyObject_SetItem(i8*, i8*, i8*)
@@ -54,9 +56,8 @@ declare i32 @PyDict_SetItem(i8*, i8*, i8*)
 declare i32 @PyTuple_SetItem(i8*, i64, i8*)
 declare i64 @PyTuple_Size(i8*)
 declare i8* @PyTuple_GetItem(i8*, i64)
-declare i8* @PyFunction_GetCode(i8*)
 declare i8* @PyCFunction_GetFunction(i8*)
-declare i8* @PyObject_VectorcallMethod(i8*, i8**, i64, i8*)
+declare i8* @PyObject_Call(i8*, i8*, i8*)
 
 @nothing = internal constant i8* null
 @operations = internal constant [COUNT x i16* (i8**, i8**, i16*)*] [ADDRESSES]
@@ -66,7 +67,7 @@ entry:
   %first = getelementptr i8, i8* %plan, i64 ITEMS
   %items = bitcast i8* %first to i8**
   %bytes = load i8*, i8** %items
-  %text = call i8* @PyBytes_AsString(i8* %bytes)
+  %text = getelementptr i8, i8* %bytes, i64 BYTES
   %words = bitcast i8* %text to i16*
   %arity.word = load i16, i16* %words
   %arity = zext i16 %arity.word to i64
@@ -116,7 +117,7 @@ operate:
   br i1 %bad, label %unfit, label %step
 return:
   %result = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 1)
-  call void @Py_IncRef(i8* %result)
+  call void @hold(i8* %result)
   br label %clean
 unfit:
   %early = icmp ult i16* %at, %entrance
@@ -142,7 +143,7 @@ look:
   %free = icmp eq i8* %held, null
   br i1 %free, label %going, label %drop
 drop:
-  call void @Py_DecRef(i8* %held)
+  call void @let_go(i8* %held)
   br label %going
 going:
   %r.next = add i64 %r, 1
@@ -151,9 +152,9 @@ end:
   ret i8* %answer
 }
 
-; What `Function.__call__` is: runs the plan at hand, if there is one and nobody is looking for NaN,
+; How objects that have a plan are called: runs it, if there is one and nobody is looking for NaN,
 ; or else leaves the call to Python.
-define i8* @s2s.front(i8* %self, i8** %args, i64 %count, i8* %names) {
+define i8* @s2s.front(i8* %self, i8* %args, i8* %names) {
 entry:
   %raw = getelementptr i8, i8* %self, i64 PLAN
   %place = bitcast i8* %raw to i8**
@@ -167,55 +168,70 @@ planned:
   br i1 %is.plan, label %calm, label %python
 calm:
   %list = load i8*, i8** getelementptr ([6 x i8*], [6 x i8*]* @s2s.plan.links, i64 0, i64 4)
-  %size = call i64 @list_size(i8* %list)
+  %size = call i64 @size_of(i8* %list)
   %off = icmp eq i64 %size, 0
   br i1 %off, label %run, label %python
 run:
-  call void @Py_IncRef(i8* %plan)
-  %found = call i8* @s2s.plan(i8* %plan, i8** %args, i64 %count)
-  call void @Py_DecRef(i8* %plan)
+  %count = call i64 @size_of(i8* %args)
+  %first = getelementptr i8, i8* %args, i64 ITEMS
+  %given = bitcast i8* %first to i8**
+  call void @hold(i8* %plan)
+  %found = call i8* @s2s.plan(i8* %plan, i8** %given, i64 %count)
+  call void @let_go(i8* %plan)
   %miss = load i8*, i8** getelementptr ([6 x i8*], [6 x i8*]* @s2s.plan.links, i64 0, i64 0)
   %missed = icmp eq i8* %found, %miss
   br i1 %missed, label %unfit, label %done
 done:
   ret i8* %found
 unfit:
-  call void @Py_DecRef(i8* %miss)
+  call void @let_go(i8* %miss)
   br label %python
 python:
-  %no.names = icmp eq i8* %names, null
-  br i1 %no.names, label %all, label %more
-more:
-  %named.count = call i64 @PyTuple_Size(i8* %names)
-  br label %all
-all:
-  %extra = phi i64 [0, %python], [%named.count, %more]
-  %total = add i64 %count, %extra
-  %room = add i64 %total, 1
-  %given = alloca i8*, i64 %room
-  store i8* %self, i8** %given
-  br label %head
-head:
-  %i = phi i64 [0, %all], [%i.next, %body]
-  %end = icmp eq i64 %i, %total
-  br i1 %end, label %call, label %body
-body:
-  %from = getelementptr i8*, i8** %args, i64 %i
-  %value = load i8*, i8** %from
-  %i.next = add i64 %i, 1
-  %to = getelementptr i8*, i8** %given, i64 %i.next
-  store i8* %value, i8** %to
-  br label %head
-call:
   %name = load i8*, i8** getelementptr ([6 x i8*], [6 x i8*]* @s2s.plan.links, i64 0, i64 5)
-  %positions = add i64 %count, 1
-  %answer = call i8* @PyObject_VectorcallMethod(i8* %name, i8** %given, i64 %positions, i8* %names)
+  %method = call i8* @PyObject_GetAttr(i8* %self, i8* %name)
+  %lost = icmp eq i8* %method, null
+  br i1 %lost, label %bad, label %call
+call:
+  %answer = call i8* @PyObject_Call(i8* %method, i8* %args, i8* %names)
+  call void @let_go(i8* %method)
   ret i8* %answer
+bad:
+  ret i8* null
+}
+
+; What `Py_IncRef` and `Py_DecRef` do, without calling them where a count is just a count.
+define internal void @hold(i8* %thing) {
+  %place = bitcast i8* %thing to i64*
+  %count = load i64, i64* %place
+  %plain = icmp ult i64 %count, MANY
+  br i1 %plain, label %here, label %there
+here:
+  %more = add i64 %count, 1
+  store i64 %more, i64* %place
+  ret void
+there:
+  call void @Py_IncRef(i8* %thing)
+  ret void
+}
+
+define internal void @let_go(i8* %thing) {
+  %place = bitcast i8* %thing to i64*
+  %count = load i64, i64* %place
+  %less = sub i64 %count, 1
+  %before = sub i64 %count, 2
+  %plain = icmp ult i64 %before, MANY
+  br i1 %plain, label %here, label %there
+here:
+  store i64 %less, i64* %place
+  ret void
+there:
+  call void @Py_DecRef(i8* %thing)
+  ret void
 }
 
 define internal i8* @miss() {
   %miss = load i8*, i8** getelementptr ([6 x i8*], [6 x i8*]* @s2s.plan.links, i64 0, i64 0)
-  call void @Py_IncRef(i8* %miss)
+  call void @hold(i8* %miss)
   ret i8* %miss
 }
 
@@ -251,7 +267,8 @@ define internal i8* @type_of(i8* %thing) {
   ret i8* %type
 }
 
-define internal i64 @list_size(i8* %list) {
+; Of a tuple or a list.
+define internal i64 @size_of(i8* %list) {
   %raw = getelementptr i8, i8* %list, i64 SIZE
   %place = bitcast i8* %raw to i64*
   %size = load i64, i64* %place
@@ -285,7 +302,7 @@ define internal i16* @put_borrowed(i8** %regs, i16* %at, i8* %value, i64 %length
   %none = icmp eq i8* %value, null
   br i1 %none, label %bad, label %good
 good:
-  call void @Py_IncRef(i8* %value)
+  call void @hold(i8* %value)
   %next = call i16* @put(i8** %regs, i16* %at, i8* %value, i64 %length)
   ret i16* %next
 bad:
@@ -310,8 +327,8 @@ def _library() -> Any:
     addresses = ", ".join(f"{shape} @op.{name}" for name in OPERATIONS)
     text = (TEXT + STEPS).replace("ADDRESSES", addresses).replace("COUNT", str(len(OPERATIONS)))
     numbers = {
-        "ITEMS": ITEMS, "SIZE": SIZE, "HEADER": HEADER, "CONSTANT": CONSTANT, "CELL": CELL,
-        "PLAN": PLAN, "TAG": TAG, "TYPE": linking.TYPE,
+        "ITEMS": ITEMS, "SIZE": SIZE, "HEADER": HEADER, "CONSTANT": CONSTANT, "BYTES": BYTES,
+        "PLAN": PLAN, "TYPE": linking.TYPE, "MANY": MANY,
     }  # fmt: skip
     for name, number in numbers.items():
         text = text.replace(f" {name}", f" {number}")
@@ -336,14 +353,12 @@ def install(cls: type[Planned]) -> None:
     """Lets calls of objects of a class run their plans."""
     import ctypes
 
-    from . import linking
-
-    flags = linking.FASTCALL | linking.KEYWORDS
-    definition = linking.definition(b"__call__", _library()["s2s.front"], flags)
-    make = ctypes.pythonapi.PyDescr_NewMethod
+    front = _library()["s2s.front"]
+    # As of a class that is written in C: CPython then calls the function, and nothing in between.
+    make = ctypes.pythonapi.PyDescr_NewWrapper
     make.restype = ctypes.py_object
-    make.argtypes = [ctypes.py_object, ctypes.c_void_p]
-    cls.__call__ = make(cls, definition)  # type: ignore[attr-defined]
+    make.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p]
+    cls.__call__ = make(cls, _read(types.FunctionType.__call__, WRAPPER), front)  # type: ignore[attr-defined]
 
 
 def runner(plan: tuple[Any, ...]) -> Any:
@@ -382,9 +397,6 @@ def is_known() -> bool:
     if not linking.is_layout_known():
         return False
 
-    def read(thing: Any, offset: int) -> int:
-        return ctypes.c_void_p.from_address(id(thing) + offset).value or 0
-
     class Base(Planned):
         more = 0
 
@@ -405,9 +417,45 @@ def is_known() -> bool:
         changed
         and all(tags)
         and len({*tags}) == 3
-        and read((1, mark), ITEMS + 8) == id(mark)
-        and read(items, SIZE) == 3
-        and ctypes.c_void_p.from_address(read(items, ITEMS) + 16).value == id(below)
-        and read(types.CellType(mark), CELL) == id(mark)
-        and read(below, PLAN) == id(mark)
+        and _read((1, mark), ITEMS + 8) == id(mark)
+        and _read((1, mark, 2), SIZE) == 3
+        and _read(items, SIZE) == 3
+        and ctypes.c_void_p.from_address(_read(items, ITEMS) + 16).value == id(below)
+        and ctypes.string_at(id(b"plan") + BYTES) == b"plan"
+        and _read(types.CellType(mark), CELL) == id(mark)
+        and _read(below, PLAN) == id(mark)
+        and _is_wrapper_known()
+        and all(field(name) for name in FIELDS)
     )
+
+
+def _read(thing: Any, offset: int) -> int:
+    import ctypes
+
+    return ctypes.c_void_p.from_address(id(thing) + offset).value or 0
+
+
+def _is_wrapper_known() -> bool:
+    """Whether methods of C name themselves where they are to tell how they are called."""
+    import ctypes
+
+    methods = (types.FunctionType.__call__, types.FunctionType.__repr__)
+    names = [ctypes.c_void_p.from_address(_read(m, WRAPPER)).value or 0 for m in methods]
+    return [ctypes.string_at(n) for n in names if n] == [b"__call__", b"__repr__"]
+
+
+# What of a function may be put in its place.
+FIELDS = ("__code__", "__defaults__", "__kwdefaults__")
+
+
+@functools.cache
+def field(name: str) -> int:
+    """Where a function has one of the `FIELDS`; 0 if that is not known."""
+
+    def one(a: int = 1, *, b: int = 2) -> None: ...
+
+    def other(a: int = 3, *, b: int = 4) -> None: ...
+
+    places = range(16, types.FunctionType.__basicsize__, 8)
+    found = [at for at in places if all(_read(f, at) == id(getattr(f, name)) for f in (one, other))]
+    return found[0] if len(found) == 1 else 0

@@ -1,10 +1,12 @@
 """The operations of plans (`s2s.plan`), in LLVM's language; `s2s.plan_runtime` runs them."""
 
 OPERATIONS = (
-    "return", "kept", "attribute", "item", "is", "differ", "cell_is", "same", "empty", "absent",
-    "type_is", "length", "keys", "code", "tag", "seen", "enter", "tuple", "list", "dict",
-    "set_item", "equal",
+    "return", "kept", "attribute", "item", "is", "differ", "watch", "same", "empty", "absent",
+    "type_is", "length", "keys", "entry", "seen", "enter", "tuple", "list", "dict", "set_item",
+    "set_entry", "equal",
 )  # fmt: skip
+# Those that may run somebody's Python code, after which what was found before may be otherwise.
+OPEN = ("attribute", "item", "set_item", "enter")
 
 # Every operation gets the registers, the items of the plan, and where it stands; it returns where
 # the next one stands, or null if the call does not fit or failed.  Before each stand its words.
@@ -70,16 +72,40 @@ define internal i16* @op.differ(i8** %regs, i8** %items, i16* %at) {
   ret i16* %next
 }
 
-; cell_is _ cell value
-define internal i16* @op.cell_is(i8** %regs, i8** %items, i16* %at) {
-  %cell = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
-  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 3)
-  %raw = getelementptr i8, i8* %cell, i64 CELL
-  %place = bitcast i8* %raw to i8**
-  %content = load i8*, i8** %place
-  %same = icmp eq i8* %content, %value
-  %next = call i16* @go_if(i1 %same, i16* %at, i64 4)
+; watch _ bytes count: at so many addresses stands what stood there; of each are told the address,
+; which bits count, and what they are to be
+define internal i16* @op.watch(i8** %regs, i8** %items, i16* %at) {
+entry:
+  %told = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
+  %count = call i64 @word(i16* %at, i64 3)
+  %raw = getelementptr i8, i8* %told, i64 BYTES
+  %first = bitcast i8* %raw to i64*
+  br label %head
+head:
+  %i = phi i64 [0, %entry], [%more, %body]
+  %done = icmp eq i64 %i, %count
+  br i1 %done, label %yes, label %body
+body:
+  %at.0 = mul i64 %i, 3
+  %at.1 = add i64 %at.0, 1
+  %at.2 = add i64 %at.0, 2
+  %p0 = getelementptr i64, i64* %first, i64 %at.0
+  %p1 = getelementptr i64, i64* %first, i64 %at.1
+  %p2 = getelementptr i64, i64* %first, i64 %at.2
+  %address = load i64, i64* %p0
+  %bits = load i64, i64* %p1
+  %wanted = load i64, i64* %p2
+  %place = inttoptr i64 %address to i64*
+  %whole = load i64, i64* %place
+  %found = and i64 %whole, %bits
+  %more = add i64 %i, 1
+  %one = icmp eq i64 %found, %wanted
+  br i1 %one, label %head, label %no
+yes:
+  %next = getelementptr i16, i16* %at, i64 4
   ret i16* %next
+no:
+  ret i16* null
 }
 
 ; same _ list list: both hold the same objects
@@ -92,8 +118,8 @@ entry:
   %lists = and i1 %a.list, %b.list
   br i1 %lists, label %sizes, label %no
 sizes:
-  %a.size = call i64 @list_size(i8* %a)
-  %b.size = call i64 @list_size(i8* %b)
+  %a.size = call i64 @size_of(i8* %a)
+  %b.size = call i64 @size_of(i8* %b)
   %equal = icmp eq i64 %a.size, %b.size
   br i1 %equal, label %head, label %no
 head:
@@ -208,29 +234,33 @@ no:
   ret i16* null
 }
 
-; code _ function code
-define internal i16* @op.code(i8** %regs, i8** %items, i16* %at) {
-  %function = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
-  %code = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 3)
-  %found = call i8* @PyFunction_GetCode(i8* %function)
-  %same = icmp eq i8* %found, %code
-  %next = call i16* @go_if(i1 %same, i16* %at, i64 4)
-  ret i16* %next
-}
-
-; tag _ class low high: the class is what it was
-define internal i16* @op.tag(i8** %regs, i8** %items, i16* %at) {
-  %class = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
-  %low = call i64 @word(i16* %at, i64 3)
-  %high = call i64 @word(i16* %at, i64 4)
-  %shifted = shl i64 %high, 16
-  %wide = or i64 %shifted, %low
-  %tag = trunc i64 %wide to i32
-  %raw = getelementptr i8, i8* %class, i64 TAG
-  %place = bitcast i8* %raw to i32*
-  %now = load i32, i32* %place
-  %same = icmp eq i32 %now, %tag
-  %next = call i16* @go_if(i1 %same, i16* %at, i64 5)
+; entry to dict key place: what a dict, of that very class, has under a string; most of the time it
+; is the entry at that place
+define internal i16* @op.entry(i8** %regs, i8** %items, i16* %at) {
+entry:
+  %place = alloca i64
+  %key = alloca i8*
+  %value = alloca i8*
+  %dict = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
+  %wanted = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 3)
+  %where = call i64 @word(i16* %at, i64 4)
+  store i64 %where, i64* %place
+  %some = call i32 @PyDict_Next(i8* %dict, i64* %place, i8** %key, i8** %value)
+  %is.one = icmp ne i32 %some, 0
+  br i1 %is.one, label %compare, label %search
+compare:
+  %found = load i8*, i8** %key
+  %same = icmp eq i8* %found, %wanted
+  br i1 %same, label %here, label %search
+here:
+  %value.1 = load i8*, i8** %value
+  br label %end
+search:
+  %value.2 = call i8* @PyDict_GetItemWithError(i8* %dict, i8* %wanted)
+  br label %end
+end:
+  %value.3 = phi i8* [%value.1, %here], [%value.2, %search]
+  %next = call i16* @put_borrowed(i8** %regs, i16* %at, i8* %value.3, i64 5)
   ret i16* %next
 }
 
@@ -353,6 +383,17 @@ define internal i16* @op.set_item(i8** %regs, i8** %items, i16* %at) {
   %next = call i16* @go_if(i1 %good, i16* %at, i64 5)
   ret i16* %next
 }
+
+; set_entry _ dict key value: the dict is of that very class
+define internal i16* @op.set_entry(i8** %regs, i8** %items, i16* %at) {
+  %dict = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 2)
+  %key = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 3)
+  %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 4)
+  %status = call i32 @PyDict_SetItem(i8* %dict, i8* %key, i8* %value)
+  %good = icmp eq i32 %status, 0
+  %next = call i16* @go_if(i1 %good, i16* %at, i64 5)
+  ret i16* %next
+}
 """
 
 # Tuples and lists are made in the same way.
@@ -371,7 +412,7 @@ head:
 body:
   %where = add i64 %i, 3
   %value = call i8* @operand(i8** %regs, i8** %items, i16* %at, i64 %where)
-  call void @Py_IncRef(i8* %value)
+  call void @hold(i8* %value)
   call i32 @PyCLASS_SetItem(i8* %made, i64 %i, i8* %value)
   %more = add i64 %i, 1
   br label %head

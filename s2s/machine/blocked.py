@@ -14,26 +14,24 @@ machine's vectors: two machines that multiply and add in one step agree to the l
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import ir
 
-from . import kinds as types
-from . import writing
-from .advice import note
+from .tiles import FLAGS, Tiles
 from .writing import INT, counting, declared, new_function
 
 NAME = "s2s.blocked"
 # The rows of a tile, and of one for what such tiles leave over.
 ROWS, FEW = 6, 4
-# The inner axis is taken in stretches of so many bytes of a column,
-STRETCH = 1024
-# and from so many rows on, copying pays for columns that could be used as they stand.
-MANY = 24
+# The inner axis is taken in stretches of so many bytes of a column at most, all about as long: of
+# multiples of so many elements.
+LONGEST, EVEN = 1280, 16
+# From so many rows on, copying pays for columns that could be used as they stand, if their elements
+# lie so many bytes apart that they displace each other in the cache, or else from more rows on.
+MANY, MORE, APART = 24, 40, 2048
 BOOL = ir.IntType(1)
-# Numba gives instructions without flags one by which sums may be taken in another order.
-FLAGS = ("contract",)
 
 
 def width(features: str) -> int:
@@ -44,23 +42,15 @@ def width(features: str) -> int:
     return 32 if "+avx" in names else 16
 
 
-class Gemm:
+class Gemm(Tiles):
     """The function for one type of numbers, in a module."""
 
     name = NAME
 
     def __init__(self, module: Any, dtype: Any, vector_bytes: int) -> None:
-        self.module = module
-        self.number = ir.FloatType() if dtype == types.float32 else ir.DoubleType()
-        self.item = 4 if dtype == types.float32 else 8
-        self.lanes = vector_bytes // self.item
-        self.vectors = 2  # across a tile
-        self.columns = self.vectors * self.lanes
-        self.stretch = STRETCH // self.item
-        self.room = self.columns * self.stretch  # for copies of columns
-        self.vector = ir.VectorType(self.number, self.lanes)
-        self.pointer = self.number.as_pointer()
-        self.suffix = "f32" if self.item == 4 else "f64"
+        super().__init__(module, dtype, vector_bytes)
+        self.longest = LONGEST // self.item
+        self.room = self.columns * self.longest  # for copies of columns
 
     def function(self) -> Any:
         """gemm(swap_a, swap_b, alpha, a, b, beta, c, m, n, k)"""
@@ -91,16 +81,16 @@ class Gemm:
         high, low, first_high = self._band(ROWS), self._band(FEW), self._band(ROWS, copying=True)
         copy = self._copy()
         builder = ir.IRBuilder(made.append_basic_block())
-        room: Any = builder.alloca(self.vector, self.vectors * self.stretch)
-        room.align = 64
-        panel = builder.bitcast(room, self.pointer)
+        panel = self._panel(builder)
         self._scale_only(builder, beta, c, m, n, k)
         a_down, a_right = self._strides(builder, swap_a, k, m)
         b_down, b_right = self._strides(builder, swap_b, n, k)
-        many = builder.icmp_signed(">=", m, INT(MANY))
+        offset = builder.and_(builder.mul(n, INT(self.item)), INT(APART - 1))
+        crowded = builder.icmp_signed("==", offset, INT(0))
+        many = builder.icmp_signed(">=", m, builder.select(crowded, INT(MANY), INT(MORE)))
         middle = self._middle(builder, m)
         width = INT(self.columns)
-        with self._steps(builder, k, self.stretch) as (p, depth):
+        with self._steps(builder, k, self._stretch(builder, k)) as (p, depth):
             first = builder.icmp_signed("==", p, INT(0))
             tiles = builder.sdiv(INT(self.room), builder.mul(depth, width))
             with self._steps(builder, n, builder.mul(tiles, width)) as (left, across):
@@ -132,6 +122,19 @@ class Gemm:
                     with self._steps(builder, builder.sub(end, begin), height) as (at, down):
                         rows(band, builder.add(begin, at), down, columns)
         builder.ret_void()
+
+    def _panel(self, builder: Any) -> Any:
+        """Room for copies of columns."""
+        room: Any = builder.alloca(self.vector, self.vectors * self.longest)
+        room.align = 64
+        return builder.bitcast(room, self.pointer)
+
+    def _stretch(self, builder: Any, k: Any) -> Any:
+        """How much of the inner axis is taken at a time: all stretches are about as long."""
+        k = builder.select(builder.icmp_signed(">", k, INT(0)), k, INT(1))
+        count = builder.sdiv(builder.add(k, INT(self.longest - 1)), INT(self.longest))
+        length = builder.sdiv(builder.add(k, builder.sub(count, INT(1))), count)
+        return builder.and_(builder.add(length, INT(EVEN - 1)), INT(-EVEN))
 
     def _middle(self, builder: Any, m: Any) -> Any:
         """The row from which on tiles are low, so that few rows are computed for nothing: what
@@ -169,12 +172,6 @@ class Gemm:
             left = builder.sub(stop, at)
             whole = builder.icmp_signed(">", left, step)
             yield at, builder.select(whole, step, left)
-
-    def _at(self, builder: Any, base: Any, steps: list[tuple[Any, Any]]) -> Any:
-        offset: Any = INT(0)
-        for index, stride in steps:
-            offset = builder.add(offset, builder.mul(index, stride))
-        return builder.gep(base, [offset])
 
     # ---- columns of b
 
@@ -251,31 +248,6 @@ class Gemm:
         made = [builder.shuffle_vector(x, y, ir.Constant(kind, o)) for o in (upper, lower)]
         return made[0], made[1]
 
-    @contextlib.contextmanager
-    def _each(self, builder: Any, count: Any) -> Iterator[Any]:
-        """A loop that the optimiser is to leave as it is."""
-        before = builder.block
-        head, inside, after = (builder.append_basic_block() for _ in range(3))
-        builder.branch(head)
-        builder.position_at_end(head)
-        i = builder.phi(INT)
-        i.add_incoming(INT(0), before)
-        builder.cbranch(builder.icmp_signed("<", i, count), inside, after)
-        builder.position_at_end(inside)
-        yield i
-        i.add_incoming(builder.add(i, INT(1)), builder.block)
-        told = [("vectorize.width", 1), ("interleave.count", 1), ("unroll.disable", None)]
-        builder.branch(head).set_metadata("llvm.loop", note(self.module, told))
-        builder.position_at_end(after)
-
-    def _load(self, builder: Any, base: Any, half: int) -> Any:
-        place = builder.gep(base, [INT(half * self.lanes)])
-        return builder.load(builder.bitcast(place, self.vector.as_pointer()), align=self.item)
-
-    def _store(self, builder: Any, value: Any, base: Any, half: int) -> None:
-        place = builder.gep(base, [INT(half * self.lanes)])
-        builder.store(value, builder.bitcast(place, self.vector.as_pointer()), align=self.item)
-
     # ---- tiles
 
     def _band(self, height: int, copying: bool = False) -> Any:
@@ -300,160 +272,81 @@ class Gemm:
         whole_rows = builder.icmp_signed("==", rows, INT(height))
         clean = builder.fcmp_ordered("==", beta, ir.Constant(n, 0.0))
         fresh = builder.and_(first, clean)
-        factor = builder.select(first, beta, ir.Constant(n, 1.0))
-        with self._steps(builder, across, self.columns) as (j, columns):
-            here, place = self._at(builder, b, [(j, b_right)]), builder.gep(c, [j])
-            sums = self._accumulate(
-                builder,
-                depth,
-                starts,
-                lambda p: builder.mul(p, right),
-                lambda p: self._at(builder, here, [(p, b_down)]),
-                copy=self._at(builder, panel, [(j, depth)]) if copying else None,
-            )
-            full = builder.icmp_signed("==", columns, INT(self.columns))
-            scale = self._spread(builder, alpha)
-            scaled = [[builder.fmul(scale, s, flags=FLAGS) for s in row] for row in sums]
-            with builder.if_else(whole_rows) as (inside, edge):
-                with inside:
-                    with builder.if_else(full) as (all_, some):
-                        with all_:
-                            self._keep_whole(builder, scaled, place, c_down, fresh, factor)
-                        with some:
-                            self._keep_columns(
-                                builder, scaled, place, c_down, columns, fresh, factor
-                            )
-                with edge:
-                    self._keep_part(builder, scaled, place, c_down, rows, columns, fresh, factor)
+        one = ir.Constant(n, 1.0)
+        factor = builder.select(first, beta, one)
+        how = alpha, fresh, factor
+        # Whether what is kept takes no more than one step for each vector.
+        brief = builder.fcmp_ordered("==", builder.select(fresh, alpha, factor), one)
+        brief = builder.and_(brief, whole_rows)
+        tile, last, again, between, done = (builder.append_basic_block() for _ in range(5))
+        with builder.goto_block(tile):
+            j = builder.phi(INT)
+            begin = [[builder.phi(self.vector) for _ in range(self.vectors)] for _ in starts]
+
+        def line(j: Any) -> Callable[[Any], Any]:
+            here = self._at(builder, b, [(j, b_right)])
+            return lambda p: self._at(builder, here, [(p, b_down)])
+
+        def goal(j: Any) -> Any:
+            return self._at(builder, panel, [(j, depth)]) if copying else None
+
+        def start(at: Any, meanwhile: Callable[[int, int], None] | None = None) -> None:
+            """The first products of a tile, at `at`."""
+            halves = self._line(builder, line(at)(INT(0)), goal(at))
+            for i, row in enumerate(begin):
+                x = self._spread(builder, builder.load(starts[i]))
+                for half, phi in enumerate(row):
+                    if meanwhile:
+                        meanwhile(i, half)
+                    phi.add_incoming(builder.fmul(x, halves[half], flags=FLAGS), builder.block)
+            j.add_incoming(at, builder.block)
+            builder.branch(tile)
+
+        start(INT(0))
+        builder.position_at_end(tile)
+        place = builder.gep(c, [j])
+        sums = self._accumulate(
+            builder, depth, starts, lambda p: builder.mul(p, right), line(j),
+            begin=begin, first=1, copy=goal(j),
+        )  # fmt: skip
+        left = builder.sub(across, j)
+        after = builder.add(j, INT(self.columns))
+        more = builder.icmp_signed(">", left, INT(self.columns))
+        builder.cbranch(builder.and_(brief, more), between, last)
+
+        # Stores that come in one go hold up the products after them, so they come in between.
+        builder.position_at_end(between)
+        lines = [builder.gep(place, [builder.mul(INT(i), c_down)]) for i in range(height)]
+
+        def keep(i: int, half: int) -> None:
+            self._store(builder, sums[i][half], lines[i], half)
+
+        def add(i: int, half: int) -> None:
+            there = self._load(builder, lines[i], half)
+            value = self._fused(builder, self._spread(builder, alpha), sums[i][half], there)
+            self._store(builder, value, lines[i], half)
+
+        ways = [builder.append_basic_block() for _ in range(2)]
+        builder.cbranch(fresh, *ways)
+        for way, meanwhile in zip(ways, (keep, add)):
+            builder.position_at_end(way)
+            start(after, meanwhile)
+
+        builder.position_at_end(last)
+        full = builder.icmp_signed(">=", left, INT(self.columns))
+        columns = builder.select(full, INT(self.columns), left)
+        with builder.if_else(whole_rows) as (inside, edge):
+            with inside:
+                with builder.if_else(full) as (all_, some):
+                    with all_:
+                        self._keep_whole(builder, sums, place, c_down, how)
+                    with some:
+                        self._keep_columns(builder, sums, place, c_down, columns, how)
+            with edge:
+                self._keep_part(builder, sums, place, c_down, rows, columns, how)
+        builder.cbranch(more, again, done)
+        builder.position_at_end(again)
+        start(after)
+        builder.position_at_end(done)
         builder.ret_void()
         return made
-
-    def _accumulate(
-        self,
-        builder: Any,
-        depth: Any,
-        starts: list[Any],
-        along: Callable[[Any], Any],
-        line: Callable[[Any], Any],
-        begin: list[list[Any]] | None = None,
-        copy: Any = None,
-    ) -> list[list[Any]]:
-        """The sums of a tile, from `begin` or 0 on.  Product p is of what lies `along(p)` from the
-        start of each row with the vectors at `line(p)`, which are left one after the other at
-        `copy`, if that is asked for."""
-        name = f"llvm.fmuladd.v{self.lanes}{self.suffix}"
-        kind = ir.FunctionType(self.vector, [self.vector] * 3)
-        add = declared(self.module, kind, name)
-        zero = ir.Constant(self.vector, [0.0] * self.lanes)
-        begin = begin or [[zero] * self.vectors for _ in starts]
-        before = builder.block
-        head, done = builder.append_basic_block(), builder.append_basic_block()
-        builder.cbranch(builder.icmp_signed(">", depth, INT(0)), head, done)
-        builder.position_at_end(head)
-        p = builder.phi(INT)
-        p.add_incoming(INT(0), before)
-        phis = [[self._phi(builder, s, before) for s in row] for row in begin]
-        place, far = line(p), along(p)
-        halves = [self._load(builder, place, half) for half in range(self.vectors)]
-        if copy is not None:
-            goal = self._at(builder, copy, [(p, INT(self.columns))])
-            for half, value in enumerate(halves):
-                self._store(builder, value, goal, half)
-        sums = []
-        for start, row in zip(starts, phis):
-            x = self._spread(builder, builder.load(builder.gep(start, [far])))
-            sums.append([builder.call(add, [x, y, s], fastmath=FLAGS) for y, s in zip(halves, row)])
-        for row, new in zip(phis, sums):
-            for phi, value in zip(row, new):
-                phi.add_incoming(value, head)
-        after = builder.add(p, INT(1))
-        p.add_incoming(after, head)
-        back = builder.cbranch(builder.icmp_signed("<", after, depth), head, done)
-        # Of two rounds at once the operands would not fit into the registers.
-        back.set_metadata("llvm.loop", note(self.module, [("unroll.disable", None)]))
-        builder.position_at_end(done)
-        ends = [[self._phi(builder, s, before) for s in row] for row in begin]
-        for row, new in zip(ends, sums):
-            for phi, value in zip(row, new):
-                phi.add_incoming(value, head)
-        return ends
-
-    def _phi(self, builder: Any, value: Any, block: Any) -> Any:
-        phi = builder.phi(self.vector)
-        phi.add_incoming(value, block)
-        return phi
-
-    def _spread(self, builder: Any, number: Any, vector: Any = None) -> Any:
-        vector = vector or self.vector
-        undefined = ir.Constant(vector, ir.Undefined)
-        one = builder.insert_element(undefined, number, ir.IntType(32)(0))
-        return self._elements(builder, one, [0] * vector.count)
-
-    def _keep_whole(
-        self, builder: Any, sums: list[list[Any]], c: Any, down: Any, fresh: Any, factor: Any
-    ) -> None:
-        with builder.if_else(fresh) as (new, old):
-            with new:
-                for i, row in enumerate(sums):
-                    line = builder.gep(c, [builder.mul(INT(i), down)])
-                    for half, value in enumerate(row):
-                        self._store(builder, value, line, half)
-            with old:
-                scale = self._spread(builder, factor)
-                for i, row in enumerate(sums):
-                    line = builder.gep(c, [builder.mul(INT(i), down)])
-                    for half, value in enumerate(row):
-                        there = builder.fmul(self._load(builder, line, half), scale, flags=FLAGS)
-                        self._store(builder, builder.fadd(there, value, flags=FLAGS), line, half)
-
-    def _keep_columns(
-        self, builder: Any, sums: list[list[Any]], c: Any, down: Any, columns: Any, fresh: Any,
-        factor: Any,
-    ) -> None:  # fmt: skip
-        """Some columns of all rows, in pieces: a vector, half of one, and so on."""
-        lines = [builder.gep(c, [builder.mul(INT(i), down)]) for i in range(len(sums))]
-        left, size = [row[0] for row in sums], self.lanes
-        while size:
-            wanted = builder.icmp_signed("!=", builder.and_(columns, INT(size)), INT(0))
-            at = builder.and_(columns, INT(-2 * size))
-            with builder.if_then(wanted):
-                for line, vector in zip(lines, left):
-                    piece = self._elements(builder, vector, range(size))
-                    self._keep_piece(builder, piece, builder.gep(line, [at]), fresh, factor)
-            order = [*range(size, self.lanes), *range(size)]
-            rest = [
-                row[1] if size == self.lanes else self._elements(builder, vector, order)
-                for row, vector in zip(sums, left)
-            ]
-            left = [builder.select(wanted, new, old) for new, old in zip(rest, left)]
-            size //= 2
-
-    def _elements(self, builder: Any, vector: Any, order: Sequence[int]) -> Any:
-        kind = ir.VectorType(ir.IntType(32), len(order))
-        return builder.shuffle_vector(vector, vector, ir.Constant(kind, list(order)))
-
-    def _keep_piece(self, builder: Any, piece: Any, place: Any, fresh: Any, factor: Any) -> None:
-        place = builder.bitcast(place, piece.type.as_pointer())
-        there = builder.load(place, align=self.item)
-        scale = self._spread(builder, factor, piece.type)
-        more = builder.fadd(builder.fmul(there, scale, flags=FLAGS), piece, flags=FLAGS)
-        builder.store(builder.select(fresh, piece, more), place, align=self.item)
-
-    def _keep_part(
-        self, builder: Any, sums: list[list[Any]], c: Any, down: Any, rows: Any, columns: Any,
-        fresh: Any, factor: Any,
-    ) -> None:  # fmt: skip
-        """By way of a whole tile elsewhere."""
-        room = writing.room(builder, self.vector, self.vectors * len(sums))
-        tile = builder.bitcast(room, self.pointer)
-        for i, row in enumerate(sums):
-            line = builder.gep(tile, [INT(i * self.columns)])
-            for half, value in enumerate(row):
-                self._store(builder, value, line, half)
-        with self._each(builder, rows) as i:
-            with self._each(builder, columns) as j:
-                value = builder.load(self._at(builder, tile, [(i, INT(self.columns)), (j, INT(1))]))
-                place = self._at(builder, c, [(i, down), (j, INT(1))])
-                there = builder.fmul(builder.load(place), factor, flags=FLAGS)
-                more = builder.fadd(there, value, flags=FLAGS)
-                builder.store(builder.select(fresh, value, more), place)

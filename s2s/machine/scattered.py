@@ -14,7 +14,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from .blocked import BOOL, FLAGS, MANY, Gemm
+from .blocked import BOOL, MANY, Gemm
+from .tiles import FLAGS
 from .writing import INT
 
 NAME = "s2s.scattered"
@@ -60,13 +61,11 @@ class Scattered(Gemm):
         a, row_table, column_table, b, add, c, m, n, k = made.args
         tile, copy = self._tile_at(), self._copy()
         builder = ir.IRBuilder(made.append_basic_block())
-        room: Any = builder.alloca(self.vector, vectors * self.stretch)
-        room.align = 64
-        panel = builder.bitcast(room, self.pointer)
+        panel = self._panel(builder)
         far = builder.icmp_signed(">", n, width)
         far = builder.and_(far, builder.icmp_signed(">=", m, INT(MANY)))
         end = builder.mul(k, n)
-        with self._steps(builder, k, self.stretch) as (start, depth):
+        with self._steps(builder, k, self._stretch(builder, k)) as (start, depth):
             fresh = builder.icmp_signed("==", start, INT(0))
             fresh = builder.and_(fresh, builder.not_(add))
             with self._steps(builder, n, self.columns) as (j, across):
@@ -129,7 +128,7 @@ class Scattered(Gemm):
                 self._keep_rows(builder, sums, c, n, across, fresh)
             with edge:
                 one = ir.Constant(self.number, 1.0)
-                self._keep_part(builder, sums, c, n, down, across, fresh, one)
+                self._keep_part(builder, sums, c, n, down, across, (one, fresh, one))
         builder.ret_void()
         return made
 

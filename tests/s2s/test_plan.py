@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import gc
 import os
 import pickle
@@ -233,6 +234,79 @@ def test_functions_with_new_code() -> None:
     assert settled(f, 3.0) == 6.0
     Thing.of.__code__ = other.__code__
     assert f(3.0) == 21.0
+
+
+def test_functions_with_new_defaults() -> None:
+    class Thing(Announces):
+        def of(self, x: Any, by: Any = 2.0, *, plus: Any = 1.0) -> Any:
+            return x * by + plus
+
+    thing = Thing()
+    f = s2s.function(lambda x: thing.of(x))
+    assert settled(f, 3.0) == 7.0
+    Thing.of.__defaults__ = (5.0,)
+    assert settled(f, 3.0) == 16.0
+    Thing.of.__kwdefaults__ = {"plus": 2.0}
+    assert settled(f, 3.0) == 17.0
+
+
+def test_objects_that_are_called_and_change_class(python: list[Any]) -> None:
+    class Once(Announces):
+        def __init__(self) -> None:
+            self.factor = 2.0
+
+        def __call__(self, x: Any) -> Any:
+            return x * self.scale
+
+        @property
+        def scale(self) -> Any:
+            return self.factor
+
+    class Again(Once):
+        def __call__(self, x: Any) -> Any:
+            return x * self.scale * 10.0
+
+    thing = Once()
+    f = s2s.function(lambda x: thing(x))
+    assert settled(f, 3.0) == 6.0
+    del python[:]
+    assert f(3.0) == 6.0 and not python
+    object.__setattr__(thing, "__class__", Again)  # which is not announced
+    assert settled(f, 3.0) == 60.0
+    Once.scale = property(lambda self: self.factor + 1.0)  # type: ignore[assignment, method-assign]
+    assert settled(f, 3.0) == 90.0
+
+
+def test_attributes_that_change_places() -> None:
+    scale = Scale(2.0)
+    f = s2s.function(lambda x: scale.of(x))
+    assert settled(f, 3.0) == 6.0
+    attributes = vars(scale)
+    attributes["factor"] = attributes.pop("factor") + 1.0
+    assert f(3.0) == 9.0
+    attributes.clear()
+    with pytest.raises(AttributeError):
+        f(3.0)
+    attributes.update({str(k): k for k in range(20)}, factor=7.0)
+    assert f(3.0) == 21.0
+
+
+def test_how_objects_with_plans_are_called(python: list[Any]) -> None:
+    f = s2s.function(square)
+    settled(f, 3.0)
+    del python[:]
+    assert f(3.0) == f(*[3.0]) == f.__call__(3.0) == functools.partial(f, 3.0)() == 10.0
+    assert [*map(f, [1.0, 2.0])] == [2.0, 5.0] and not python
+
+    class Other(api.Function):
+        pass
+
+    class Louder(api.Function):
+        def __call__(self, x: Any) -> Any:
+            return super().__call__(x) * 100.0
+
+    g, h = Other(square, f._shared.options), Louder(square, f._shared.options)
+    assert settled(g, 3.0) == 10.0 and settled(h, 3.0) == 1000.0
 
 
 def trained(kind: str) -> tuple[Any, Any, Any]:

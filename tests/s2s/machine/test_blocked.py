@@ -13,10 +13,15 @@ from llvmlite import ir
 
 from s2s.aot import target
 from s2s.machine import kinds
-from s2s.machine.blocked import STRETCH, Gemm
+from s2s.machine.blocked import LONGEST, Gemm
 
 DTYPES = {"float32": kinds.float32, "float64": kinds.float64}
-SIZES = [(6, 16, 8), (1, 1, 1), (7, 17, 5), (13, 33, STRETCH // 4 + 3), (70, 10, 40), (3, 40, 0)]
+SIZES = [
+    (6, 16, 8), (1, 1, 1), (7, 17, 5), (13, 33, LONGEST // 4 + 3), (70, 10, 40), (3, 40, 0),
+    (12, 64, 1), (20, 96, 33), (31, 80, 3 * LONGEST // 4), (41, 48, 200), (25, 512, 34),
+]  # fmt: skip
+
+FACTORS = [(1.0, 0.0), (1.0, 1.0), (-0.5, 2.0), (1.5, 0.0), (-0.7, 1.0)]
 
 
 @functools.cache
@@ -57,7 +62,7 @@ def product(
 def test_equals_numpy(dtype, swaps) -> None:
     tolerance = 1e-4 if dtype == "float32" else 1e-12
     for size in SIZES:
-        for alpha, beta in ((1.0, 0.0), (1.0, 1.0), (-0.5, 2.0)):
+        for alpha, beta in FACTORS:
             found, expected = product(dtype, 32, swaps, alpha, beta, size)
             np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
@@ -65,6 +70,7 @@ def test_equals_numpy(dtype, swaps) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_width_of_vectors_makes_no_difference(dtype) -> None:
     for size in SIZES:
-        results = [product(dtype, w, (False, True), 1.5, 1.0, size)[0] for w in (16, 32, 64)]
-        for other in results[1:]:
-            np.testing.assert_array_equal(results[0], other)
+        for alpha, beta in FACTORS:
+            results = [product(dtype, w, (False, True), alpha, beta, size)[0] for w in (16, 32, 64)]
+            for other in results[1:]:
+                np.testing.assert_array_equal(results[0], other)

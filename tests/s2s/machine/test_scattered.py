@@ -14,11 +14,11 @@ from llvmlite import ir
 from s2s import kernels
 from s2s.aot import target
 from s2s.machine import kinds
-from s2s.machine.blocked import STRETCH
+from s2s.machine.blocked import LONGEST
 from s2s.machine.scattered import Scattered
 
 DTYPES = {"float32": kinds.float32, "float64": kinds.float64}
-LONG = STRETCH // 4 + 3
+LONG = LONGEST // 4 + 3
 SIZES = [
     (12, 8, 5), (1, 1, 1), (13, 6, 25), (30, 16, 7), (7, 17, LONG), (90, 33, 40), (14, 3, LONG),
     (3, 40, 0), (0, 4, 3), (5, 0, 3),
