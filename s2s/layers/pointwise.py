@@ -93,3 +93,14 @@ class Lambda(Layer):
 
     def call(self, inputs: Any) -> Any:
         return self.function(inputs)
+
+
+class Operation(Layer):
+    """An operator between what layers give."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(name=function.__name__)
+        self.function = function
+
+    def call(self, inputs: Any, other: Any) -> Any:
+        return self.function(inputs, other)
