@@ -21,7 +21,7 @@ class Model(Layer):
         if cls is Model and (is_symbol(args[:1]) or "inputs" in kwargs):
             from .functional import Functional  # a model itself
 
-            return super().__new__(Functional)
+            return object.__new__(Functional)
         return super().__new__(cls)
 
     def build(self, input_shape: tuple[Any, ...]) -> None:

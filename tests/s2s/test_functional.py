@@ -8,21 +8,32 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.layers import LSTM, Add, Concatenate, Dense, Dropout, Input, Lambda, MultiHeadAttention
+from s2s.layers import (
+    LSTM,
+    Add,
+    Bidirectional,
+    Concatenate,
+    Dense,
+    Dropout,
+    Embedding,
+    Input,
+    Lambda,
+    MultiHeadAttention,
+)
 from s2s.models import Model, Sequential
 
 X = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
 
 
-def gradients(model: Any, *data: Any, backend: str = "loops") -> Any:
+def gradients(model: Any, data: Any, backend: str = "loops") -> Any:
     @s2s.function(backend=backend)
-    def run(*data: Any) -> Any:
+    def run(data: Any) -> Any:
         with s2s.GradientTape() as tape:
-            out = model(list(data) if len(data) > 1 else data[0])
+            out = model(data)
             loss = np.sum(out**2)
         return out, tape.gradient(loss, model.trainable_variables)
 
-    return run(*data)
+    return run(data)
 
 
 def test_layers_one_after_another() -> None:
@@ -76,6 +87,8 @@ def test_several_inputs_and_parts_of_outputs() -> None:
     sequences = np.stack([X, X[::-1], 2 * X[:, ::-1], X, X, X]).astype(np.float32)
     one, two = model([X, sequences])
     assert one.shape == (6, 3) and two.shape == (6, 6, 3)
+    compiled = s2s.function(backend="loops")(lambda a, b: model([a, b]))(X, sequences)
+    np.testing.assert_allclose(compiled[1], two, rtol=1e-5, atol=1e-6)
     hidden = Model(model.inputs, model.layers[0](right)[1])
     np.testing.assert_array_equal(hidden([X, sequences]), model.layers[0](sequences)[1])
 
@@ -125,3 +138,9 @@ def test_models_are_built_for_a_shape(capsys: pytest.CaptureFixture[str]) -> Non
             return self.inner(x * self.gain)
 
     assert Scaled()(X).shape == (6, 2)
+
+
+def test_a_model_of_indices_is_built_for_a_shape() -> None:
+    model = Sequential([Embedding(5, 3), Bidirectional(LSTM(2)), Dense(1)])
+    model.build((None, 7))
+    assert model(np.array([[0, 4, 2]])).shape == (1, 1)
