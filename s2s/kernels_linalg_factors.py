@@ -16,7 +16,7 @@ from .kernels_linalg_lapack import (
     _syevd,
     _transposed,
 )
-from .kernels_linalg_systems import _det, _solve
+from .kernels_linalg_systems import _det, _inv, _solve
 from .transforms import helpers_linalg
 
 # ---------------------------------------------------------------- orthogonal factors
@@ -139,11 +139,44 @@ def _pinv(a, rcond, out):  # type: ignore[no-untyped-def]
     return np.int64(0)
 
 
+@_compiled
+def _norm(a):  # type: ignore[no-untyped-def]
+    """The largest sum of a column, nan if one is."""
+    norm = 0.0
+    for j in range(a.shape[0]):
+        total = 0.0
+        for i in range(a.shape[0]):
+            total += abs(a[i, j])
+        if not total <= norm:
+            norm = total
+    return norm
+
+
+@_compiled
+def _cofactor_by_inverse(a, out):  # type: ignore[no-untyped-def]
+    """Whether the inverse is as good as known: of a matrix that is far from having none."""
+    n = a.shape[0]
+    inverse = np.empty((n, n), a.dtype)
+    if _inv(a, inverse) != 0:
+        return False
+    reach = _norm(a) * _norm(inverse)
+    if not reach**4 * np.finfo(a.dtype).eps <= 1:
+        return False
+    det = _det(a)
+    if det == 0 or not np.isfinite(det):  # beyond what numbers reach, though they may not be
+        return False
+    for i in range(n):
+        for j in range(n):
+            out[i, j] = det * inverse[j, i]
+    return True
+
+
 @_routine
 def _cofactor(a, out):  # type: ignore[no-untyped-def]
-    """By singular values, so that it is right where the inverse does not exist."""
+    """By singular values, so that it is right where the inverse does not exist; but by that, in a
+    tenth of the time, where it surely does."""
     n = a.shape[0]
-    if n == 0:
+    if n == 0 or _cofactor_by_inverse(a, out):
         return
     u, s, vh = np.empty((n, n), a.dtype), np.empty(n, a.dtype), np.empty((n, n), a.dtype)
     if _svd(a, u, s, vh) != 0:
@@ -193,19 +226,6 @@ def _scaled(x, factor, out):  # type: ignore[no-untyped-def]
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
             out[i, j] = factor * x[i, j]
-
-
-@_compiled
-def _norm(a):  # type: ignore[no-untyped-def]
-    """The largest sum of a column, nan if one is."""
-    norm = 0.0
-    for j in range(a.shape[0]):
-        total = 0.0
-        for i in range(a.shape[0]):
-            total += abs(a[i, j])
-        if not total <= norm:
-            norm = total
-    return norm
 
 
 @_routine

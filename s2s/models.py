@@ -5,15 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from .layers.base import Layer
-from .layers.flatten import Input
+from .layers.flatten import Input, example
+from .layers.symbol import is_symbol
 from .marks import decided
 
 
 class Model(Layer):
-    """A layer that users subclass: sublayers in attributes, and `call`."""
+    """A layer that users subclass: sublayers in attributes, and `call`; or, as
+    `Model(inputs, outputs)`, what leads from an `Input` to what layers made of it."""
+
+    makes_weights = False  # its layers make theirs
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is Model and (is_symbol(args[:1]) or "inputs" in kwargs):
+            from .functional import Functional  # a model itself
+
+            return object.__new__(Functional)
+        return super().__new__(cls)
+
+    def build(self, input_shape: tuple[Any, ...]) -> None:
+        """Makes the weights for inputs of a shape, whose first axis is that of the samples."""
+        if not type(self).makes_weights:  # otherwise a user's `build` calls this one
+            self(example(input_shape[1:]))
+
+    def summary(self) -> None:
+        """Prints the layers, and how many numbers their weights are."""
+        print(f"Model: {self.name}")
+        for layer in self.layers:
+            print(f"  {layer.name:<30} {type(layer).__name__:<24} {layer.count_params():>12,}")
+        print(f"Total params: {self.count_params():,}")
 
     @property
     @decided
@@ -53,7 +74,7 @@ class Sequential(Model):
         if not isinstance(layer, Input):
             self.chain.append(layer)
         if self.input_shape is not None:
-            self(np.zeros((1, *self.input_shape), self.input_dtype))
+            self(example(self.input_shape, self.input_dtype))
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         for layer in self.chain:

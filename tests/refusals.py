@@ -129,11 +129,11 @@ def with_statement(x):
         return x * x
 
 
-@refused(2.0, says="del", advice="leave")
-def del_statement(x):
-    y = x * x
-    del x  # @ del x
-    return y
+@refused(2.0, says="del", advice="without")
+def del_of_an_item(x):
+    values = {"a": x, "b": x}
+    del values["b"]  # @ values
+    return values["a"]
 
 
 @refused(2.0, says="match", advice="if")
@@ -151,20 +151,6 @@ def class_inside(x):
         v = 1.0
 
     return x * Box.v
-
-
-@refused(2.0, says="import", advice="module level")
-def import_inside(x):
-    import math as m  # @ import math
-
-    return m.sin(x)
-
-
-@refused(2.0, says="import", advice="module level")
-def import_from_inside(x):
-    from math import sin  # @ from math
-
-    return sin(x)
 
 
 @refused(2.0, says="set", advice="tuple")

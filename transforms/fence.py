@@ -20,9 +20,6 @@ REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("`try` is not supported", "test the condition with `if`"),
     ast.With: ("`with` is not supported here", "open resources outside the function"),
     ast.ClassDef: ("a class inside the function is not supported", "define it at module level"),
-    ast.Import: ("an import inside the function is not supported", "import at module level"),
-    ast.ImportFrom: ("an import inside the function is not supported", "import at module level"),
-    ast.Delete: ("`del` is not supported", "leave the variable, it costs nothing"),
     ast.Set: ("sets are not supported", "use a tuple or a list"),
     ast.SetComp: ("sets are not supported", "use a list comprehension"),
 }  # fmt: skip

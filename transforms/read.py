@@ -216,3 +216,8 @@ def why_not_read(value: Any) -> tuple[str, str] | None:
     """Message and advice for a callable whose source does not tell what it does."""
     kind = type(value)
     return _NOT_READ.get(kind.__name__) if kind.__module__.startswith("numba.") else None
+
+
+def imported_as(alias: ast.alias) -> str:
+    """The name that an import binds."""
+    return alias.asname or alias.name.split(".")[0]

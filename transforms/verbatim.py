@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .ir import For, Push, Span, Stmt, Store, Type, Var, operands_of, targets_of, walk
-from .read import Source
+from .read import Source, imported_as
 from .sharing import buffered
 
 MODULES = ("np", "math")
@@ -93,6 +93,8 @@ class UserText:
                 self.locals.add(node.arg)
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 self.locals.add(node.id)
+            elif isinstance(node, ast.alias):
+                self.locals.add(imported_as(node))
 
     def node(self, stmt: Span) -> ast.stmt | None:
         return self.nodes.get((stmt.line, stmt.col)) if stmt.file == self.source.file else None

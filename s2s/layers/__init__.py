@@ -1,14 +1,38 @@
 """Layers: objects with weights, whose `call` is plain NumPy.  Names and defaults are Keras's."""
 
 from .base import Layer
-from .conv import Conv2D, MaxPool2D, MaxPooling2D
+from .conv import Conv1D, Conv2D, Conv2DTranspose
 from .dense import Dense
 from .flatten import Flatten, Input
-from .regular import BatchNormalization, Dropout, LayerNormalization
+from .merging import Add, Average, Concatenate, Maximum, Minimum, Multiply, Subtract
+from .pointwise import ELU, Activation, Lambda, LeakyReLU, ReLU, Rescaling, Softmax
+from .pooling import (
+    AveragePooling1D,
+    AveragePooling2D,
+    AvgPool1D,
+    AvgPool2D,
+    GlobalAveragePooling1D,
+    GlobalAveragePooling2D,
+    GlobalMaxPooling1D,
+    GlobalMaxPooling2D,
+    MaxPool1D,
+    MaxPool2D,
+    MaxPooling1D,
+    MaxPooling2D,
+)
+from .regular import BatchNormalization, Dropout, GaussianNoise, LayerNormalization
 from .sequence import GRU, LSTM, Embedding, MultiHeadAttention, SimpleRNN
+from .shaping import Permute, RepeatVector, Reshape, UpSampling1D, UpSampling2D, ZeroPadding2D
+from .wrapping import Bidirectional, TimeDistributed
 
 __all__ = [
-    "GRU", "LSTM", "BatchNormalization", "Conv2D", "Dense", "Dropout", "Embedding", "Flatten",
-    "Input", "Layer",
-    "LayerNormalization", "MaxPool2D", "MaxPooling2D", "MultiHeadAttention", "SimpleRNN",
+    "ELU", "GRU", "LSTM", "Activation", "Add", "Average", "AveragePooling1D", "AveragePooling2D",
+    "AvgPool1D", "AvgPool2D", "BatchNormalization", "Bidirectional", "Concatenate", "Conv1D",
+    "Conv2D", "Conv2DTranspose", "Dense", "Dropout", "Embedding", "Flatten", "GaussianNoise",
+    "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalMaxPooling1D",
+    "GlobalMaxPooling2D", "Input", "Lambda", "Layer", "LayerNormalization", "LeakyReLU",
+    "MaxPool1D", "MaxPool2D", "MaxPooling1D", "MaxPooling2D", "Maximum", "Minimum",
+    "MultiHeadAttention", "Multiply", "Permute", "ReLU", "RepeatVector", "Rescaling", "Reshape",
+    "SimpleRNN", "Softmax", "Subtract", "TimeDistributed", "UpSampling1D", "UpSampling2D",
+    "ZeroPadding2D",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ class Affine(Layer):
     it; `finished` adds the bias and the activation."""
 
     fixed_width = True
+    bias_axis = -1  # of the kernel
 
     def __init__(
         self,
@@ -35,7 +36,9 @@ class Affine(Layer):
         shape = self.kernel_shape(input_shape)
         self.kernel = self.add_weight(shape, self.kernel_initializer, name="kernel")
         if self.use_bias:
-            self.bias = self.add_weight(shape[-1:], self.bias_initializer, name="bias")
+            self.bias = self.add_weight(
+                (shape[self.bias_axis],), self.bias_initializer, name="bias"
+            )
 
     def finished(self, outputs: Any) -> Any:
         if self.use_bias:

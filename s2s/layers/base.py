@@ -18,6 +18,7 @@ from ..marks import built_now, decided, looks_only
 from ..variable import Variable
 from . import initializers
 from .mode import MODE
+from .symbol import is_symbol, promised
 
 
 class Layer(Announces):
@@ -29,7 +30,7 @@ class Layer(Announces):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "build" in vars(cls):
+        if "build" in vars(cls) and "makes_weights" not in vars(cls):
             cls.makes_weights = True
 
     def __init__(
@@ -37,7 +38,7 @@ class Layer(Announces):
         name: str | None = None,
         trainable: bool = True,
         dtype: Any = None,
-        input_shape: tuple[int, ...] | None = None,
+        input_shape: tuple[Any, ...] | None = None,
     ) -> None:
         self.name = name or type(self).__name__.lower()
         self.trainable = trainable
@@ -74,7 +75,8 @@ class Layer(Announces):
     @built_now
     def complete(self, input_shape: tuple[Any, ...]) -> None:
         if not self.built:
-            self.build(tuple(input_shape))
+            if self.makes_weights:
+                self.build(tuple(input_shape))
             self.built, self.has_weights = True, len(self.own_weights) > 0
             if self.fixed_width:
                 self.input_width = input_shape[-1]
@@ -126,12 +128,20 @@ class Layer(Announces):
         for weight, value in zip(weights, values):
             weight.assign(value)
 
+    def count_params(self) -> int:
+        """How many numbers its weights are."""
+        return sum(int(np.prod(w.shape)) for w in self._all_weights())
+
     # ---- calling
 
     def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no call(self, inputs)")
 
     def __call__(self, inputs: Any, *args: Any, training: Any = None, **kwargs: Any) -> Any:
+        if is_symbol(inputs) or is_symbol(args):
+            if training is not None:
+                kwargs["training"] = training
+            return promised(self, (inputs, *args), kwargs)
         before = MODE.training
         try:
             return called(self, inputs, *args, training=training, **kwargs)

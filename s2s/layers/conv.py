@@ -1,4 +1,4 @@
-"""Convolution and pooling over images: samples, rows, columns, channels."""
+"""Convolution over images: samples, rows, columns, channels; and over sequences."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from .affine import Affine
-from .base import Layer
 
 
 def pair(size: Any) -> tuple[int, int]:
     return (int(size), int(size)) if isinstance(size, int) else (int(size[0]), int(size[1]))
+
+
+def one(size: Any) -> int:
+    return int(size) if isinstance(size, int) else int(size[0])
 
 
 class Conv2D(Affine):
@@ -40,20 +43,83 @@ class Conv2D(Affine):
         return self.finished(np.tensordot(seen, self.kernel, 3))
 
 
-class MaxPool2D(Layer):
+class Conv1D(Affine):
+    """Over sequences: samples, steps, features.  With "causal" padding no step sees later ones."""
+
     def __init__(
-        self, pool_size: Any = (2, 2), strides: Any = None, padding: str = "valid", **kwargs: Any
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        dilation_rate: Any = 1,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.pool_size = pair(pool_size)
-        self.strides = pair(pool_size if strides is None else strides)
-        self.padding = padding
+        if padding not in ("valid", "same", "causal"):
+            raise ValueError(f"padding is 'valid', 'same' or 'causal', not {padding!r}")
+        self.filters, self.padding = filters, padding
+        self.kernel_size, self.strides = one(kernel_size), one(strides)
+        self.dilation_rate = one(dilation_rate)
+        if self.input_shape is not None:
+            self.complete((None, *self.input_shape))
+
+    def kernel_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (self.kernel_size, input_shape[-1], self.filters)
 
     def call(self, inputs: Any) -> Any:
-        return largest(inputs, self.pool_size, self.strides, self.padding)
+        reach = (self.kernel_size - 1) * self.dilation_rate + 1
+        if self.padding == "causal":
+            inputs = np.pad(inputs, ((0, 0), (reach - 1, 0), (0, 0)))
+        elif self.padding == "same":
+            before, after = border(inputs.shape[1], reach, self.strides)
+            inputs = np.pad(inputs, ((0, 0), (before, after), (0, 0)))
+        places = np.arange((inputs.shape[1] - reach) // self.strides + 1) * self.strides
+        seen = inputs[:, places[:, None] + np.arange(self.kernel_size) * self.dilation_rate]
+        return self.finished(np.tensordot(seen, self.kernel, 2))
 
 
-MaxPooling2D = MaxPool2D
+class Conv2DTranspose(Affine):
+    """What takes the outputs of a `Conv2D` back to the shape of its inputs: its adjoint."""
+
+    bias_axis = -2
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if padding not in ("valid", "same"):
+            raise ValueError(f"padding is 'valid' or 'same', not {padding!r}")
+        self.filters = filters
+        self.kernel_size, self.strides = pair(kernel_size), pair(strides)
+        self.padding = padding
+        if self.input_shape is not None:
+            self.complete((None, *self.input_shape))
+
+    def kernel_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (*self.kernel_size, self.filters, input_shape[-1])
+
+    def call(self, inputs: Any) -> Any:
+        samples, height, width, _ = inputs.shape
+        (rows, columns), (down, across) = self.kernel_size, self.strides
+        more_rows, more_columns = max(rows - down, 0), max(columns - across, 0)
+        # What each element adds to the window around it.
+        parts = np.tensordot(inputs, self.kernel, ([3], [3]))
+        size = (height * down + more_rows, width * across + more_columns)
+        outputs = np.zeros((samples, *size, self.filters), parts.dtype)
+        for i in range(rows):
+            for j in range(columns):
+                last_row, last_column = i + height * down, j + width * across
+                outputs[:, i:last_row:down, j:last_column:across] += parts[:, :, :, i, j]
+        if self.padding == "same":
+            top, left = more_rows // 2, more_columns // 2
+            outputs = outputs[:, top : top + height * down, left : left + width * across]
+        return self.finished(outputs)
 
 
 def convolved(inputs: Any, kernel: Any, strides: tuple[int, int], padding: str) -> Any:
@@ -69,6 +135,15 @@ def largest(inputs: Any, size: tuple[int, int], strides: tuple[int, int], paddin
     # The first of equal entries counts, as in TensorFlow.
     first = np.argmax(flat, axis=3, keepdims=True)
     return np.take_along_axis(flat, first, axis=3)[:, :, :, 0]
+
+
+def mean(inputs: Any, size: tuple[int, int], strides: tuple[int, int], padding: str) -> Any:
+    """The mean of what each window sees of the inputs, without their border."""
+    total = np.sum(windows(inputs, size, strides, padding, 0.0), axis=(3, 4))
+    if padding != "same":
+        return total / (size[0] * size[1])
+    inside = np.ones((1, inputs.shape[1], inputs.shape[2], 1), inputs.dtype)
+    return total / np.sum(windows(inside, size, strides, padding, 0.0), axis=(3, 4))
 
 
 def windows(
@@ -87,10 +162,12 @@ def windows(
 
 def padded(inputs: Any, window: tuple[int, int], strides: tuple[int, int], value: float) -> Any:
     """With a border such that there is one window per stride; more of it at the end."""
-    total_rows = max((-(-inputs.shape[1] // strides[0]) - 1) * strides[0]
-                     + window[0] - inputs.shape[1], 0)  # fmt: skip
-    total_columns = max((-(-inputs.shape[2] // strides[1]) - 1) * strides[1]
-                        + window[1] - inputs.shape[2], 0)  # fmt: skip
-    top, left = total_rows // 2, total_columns // 2
-    border = ((0, 0), (top, total_rows - top), (left, total_columns - left), (0, 0))
-    return np.pad(inputs, border, constant_values=value)
+    rows = border(inputs.shape[1], window[0], strides[0])
+    columns = border(inputs.shape[2], window[1], strides[1])
+    return np.pad(inputs, ((0, 0), rows, columns, (0, 0)), constant_values=value)
+
+
+def border(length: Any, window: int, stride: int) -> tuple[Any, Any]:
+    """How much is added before and after."""
+    total = max((-(-length // stride) - 1) * stride + window - length, 0)
+    return total // 2, total - total // 2

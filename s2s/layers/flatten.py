@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .base import Layer
+from .symbol import Symbol
+
+SOME = 32  # how many stand for any number in an example
 
 
 class Flatten(Layer):
@@ -12,14 +17,21 @@ class Flatten(Layer):
         return inputs.reshape(inputs.shape[0], -1)
 
 
-class Input(Layer):
-    """Says what the inputs of a `Sequential` look like, which then is built at once."""
+class Input(Layer, Symbol):
+    """Says what the inputs of a model look like, which then is built at once."""
 
     def __init__(
-        self, shape: tuple[int, ...] | None = None, dtype: Any = "float32", **kwargs: Any
+        self, shape: tuple[Any, ...] | None = None, dtype: Any = "float32", **kwargs: Any
     ) -> None:
         super().__init__(input_shape=shape, **kwargs)
         self.input_dtype = dtype
+        if shape is not None:
+            self.example = example(shape, dtype)
 
     def call(self, inputs: Any) -> Any:
         return inputs
+
+
+def example(shape: tuple[Any, ...], dtype: Any = "float32") -> Any:
+    """A batch of one sample."""
+    return np.zeros((1, *(SOME if n is None else n for n in shape)), dtype)

@@ -27,6 +27,21 @@ class Dropout(Layer):
         return inputs * kept / (1.0 - self.rate)
 
 
+class GaussianNoise(Layer):
+    """Adds noise to its inputs while training."""
+
+    def __init__(self, stddev: float, seed: int | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.stddev = float(stddev)
+        self.generator = initializers.generator(seed)
+
+    def call(self, inputs: Any, training: Any = None) -> Any:
+        if not training:
+            return inputs
+        noise = self.stddev * self.generator.standard_normal(inputs.shape)
+        return inputs + noise.astype(inputs.dtype)
+
+
 class LayerNormalization(Layer):
     """Each sample with mean 0 and variance 1 along the last axis, then scaled and shifted."""
 

@@ -31,7 +31,8 @@ class Embedding(Layer):
         self.embeddings = self.add_weight(shape, self.embeddings_initializer, name="embeddings")
 
     def call(self, inputs: Any) -> Any:
-        return self.embeddings[inputs]
+        # Floats count as whole numbers, as in Keras: an example of the inputs may be one.
+        return self.embeddings[inputs.astype(np.int64) if inputs.dtype.kind == "f" else inputs]
 
 
 class Recurrent(Layer):

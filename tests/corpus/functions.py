@@ -379,3 +379,37 @@ def _difference(a, b):
 @case(arr(3), num(), wrt=(0, 1), tags="functions decorated")
 def helpers_with_decorators(x, w):
     return _weighted(x, w=w) + _weighted(x) + _difference(w, x[0]) + _difference(b=w, a=x[1])
+
+
+@case(arr(N + 1), tags="functions imports")
+def imports_inside(x):
+    import math as m
+
+    import scipy.special
+    from numpy import sin as sine
+    from numpy.linalg import norm
+
+    def inner(v):
+        from scipy import special
+
+        return special.expit(v)
+
+    return m.sqrt(2.0) * np.sum(sine(x)) + norm(x) + scipy.special.erf(x[0]) + inner(x[-1])
+
+
+@case(arr(N + 1), num(), N, wrt=(0, 1), tags="functions del loops branches")
+def names_forgotten(x, s, n):
+    y = x * s
+    z = y + 1.0
+    del y
+    for i in range(n):
+        t, u = z[i] * s, i
+        s += t
+        del t, u
+    y = s
+    if s > 0.5:
+        w = y * y
+        y = w
+        del w
+    del x, z
+    return y

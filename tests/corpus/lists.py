@@ -263,3 +263,71 @@ def neighbours_in_a_list(x, n):
     for k, v in enumerate(reversed(squares)):
         total += v * k
     return total + sum(squares[-2:]) + sum(squares[n - 1 : 9 : 2]) * sum(squares[n::-2])
+
+
+@case(arr(N), num(), wrt=(0, 1), tags="lists insert")
+def returns_inserted_at_the_front(rewards, gamma):
+    total = 0.0
+    returns = []
+    for r in rewards[::-1]:
+        total = r + gamma * total
+        returns.insert(0, total)
+    s = 0.5
+    for k, v in enumerate(returns):
+        s += v * v * (k + 1)
+    return s
+
+
+@case(arr(N), tags="lists pop while")
+def queue_with_newcomers(x):
+    queue = [v for v in x]
+    s = 0.5
+    while queue:
+        first = queue.pop(0)
+        if len(queue) > 1 and first > 0.2:
+            queue.append(0.3 * first)
+        s += first * first * (len(queue) + 1)
+    return s
+
+
+@case(arr(N, 3), tags="lists insert pop")
+def rows_inserted_and_popped_in_the_middle(m):
+    rows = []
+    s = 0.5
+    for k in range(len(m)):
+        rows.insert(len(rows) // 2, np.sin(m[k]))
+        if k % 3 == 2:
+            s += np.sum(rows.pop(1) ** 2) * k
+        if k % 3 == 1:
+            s += np.sum(rows.pop(-1)) * k
+    for k, v in enumerate(rows):
+        s += np.sum(v) * (k + 1)
+    return s
+
+
+@case(arr(N), tags="lists insert")
+def inserted_beyond_the_ends(x):
+    items = [0.5]
+    for k in range(len(x)):
+        items.insert(-1, x[k] * k)
+        items.insert(100, x[k])
+        items.insert(-100, x[k] ** 2)
+    s = 0.0
+    for k, v in enumerate(items):
+        s += v * k
+    return s
+
+
+@case(arr(N + 3), tags="lists pop found")
+def taken_from_a_list_only_once_it_has_grown(x):
+    items = []
+    s = 0.5
+    for k in range(len(x)):
+        if k % 3 == 2:
+            s += items.pop() * k
+        if k >= 3:
+            s += items[1] * items[-1]
+        items.append(x[k] ** 2)
+    for v in items:
+        s += v
+    return s

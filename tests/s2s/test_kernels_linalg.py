@@ -49,13 +49,22 @@ def test_square_matrices(n):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [0, 1, 3])
+@pytest.mark.parametrize("n", [0, 1, 3, 30])
 def test_cofactors(n):
     a = regular(n)
     same("cofactor", (n, n), a)
     if n:
+        near = a.copy()
+        near[-1] = near[0] * (1 + 1e-9) if n > 1 else 1e-300
+        same("cofactor", (n, n), near)  # whose inverse would be known to a few digits only
         a[0] = 0
         same("cofactor", (n, n), a)
+
+
+def test_cofactors_whose_determinant_is_beyond_all_numbers():
+    same("cofactor", (2, 2), np.diag([1e-170, 1e-160]))
+    same("cofactor", (2, 2), np.diag([1e170, 1e160]))
+    same("cofactor", (3, 3), np.full((3, 3), np.nan))
 
 
 @pytest.mark.parametrize(("n", "k"), [(0, 1), (3, 2), (110, 10)])  # the last in blocks

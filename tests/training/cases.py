@@ -45,6 +45,49 @@ LAYERS: dict[str, tuple[Make, Any]] = {
     "conv_no_bias": (lambda k: k.layers.Conv2D(2, 2, (1, 2), use_bias=False), image(2, 4, 5, 2)),
     "max_pool": (lambda k: k.layers.MaxPool2D(), image(2, 5, 6, 2)),
     "max_pool_same": (lambda k: k.layers.MaxPool2D(3, 2, padding="same"), image(1, 5, 6, 2)),
+    "max_pool_of_sequences": (lambda k: k.layers.MaxPooling1D(3, 2, "same"), image(2, 6, 2)),
+    "mean_pool": (lambda k: k.layers.AveragePooling2D(2), image(2, 5, 6, 2)),
+    "mean_pool_same": (lambda k: k.layers.AvgPool2D(3, 2, padding="same"), image(1, 5, 6, 2)),
+    "mean_pool_of_sequences": (lambda k: k.layers.AveragePooling1D(2, 1), image(2, 5, 2)),
+    "global_mean": (lambda k: k.layers.GlobalAveragePooling2D(), image(2, 3, 4, 2)),
+    "global_mean_of_sequences": (
+        lambda k: k.layers.GlobalAveragePooling1D(keepdims=True), image(2, 3, 4)
+    ),
+    "global_max": (lambda k: k.layers.GlobalMaxPooling2D(), image(2, 3, 4, 2)),
+    "global_max_of_sequences": (lambda k: k.layers.GlobalMaxPooling1D(), image(2, 3, 4)),
+    "conv_of_sequences": (lambda k: k.layers.Conv1D(3, 2, strides=2), image(2, 6, 2)),
+    "conv_of_sequences_same": (
+        lambda k: k.layers.Conv1D(3, 4, padding="same", activation="relu"), image(2, 6, 2)
+    ),
+    "conv_causal": (
+        lambda k: k.layers.Conv1D(3, 3, padding="causal", dilation_rate=2), image(2, 6, 2)
+    ),
+    "conv_back": (lambda k: k.layers.Conv2DTranspose(3, 3, 2), image(2, 3, 4, 2)),
+    "conv_back_same": (
+        lambda k: k.layers.Conv2DTranspose(3, (5, 4), (2, 1), "same", use_bias=False),
+        image(2, 3, 4, 2),
+    ),
+    "conv_back_with_gaps": (
+        lambda k: k.layers.Conv2DTranspose(2, 2, 3, "same"), image(1, 2, 3, 2)
+    ),
+    "conv_back_apart": (lambda k: k.layers.Conv2DTranspose(2, 1, 2), image(1, 2, 3, 2)),
+    "activation": (lambda k: k.layers.Activation("tanh"), image(2, 3)),
+    "relu": (lambda k: k.layers.ReLU(), image(2, 3)),
+    "relu_bounded": (
+        lambda k: k.layers.ReLU(max_value=0.5, negative_slope=0.1, threshold=0.2), image(2, 7)
+    ),
+    "leaky_relu": (lambda k: k.layers.LeakyReLU(), image(2, 3)),
+    "elu": (lambda k: k.layers.ELU(0.7), image(2, 3)),
+    "softmax_of_columns": (lambda k: k.layers.Softmax(axis=1), image(2, 3, 4)),
+    "rescaling": (lambda k: k.layers.Rescaling(0.5, -1.0), image(2, 3)),
+    "function": (lambda k: k.layers.Lambda(lambda x: x * x), image(2, 3)),
+    "reshape": (lambda k: k.layers.Reshape((4, -1)), image(2, 3, 8)),
+    "permute": (lambda k: k.layers.Permute((3, 1, 2)), image(2, 3, 4, 5)),
+    "repeat_vector": (lambda k: k.layers.RepeatVector(3), image(2, 4)),
+    "up_sampling": (lambda k: k.layers.UpSampling2D((2, 3)), image(2, 3, 2, 2)),
+    "up_sampling_of_sequences": (lambda k: k.layers.UpSampling1D(3), image(2, 3, 2)),
+    "zero_padding": (lambda k: k.layers.ZeroPadding2D(((1, 2), (0, 3))), image(2, 3, 2, 2)),
+    "zero_padding_even": (lambda k: k.layers.ZeroPadding2D(1), image(2, 3, 2, 2)),
     "flatten": (lambda k: k.layers.Flatten(), image(2, 3, 4)),
     "layer_norm": (lambda k: k.layers.LayerNormalization(), image(4, 6)),
     "layer_norm_plain": (
@@ -66,6 +109,12 @@ LAYERS: dict[str, tuple[Make, Any]] = {
     "gru_back": (
         lambda k: k.layers.GRU(4, return_sequences=True, go_backwards=True), image(3, 5, 2)
     ),
+    "both_ways": (lambda k: k.layers.Bidirectional(k.layers.LSTM(3)), image(3, 5, 2)),
+    "both_ways_of_sequences": (
+        lambda k: k.layers.Bidirectional(k.layers.GRU(3, return_sequences=True), "ave"),
+        image(3, 5, 2),
+    ),
+    "each_step": (lambda k: k.layers.TimeDistributed(k.layers.Conv2D(2, 2)), image(2, 3, 4, 4, 1)),
     "attention": (lambda k: k.layers.MultiHeadAttention(2, 3), image(2, 4, 5)),
     "attention_no_bias": (
         lambda k: k.layers.MultiHeadAttention(2, 3, value_dim=2, use_bias=False), image(2, 4, 5)

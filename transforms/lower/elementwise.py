@@ -203,16 +203,32 @@ def _whole_power(x: L.Expr, n: int, dtype: str) -> L.Expr:
 
 def _is_short(n: float) -> bool:
     """Whether a power is a few products and a root, which loops compute several of at once."""
-    return 0 < abs(n) <= 4 and 2 * n == int(2 * n)
+    return 0 < abs(n) <= 4 and 2 * n == int(2 * n) or abs(n) <= 16 and n == int(n) != 0
 
 
 def _short_power(em: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
-    out: L.Expr | None = _whole_power(x, int(abs(n)), dtype) if abs(n) >= 1 else None
+    if abs(n) > 4:
+        out: L.Expr | None = _squared_up(em, x, int(abs(n)), dtype)
+    else:
+        out = _whole_power(x, int(abs(n)), dtype) if abs(n) >= 1 else None
     if abs(n) != int(abs(n)):
         root = L.Call("np.sqrt", (x,), dtype)
         out = root if out is None else L.Bin("*", out, root, dtype)
     assert out is not None
     return L.Bin("/", L.Lit(1, dtype), out, dtype) if n < 0 else out
+
+
+def _squared_up(em: Emitter, x: L.Expr, n: int, dtype: str) -> L.Expr:
+    """By squares of squares: no part of it is larger or smaller than the whole."""
+    out: L.Expr | None = None
+    while True:
+        if n % 2:
+            out = x if out is None else em.let(L.Bin("*", out, x, dtype))
+        n //= 2
+        if n == 0:
+            assert out is not None
+            return out
+        x = em.let(L.Bin("*", x, x, dtype))
 
 
 def _part(function: str) -> Callable[..., L.Expr]:

@@ -7,12 +7,12 @@ import functools
 import types
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..build import Builder, Sym
-from ..ir import Raise, is_complex
+from ..ir import is_complex
 from ..rules.declare import python_number
 from ..rules.library import LIBRARY
 from ..rules.promote import is_weak, join_types
@@ -251,11 +251,17 @@ class Attributes(Mixin):
         if index.known is not None:
             position = index.known[0]
             if not -len(content.values) <= position < len(content.values):
-                kind = "tuple" if isinstance(owner, TupleVal) else "list"
-                raise self.located(IndexError(f"{kind} index out of range"), node)
+                if isinstance(owner, TupleVal):
+                    raise self.located(IndexError("tuple index out of range"), node)
+                self.no_element("list index out of range")
             return content.values[position]
         cell = owner.cell if isinstance(owner, ListVal) else None
         return self._pick(content.values, index, cell, node)
+
+    def no_element(self, message: str) -> NoReturn:
+        """Fails if the run comes here: a list may still grow before it does."""
+        self.b.check(False, "IndexError", message)
+        raise Ended
 
     def list_element(self, content: Growing, index: Any) -> Value:
         value = self.wrap(self.b.emit("list_get", content.operand, index))
@@ -268,8 +274,7 @@ class Attributes(Mixin):
     ) -> Value:
         """A run-time index into a sequence of numbers: the numbers become an array."""
         if not values and cell in self.run_time_lists:
-            self.b.block.append(Raise("IndexError", ("list index out of range",), self.b.origin))
-            raise Ended
+            self.no_element("list index out of range")
         if values and all(isinstance(v, Num) for v in values):
             exact = _common_dtype(values)
             dtype = {} if exact is None else {"dtype": Obj(exact)}

@@ -1,4 +1,5 @@
-"""Slices of lists whose length is known only at run time, and such lists backwards."""
+"""Slices of lists whose length is known only at run time, such lists backwards, and with an element
+more or less."""
 
 from __future__ import annotations
 
@@ -42,15 +43,46 @@ class ListParts(Mixin):
             at = at + count
         return self.b.emit("maximum", self.b.emit("minimum", at, high), low)
 
+    def list_with(self, content: Growing, place: Value, value: Value, node: Any) -> ListVal:
+        """A new list with a value before the place, which counts as a bound of a slice does."""
+        count, first = self.b.emit("list_len", content.operand), self.b.sym(0)
+        at = self._list_bound(place, count, first, count, node)
+        made = self._listed_part(content, first, at, 1, node)
+        self.call_method(made, "append", (value,), {}, node)
+        return self._listed_part(content, at, count, 1, node, made)
+
+    def list_without(self, content: Growing, place: Value, node: Any) -> tuple[Value, ListVal]:
+        """An element, and a new list without it."""
+        count = self.b.emit("list_len", content.operand)
+        self.b.check(count > 0, "IndexError", "pop from empty list")
+        if not isinstance(place, Num):
+            self.refuse(node, f"{self.kind_of(place)} cannot be the place of an element")
+        at = self.b.sym(place.operand)
+        at = self.b.emit("where", at < 0, at + count, at)
+        self.b.check(at >= 0, "IndexError", "pop index out of range")
+        self.b.check(at < count, "IndexError", "pop index out of range")
+        element = self.list_element(content, at.operand)
+        made = self._listed_part(content, self.b.sym(0), at, 1, node)
+        return element, self._listed_part(content, at + 1, count, 1, node, made)
+
     def _listed_part(
-        self, content: Growing, start: Sym, stop: Sym, step: int, node: Any
+        self,
+        content: Growing,
+        start: Sym,
+        stop: Sym,
+        step: int,
+        node: Any,
+        onto: ListVal | None = None,
     ) -> ListVal:
+        """The elements at some places, in a new list or appended to one."""
         name = self.fresh_name("part")
         while name in self.state.env:
             name += "_"
-        made = self.new_list((), name)
-        empty = self.b.emit("list_new", type=content.operand.type)
-        self.state.heap[made.cell] = Growing(empty.operand)
+        made = onto
+        if made is None:
+            made = self.new_list((), name)
+            empty = self.b.emit("list_new", type=content.operand.type)
+            self.state.heap[made.cell] = Growing(empty.operand)
         self.state.env[name] = made
         index = ast.copy_location(ast.Name(self.fresh_name(f"k_L{node.lineno}"), ast.Store()), node)
 

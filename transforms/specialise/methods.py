@@ -128,8 +128,8 @@ class Methods(Mixin):
             values.insert(self.static(args[0], node, "a position"), args[1])
         elif name == "pop":
             position = self.static(args[0], node, "a position") if args else -1
-            if not values:
-                raise self.located(IndexError("pop from empty list"), node)
+            if not -len(values) <= position < len(values):
+                self.no_element("pop index out of range" if values else "pop from empty list")
             result = values.pop(position)
             self.state.heap[cell] = Items(tuple(values))
             return result
@@ -179,6 +179,14 @@ class Methods(Mixin):
             last = self.b.emit("list_get", content.operand, count - 1)
             self.state.heap[cell] = Growing(self.b.emit("list_drop", content.operand).operand)
             return self.wrap(last)
+        if name == "pop" and len(args) == 1:
+            element, rest = self.list_without(content, args[0], node)
+            self.state.heap[cell] = self.state.heap[rest.cell]
+            return element
+        if name == "insert" and len(args) == 2:
+            longer = self.list_with(content, args[0], args[1], node)
+            self.state.heap[cell] = self.state.heap[longer.cell]
+            return Obj(None)
         if name == "reverse" and not args:
             backward = self.list_part(content, SliceVal(None, None, self.constant(-1)), node)
             self.state.heap[cell] = self.state.heap[backward.cell]

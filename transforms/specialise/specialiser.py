@@ -15,7 +15,7 @@ from ..errors import S2SError, UnsupportedError
 from ..fence import fence
 from ..ir import Function, Module, Operand, Origin, Scalar, Span, Var, walk
 from ..pipeline_types import Build, ObjectGuard, Param
-from ..read import Source, read, signature
+from ..read import Source, imported_as, read, signature
 from ..records import field, record
 from ..structure import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
 from .arrays import Arrays
@@ -26,6 +26,7 @@ from .custom import CustomRules
 from .derived import Derivatives
 from .effects import Counts, Effects, located
 from .expressions import Expressions, NeedUnroll
+from .imports import Imports
 from .indexing import Indexing
 from .instances import Instances
 from .jacobians import Jacobians
@@ -142,6 +143,7 @@ class Specialiser(
     Joins,
     Peel,
     Objects,
+    Imports,
     Indexing,
     Expressions,
     Operators,
@@ -514,8 +516,10 @@ def _locals(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     todo: list[ast.AST] = list(body)
     while todo:
         n = todo.pop()
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
             names.add(n.id)
+        if isinstance(n, ast.alias):
+            names.add(imported_as(n))
         if isinstance(n, ast.FunctionDef):
             names.add(n.name)
             continue

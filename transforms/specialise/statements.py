@@ -308,7 +308,7 @@ class Statements(Mixin):
         if isinstance(content, Items) and isinstance(index, Num) and index.known is not None:
             position = index.known[0]
             if not -len(content.values) <= position < len(content.values):
-                raise self.located(IndexError("list assignment index out of range"), node)
+                self.no_element("list assignment index out of range")
             values = list(content.values)
             values[position] = value
             self.state.heap[owner.cell] = Items(tuple(values))

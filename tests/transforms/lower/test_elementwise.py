@@ -56,6 +56,20 @@ def test_integers(name, dtype):
     check(lambda b, x, y: b.emit(name, x, y), getattr(np, name), x[:, None].copy(), x)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [-16, -12, -7, -5, -1, 4, 5, 6, 7, 11, 12, 15, 16])
+def test_whole_powers_are_products(n, dtype):
+    special = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e30, -1e-30, 1e-3]
+    x = np.array([*special, *np.linspace(-2.0, 2.0, 38)], dtype)
+    with np.errstate(all="ignore"):
+        wanted = x ** dtype(n)
+        got = run(lambda b, x: b.emit("power", x, float(n)), x)
+    tiny = np.abs(wanted) < np.finfo(dtype).tiny  # 1 / infinity, where it has only just overflown
+    assert np.array_equal(np.signbit(got[~np.isnan(x)]), np.signbit(wanted[~np.isnan(x)]))
+    np.testing.assert_allclose(got[~tiny], wanted[~tiny], rtol=abs(n) * np.finfo(dtype).eps)
+    np.testing.assert_allclose(got[tiny], wanted[tiny], atol=np.finfo(dtype).tiny)
+
+
 def test_integer_power():
     x, n = np.arange(-3, 4), np.arange(5)
     check(lambda b, x, y: b.emit("power", x, y), np.power, x[:, None].copy(), n)

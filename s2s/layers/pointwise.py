@@ -1,0 +1,106 @@
+"""Layers that do the same to each element: activations as layers, scaling, functions of users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import activations
+from .base import Layer
+
+
+class Activation(Layer):
+    def __init__(self, activation: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.activation = activations.get(activation)
+
+    def call(self, inputs: Any) -> Any:
+        return self.activation(inputs)
+
+
+class ReLU(Layer):
+    """Inputs from `threshold` to `max_value`; below, `negative_slope` times what is missing."""
+
+    def __init__(
+        self,
+        max_value: float | None = None,
+        negative_slope: float = 0.0,
+        threshold: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.max_value = max_value
+        self.negative_slope, self.threshold = float(negative_slope), float(threshold)
+
+    def call(self, inputs: Any) -> Any:
+        if self.negative_slope == 0.0:  # 0, whatever is missing: nan stays nan
+            outputs = np.where(inputs <= self.threshold, 0.0, inputs)
+        else:
+            below = self.negative_slope * (inputs - self.threshold)
+            outputs = np.where(inputs > self.threshold, inputs, below)
+        if self.max_value is None:
+            return outputs
+        return np.where(outputs < self.max_value, outputs, self.max_value)
+
+
+class LeakyReLU(Layer):
+    def __init__(
+        self, negative_slope: float = 0.3, alpha: float | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.negative_slope = float(negative_slope if alpha is None else alpha)
+
+    def call(self, inputs: Any) -> Any:
+        return activations.leaky_relu(inputs, self.negative_slope)
+
+
+class ELU(Layer):
+    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.alpha = float(alpha)
+
+    def call(self, inputs: Any) -> Any:
+        return activations.elu(inputs, self.alpha)
+
+
+class Softmax(Layer):
+    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.axis = axis
+
+    def call(self, inputs: Any) -> Any:
+        last = np.moveaxis(inputs, self.axis, -1)
+        return np.moveaxis(activations.softmax(last), -1, self.axis)
+
+
+class Rescaling(Layer):
+    def __init__(self, scale: float, offset: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.scale, self.offset = float(scale), float(offset)
+
+    def call(self, inputs: Any) -> Any:
+        return inputs * self.scale + self.offset
+
+
+class Lambda(Layer):
+    """A function of the user's."""
+
+    def __init__(self, function: Callable[..., Any], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.function = function
+
+    def call(self, inputs: Any) -> Any:
+        return self.function(inputs)
+
+
+class Operation(Layer):
+    """An operator between what layers give."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(name=function.__name__)
+        self.function = function
+
+    def call(self, inputs: Any, other: Any) -> Any:
+        return self.function(inputs, other)
