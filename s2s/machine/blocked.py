@@ -303,28 +303,44 @@ class Gemm:
         factor = builder.select(first, beta, ir.Constant(n, 1.0))
         with self._steps(builder, across, self.columns) as (j, columns):
             here, place = self._at(builder, b, [(j, b_right)]), builder.gep(c, [j])
-            sums = self._accumulate(
-                builder,
-                depth,
-                starts,
-                lambda p: builder.mul(p, right),
-                lambda p: self._at(builder, here, [(p, b_down)]),
-                copy=self._at(builder, panel, [(j, depth)]) if copying else None,
-            )
-            full = builder.icmp_signed("==", columns, INT(self.columns))
-            scale = self._spread(builder, alpha)
-            scaled = [[builder.fmul(scale, s, flags=FLAGS) for s in row] for row in sums]
-            with builder.if_else(whole_rows) as (inside, edge):
-                with inside:
-                    with builder.if_else(full) as (all_, some):
-                        with all_:
-                            self._keep_whole(builder, scaled, place, c_down, fresh, factor)
-                        with some:
-                            self._keep_columns(
-                                builder, scaled, place, c_down, columns, fresh, factor
-                            )
-                with edge:
-                    self._keep_part(builder, scaled, place, c_down, rows, columns, fresh, factor)
+
+            def tile(vectors: int) -> None:
+                sums = self._accumulate(
+                    builder,
+                    depth,
+                    starts,
+                    lambda p: builder.mul(p, right),
+                    lambda p: self._at(builder, here, [(p, b_down)]),
+                    [[ir.Constant(self.vector, [0.0] * self.lanes)] * vectors for _ in starts],
+                    self._at(builder, panel, [(j, depth)]) if copying else None,
+                )
+                full = builder.icmp_signed("==", columns, INT(self.columns))
+                scale = self._spread(builder, alpha)
+                scaled = [[builder.fmul(scale, s, flags=FLAGS) for s in row] for row in sums]
+                with builder.if_else(whole_rows) as (inside, edge):
+                    with inside:
+                        with builder.if_else(full) as (all_, some):
+                            with all_:
+                                self._keep_whole(builder, scaled, place, c_down, fresh, factor)
+                            with some:
+                                self._keep_columns(
+                                    builder, scaled, place, c_down, columns, fresh, factor
+                                )
+                    with edge:
+                        self._keep_part(
+                            builder, scaled, place, c_down, rows, columns, fresh, factor
+                        )
+
+            if copying:
+                tile(self.vectors)
+            else:
+                # What is left over on the right is often one vector wide.
+                slim = builder.icmp_signed("<=", columns, INT(self.lanes))
+                with builder.if_else(slim) as (last, wide):
+                    with last:
+                        tile(1)
+                    with wide:
+                        tile(self.vectors)
         builder.ret_void()
         return made
 
@@ -354,7 +370,7 @@ class Gemm:
         p.add_incoming(INT(0), before)
         phis = [[self._phi(builder, s, before) for s in row] for row in begin]
         place, far = line(p), along(p)
-        halves = [self._load(builder, place, half) for half in range(self.vectors)]
+        halves = [self._load(builder, place, half) for half in range(len(begin[0]))]
         if copy is not None:
             goal = self._at(builder, copy, [(p, INT(self.columns))])
             for half, value in enumerate(halves):
@@ -422,7 +438,7 @@ class Gemm:
                     self._keep_piece(builder, piece, builder.gep(line, [at]), fresh, factor)
             order = [*range(size, self.lanes), *range(size)]
             rest = [
-                row[1] if size == self.lanes else self._elements(builder, vector, order)
+                row[-1] if size == self.lanes else self._elements(builder, vector, order)
                 for row, vector in zip(sums, left)
             ]
             left = [builder.select(wanted, new, old) for new, old in zip(rest, left)]
