@@ -28,6 +28,9 @@ OBJECTS = ("kernel_", "runtime_")  # how the names of files with object code beg
 # Reassociation makes reductions fast; what would forget nan and inf stays off.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp", "afn"}
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
+# Where Numba writes the code, a quotient by a root would become an estimate that is nan for 0 and
+# infinity; our own machine code forbids that (`machine/optimise.py`).
+BY_NUMBA: dict[str, Any] = {**OPTIONS, "fastmath": FASTMATH - {"arcp"}}
 # Only Python calls the function around our own machine code.
 WRAPPED: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
 CALL, BODY, APART = f"{PREFIX}call", f"{PREFIX}body", f"{PREFIX}apart"
@@ -188,7 +191,7 @@ def _compiled(
         check = inside.check_apart(int(first), int(count))
         setattr(module, f"{APART}_{first}_{count}", check)
     body = inside.body(text, entry, vars(module))
-    for way in (body, numba.njit(getattr(module, entry), **OPTIONS)):
+    for way in (body, numba.njit(getattr(module, entry), **BY_NUMBA)):
         setattr(module, BODY, way)
         kernel: Any = numba.njit(getattr(module, CALL), cache=cached, **WRAPPED)
         try:
@@ -203,14 +206,14 @@ def _whole(module: types.ModuleType, entry: str, cached: bool) -> Any:
     import numba
 
     jit_helpers(module, entry)
-    return numba.njit(getattr(module, entry), cache=cached, **OPTIONS)
+    return numba.njit(getattr(module, entry), cache=cached, **BY_NUMBA)
 
 
 def write_source(lowered: str, signature: str) -> Path:
     """The file of a kernel, written if it is missing or damaged."""
     data = lowered.encode()
     whose = products.choice() if "rt.gemm(" in lowered else ""
-    key = cache.digest(cache.platform_key(), _spelled(OPTIONS), signature, whose, data)
+    key = cache.digest(cache.platform_key(), _spelled(BY_NUMBA), signature, whose, data)
     path = cache.directory() / f"{PREFIX}{key}.py"
     if cache.read(path) != data:
         cache.write(path, data)
@@ -238,7 +241,7 @@ def jit_helpers(module: types.ModuleType, entry: str) -> None:
     for name, value in list(vars(module).items()):
         if isinstance(value, types.FunctionType) and name not in (entry, CALL):
             if value.__module__ == module.__name__:
-                setattr(module, name, numba.njit(value, **OPTIONS))
+                setattr(module, name, numba.njit(value, **BY_NUMBA))
 
 
 def quieten() -> None:

@@ -32,6 +32,7 @@ from .reverse import reverse
 from .save import save
 from .show import show
 from .simplify import simplify
+from .simplify.twice import once
 from .specialise import NeedStaticArgument, Specialised, specialise
 from .specialise.specialiser import last_return
 from .storage import storage
@@ -213,7 +214,7 @@ def _specialise(request: Request) -> Specialised:
 def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]:
     """The passes in value form, each with its outcome."""
     facts = spec.facts
-    module = spec.module
+    module = once(spec.module)
     yield "specialise", module
     if request.mode == "vjp":
         wrt = _wrt_leaves(spec, request)

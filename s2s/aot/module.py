@@ -19,6 +19,7 @@ from ..machine import gemm
 from ..machine.context import Context
 from ..machine.emit import Failures
 from ..machine.infer import Types, Unsupported
+from ..machine.optimise import forbid_estimates
 from ..machine.writing import POINTER
 from . import entry, kernel, linalg, statuses, target, unavailable
 from .callees import Callees
@@ -111,6 +112,7 @@ class Library:
             entry.write_init(module, self._export(f"{self.name}_init"), self.state)
         entry.write_message(module, self._export(f"{self.name}_message"), self.messages)
         _count_nothing(module)
+        forbid_estimates(module)
         rewrite_module(module, flags)
         whole = target.link(module, library._linking_libraries, self.machine)
         if target.needs_python(whole):

@@ -292,7 +292,7 @@ class Gemm(Tiles):
 
         def start(at: Any, meanwhile: Callable[[int, int], None] | None = None) -> None:
             """The first products of a tile, at `at`."""
-            halves = self._line(builder, line(at)(INT(0)), goal(at))
+            halves = self._line(builder, line(at)(INT(0)), goal(at), self.vectors)
             for i, row in enumerate(begin):
                 x = self._spread(builder, builder.load(starts[i]))
                 for half, phi in enumerate(row):
@@ -302,14 +302,22 @@ class Gemm(Tiles):
             j.add_incoming(at, builder.block)
             builder.branch(tile)
 
+        def along(p: Any) -> Any:
+            return builder.mul(p, right)
+
+        # What is left over on the right is often one vector wide.
+        rest = builder.and_(across, INT(self.columns - 1))
+        slim = builder.icmp_unsigned("<", builder.sub(rest, INT(1)), INT(self.lanes))
+        wide = across if copying else builder.select(slim, builder.sub(across, rest), across)
+        with builder.if_then(builder.icmp_signed("==", wide, INT(0))):
+            builder.branch(done)
         start(INT(0))
         builder.position_at_end(tile)
         place = builder.gep(c, [j])
         sums = self._accumulate(
-            builder, depth, starts, lambda p: builder.mul(p, right), line(j),
-            begin=begin, first=1, copy=goal(j),
-        )  # fmt: skip
-        left = builder.sub(across, j)
+            builder, depth, starts, along, line(j), begin=begin, first=1, copy=goal(j)
+        )
+        left = builder.sub(wide, j)
         after = builder.add(j, INT(self.columns))
         more = builder.icmp_signed(">", left, INT(self.columns))
         builder.cbranch(builder.and_(brief, more), between, last)
@@ -348,5 +356,16 @@ class Gemm(Tiles):
         builder.position_at_end(again)
         start(after)
         builder.position_at_end(done)
+        if not copying:
+            with builder.if_then(slim):
+                place, zero = builder.gep(c, [wide]), ir.Constant(self.vector, [0.0] * self.lanes)
+                sums = self._accumulate(
+                    builder, depth, starts, along, line(wide), begin=[[zero] for _ in starts]
+                )
+                with builder.if_else(whole_rows) as (inside, edge):
+                    with inside:
+                        self._keep_columns(builder, sums, place, c_down, rest, how)
+                    with edge:
+                        self._keep_part(builder, sums, place, c_down, rows, rest, how)
         builder.ret_void()
         return made

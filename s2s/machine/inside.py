@@ -19,6 +19,7 @@ from .context import Context, of_numba, to_numba
 from .infer import Types
 from .kernel import Errors, Kernel
 from .kinds import Array, Opaque, Tuple
+from .optimise import forbid_estimates
 from .outline import Plan
 
 
@@ -43,6 +44,7 @@ def body(text: str, entry: str, space: dict[str, Any]) -> Any:
             plan = Plan(function, known)
             kernel = Kernel(own, builder, known, NumbaErrors(context, known), plan)
             found = kernel.run(function, values)
+            forbid_estimates(builder.module)
             if found is None:
                 # The program always fails; what follows is never run.
                 builder.position_at_end(builder.append_basic_block("never"))

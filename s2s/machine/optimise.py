@@ -11,6 +11,8 @@ from llvmlite import ir
 from llvmlite.ir.instructions import CallInstr
 
 _WHO = "s2s"  # sets options
+# 1 / sqrt(x) of float32 would be an estimate, made better once: nan for 0 and infinity.
+_NO_ESTIMATES = '"reciprocal-estimates"="none"'
 _FLOAT_OPERATIONS = frozenset(("fadd", "fsub", "fmul", "fdiv", "frem", "fcmp"))
 
 
@@ -37,6 +39,7 @@ def mark(module: Any, flags: set[str]) -> None:
     """Gives arithmetic that has none the flags of what the optimiser may do with it."""
     order = sorted(flags)
     floats = (ir.FloatType(), ir.DoubleType())
+    forbid_estimates(module)
     for function in module.functions:
         for block in function.blocks:
             for instruction in block.instructions:
@@ -46,6 +49,13 @@ def mark(module: Any, flags: set[str]) -> None:
                 elif isinstance(instruction, CallInstr) and instruction.type in floats:
                     for flag in order:
                         instruction.fastmath.add(flag)
+
+
+def forbid_estimates(module: Any) -> None:
+    """For all functions that there are by now."""
+    for function in module.functions:
+        if function.blocks:
+            set.add(function.attributes, _NO_ESTIMATES)  # which llvmlite has not heard of
 
 
 def parsed(text: str) -> Any:

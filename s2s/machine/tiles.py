@@ -92,9 +92,9 @@ class Tiles:
 
     # ---- sums
 
-    def _line(self, builder: Any, place: Any, goal: Any) -> list[Any]:
+    def _line(self, builder: Any, place: Any, goal: Any, vectors: int) -> list[Any]:
         """The vectors of a line of columns, which are left at `goal`, if there is one."""
-        halves = [self._load(builder, place, half) for half in range(self.vectors)]
+        halves = [self._load(builder, place, half) for half in range(vectors)]
         if goal is not None:
             for half, value in enumerate(halves):
                 self._store(builder, value, goal, half)
@@ -125,7 +125,7 @@ class Tiles:
         phis = [[self._phi(builder, s, before) for s in row] for row in begin]
         place, far = line(p), along(p)
         goal = None if copy is None else self._at(builder, copy, [(p, INT(self.columns))])
-        halves = self._line(builder, place, goal)
+        halves = self._line(builder, place, goal, len(begin[0]))
         sums = []
         for start, row in zip(starts, phis):
             x = self._spread(builder, builder.load(builder.gep(start, [far])))
@@ -207,7 +207,7 @@ class Tiles:
                     self._kept(builder, piece, place, how)
             order = [*range(size, self.lanes), *range(size)]
             rest = [
-                row[1] if size == self.lanes else self._elements(builder, vector, order)
+                row[-1] if size == self.lanes else self._elements(builder, vector, order)
                 for row, vector in zip(sums, left)
             ]
             left = [builder.select(wanted, new, old) for new, old in zip(rest, left)]

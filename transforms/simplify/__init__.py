@@ -36,6 +36,7 @@ from .algebra import Context, simpler
 from .dead import drop_dead, is_users
 from .increments import drop_increments
 from .shapes import ShapeTwins
+from .twice import spelt
 
 # Operations that are never shared: each zero array is the start of its own accumulation,
 # and a restore belongs to its place.  Sizes and elements read better where they are used.
@@ -133,8 +134,7 @@ class _Rewriter:
             return None
         if op.name == "shape" or (op.name == "index" and isinstance(target.type, Scalar)):
             return None
-        args = tuple(a.name if isinstance(a, Var) else (repr(a.value), a.type) for a in op.args)
-        key = (op.name, args, _frozen(op.attrs), getattr(target.type, "weak", None))
+        key = spelt(op), getattr(target.type, "weak", None)
         for table in reversed(self.shared):
             if key in table:
                 return table[key]
@@ -211,9 +211,3 @@ class _Rewriter:
             value = self.context.retyped(init, c.phi.type)
             if value is not None and after in (init, c.phi):
                 self.names[c.phi.name] = self.names[c.result.name] = value
-
-
-def _frozen(value: Any) -> Any:
-    if isinstance(value, dict):
-        return tuple((k, _frozen(v)) for k, v in sorted(value.items()))
-    return tuple(_frozen(v) for v in value) if isinstance(value, (list, tuple)) else value

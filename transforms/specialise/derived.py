@@ -39,6 +39,7 @@ from ..products import Products
 from ..read import signature
 from ..reverse import make_products, reverse_function
 from ..simplify import simplify_function
+from ..simplify.twice import computed_once
 from .patterns import Leaf, Packer, Pattern, leaves_of, unpack
 from .values import (
     Cell,
@@ -527,16 +528,18 @@ class Derivatives(Mixin):
 
     def _function(self, traced: Traced, results: list[Operand]) -> Function:
         """The traced block as a function of the new names and of whatever else it reads."""
-        bound = {v.name for s in walk(traced.block) for v in (*targets_of(s), *inner_targets_of(s))}
+        # A tape may be asked for derivatives by any of the names in its block, later.
+        block = traced.block if self.tapes else computed_once(traced.block, results)
+        bound = {v.name for s in walk(block) for v in (*targets_of(s), *inner_targets_of(s))}
         params = {p.name: p for p in traced.params}
         own = [Var(p.name, p.type) for p in self.params]
-        reads = [x for s in walk(traced.block) for x in operands_of(s)]
+        reads = [x for s in walk(block) for x in operands_of(s)]
         for x in (*own, *reads, *results):
             if isinstance(x, Var) and x.name not in bound:
                 params.setdefault(x.name, x)
-        sweeps = max((s.origin.sweep for s in walk(traced.block) if s.origin), default=0)
+        sweeps = max((s.origin.sweep for s in walk(block) if s.origin), default=0)
         notes = {"inner_sweeps": sweeps}
-        return Function("derived", list(params.values()), traced.block, results, notes=notes)
+        return Function("derived", list(params.values()), block, results, notes=notes)
 
     def callees(self, block: Block) -> dict[str, Function]:
         """The functions that a block calls must be complete to be differentiated."""

@@ -16,11 +16,16 @@ SINH: Fit = {
 }  # fmt: skip
 
 
-def reduced(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
-    """k and exp(r) - 1, as the sum of a number and what it lacks, where x = k ln(2) + r."""
+def _turns(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
+    """k, and r as a difference, where x = k ln(2) + r."""
     k = kit.rounded(x * (1.0 / math.log(2.0)))
     high, low = kit.format.ln2
-    most, less = x - k * high, k * low
+    return k, x - k * high, k * low
+
+
+def reduced(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
+    """k and exp(r) - 1, as the sum of a number and what it lacks, where x = k ln(2) + r."""
+    k, most, less = _turns(kit, x)
     r = most - less
     lacking = (most - r) - less
     rest = r * r * kit.polynomial(r, kit.format.exp) + lacking
@@ -29,9 +34,11 @@ def reduced(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
 
 
 def exp(kit: Kit, x: Number) -> Number:
+    """What r lacks is left out: a quarter of a unit at most, as of the sum."""
     large = kit.format.large
-    k, e, _ = reduced(kit, kit.clipped(x, -large, large))
-    return kit.scaled(1.0 + e, k)
+    k, most, less = _turns(kit, kit.clipped(x, -large, large))
+    r = most - less
+    return kit.scaled(1.0 + (r * r * kit.polynomial(r, kit.format.exp) + r), k)
 
 
 def power_of_two(kit: Kit, x: Pair) -> Number:

@@ -20,6 +20,9 @@ FLAGS = ("contract",)
 # Says nothing of sums and products: they are neither reassociated nor contracted.
 EXACT_FLAGS = ("arcp",)
 
+# A polynomial with this many coefficients keeps machines waiting that compute it term by term.
+LONG = 8
+
 # Constants as sums of three numbers, and the coefficients of a polynomial for each format.
 Constant = tuple[float, float, float]
 Fit = dict[int, tuple[float, ...]]
@@ -167,6 +170,13 @@ class Kit:
         return self.polynomial(x, coefficients[self.format.bits])
 
     def polynomial(self, x: Number, coefficients: Sequence[float]) -> Number:
+        """A long one is two in x^2, of which neither waits for the other."""
+        if len(coefficients) >= LONG:
+            even, odd = (self._in_turn(x * x, coefficients[k::2]) for k in range(2))
+            return odd * x + even
+        return self._in_turn(x, coefficients)
+
+    def _in_turn(self, x: Number, coefficients: Sequence[float]) -> Number:
         total = self.number(coefficients[-1])
         for c in reversed(coefficients[:-1]):
             total = total * x + c
@@ -174,24 +184,25 @@ class Kit:
 
     # ---- powers of two
 
-    def integer(self, k: Number) -> Any:
-        """An integer whose last bits are those of k: beside a number so large that its own last
-        bits are those of integers.  (Machines convert several floats to long integers badly.)"""
-        placed = self.exactly("fadd", k, 1.5 * 2.0**self.format.mantissa)
+    def integer(self, k: Number, more: int) -> Any:
+        """An integer whose last bits are those of k and more: beside a number so large that its
+        own last bits are those of integers.  (Machines convert several floats to long integers
+        badly.)"""
+        placed = self.exactly("fadd", k, 1.5 * 2.0**self.format.mantissa + more)
         return self.builder.bitcast(placed.value, self.int)
 
-    def _power(self, k: Any) -> Number:
-        biased = self.builder.add(k, self.int(self.format.bias))
+    def _power(self, biased: Any) -> Number:
+        """2^k, given the last bits of k and the bias."""
         shifted = self.builder.shl(biased, self.int(self.format.mantissa))
         return Number(self, self.builder.bitcast(shifted, self.float))
 
     def power(self, k: Number) -> Number:
         """2^k for whole k between the smallest and the largest exponent."""
-        return self._power(self.integer(k))
+        return self._power(self.integer(k, self.format.bias))
 
     def scaled(self, x: Number, k: Number) -> Number:
         """x 2^k for any whole k that halves of are exponents: rounded once, if at all."""
-        whole = self.integer(k)
+        whole = self.integer(k, 2 * self.format.bias)
         half = self.builder.lshr(whole, self.int(1))
         return x * self._power(half) * self._power(self.builder.sub(whole, half))
 

@@ -86,3 +86,31 @@ def test_without_numba(tmp_path: Any) -> None:
     )
     assert done.stdout.splitlines()[-1:] == ["False"], done.stderr
     assert "2.0 is more than 1.0, with 4 numbers" in done.stdout
+
+
+@pytest.mark.parametrize("n", [1, 64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_inverse_of_a_root_is_no_estimate(dtype: Any, n: int) -> None:
+    """Of several at once, LLVM would take an estimate, which is nan for 0 and infinity."""
+
+    def inverse(x: Any) -> Any:
+        return 1.0 / np.sqrt(x)
+
+    tiny = np.finfo(dtype).smallest_subnormal
+    x = np.repeat(np.array([0.0, -0.0, np.inf, tiny, 0.7, 2.0, 1e30], dtype), n)
+    with np.errstate(all="ignore"):
+        expected = dtype(1.0) / np.sqrt(x)
+    for backend in (s2s.function(inverse, backend="numba"), _inside(inverse)):
+        np.testing.assert_allclose(backend(x), expected, rtol=np.finfo(dtype).eps)
+
+
+def _inside(f: Any) -> Any:
+    import numba
+
+    compiled = s2s.function(f)
+
+    @numba.njit
+    def called(x: Any) -> Any:
+        return compiled(x)
+
+    return called
