@@ -43,6 +43,10 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "additions": ("lower.lower.spell_additions", lambda body, dtypes: None),
     "forwards": ("lower.lower.run_forwards", lambda body, shares, visible: None),
     "jam": ("lower.lower.jam", lambda body, dtypes, visible, shares, fresh: None),
+    "abreast": (
+        "lower.lower.run_abreast",
+        lambda body, dtypes, visible, shares, fresh: None,
+    ),
     "hoist": ("lower.lower.hoist", lambda body: None),
 }
 

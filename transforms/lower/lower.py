@@ -21,6 +21,7 @@ from . import (  # noqa: F401  (handlers)
     views,
 )
 from . import loop_ir as L
+from .abreast import run_abreast
 from .additions import spell_additions
 from .apart import take_apart
 from .checks import drop_settled
@@ -199,6 +200,7 @@ def merged(
         body = splitter.block(body) if split else body
     run_forwards(body, shares, visible)
     jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
+    run_abreast(body, arrays.dtypes, visible, shares, cx.em.fresh)
     hoist(body)
     return body
 
