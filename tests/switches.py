@@ -43,7 +43,13 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "rows": ("lower.lower.join_rows", lambda body, sizes, shares, fresh: None),
     "narrow": ("lower.lower.narrow", lambda body, params: None),
     "wrap": ("lower.lower.cut_wrapping", lambda body: None),
+    "additions": ("lower.lower.spell_additions", lambda body, dtypes: None),
+    "forwards": ("lower.lower.run_forwards", lambda body, shares, visible: None),
     "jam": ("lower.lower.jam", lambda body, dtypes, visible, shares, fresh: None),
+    "abreast": (
+        "lower.lower.run_abreast",
+        lambda body, dtypes, visible, shares, fresh: None,
+    ),
     "hoist": ("lower.lower.hoist", lambda body: None),
     "waiting": ("lower.lower.wait_less", lambda body: None),
 }

@@ -153,9 +153,11 @@ def _write(
     base = target.args[2] if frame else None
     if frame is None:
         given = list(target.args[2:])
-        for kind in source.kinds:
+        for kind, parameter in zip(source.kinds, source.function.args.args, strict=True):
             count = len(parts_of(context, kind))
             parts, given = given[:count], given[count:]
+            if parameter.arg in plan.given:
+                parts[0].add_attribute("noalias")
             values.append(of_values(kind, [*parts, NULL]) if isinstance(kind, Array) else parts[0])
     ends = DoorErrors()
     if written:

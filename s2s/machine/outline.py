@@ -39,7 +39,7 @@ class Plan:
         size = sum(self._size(s) for s in function.body)
         self.large, self.huge = size > LARGE, size > HUGE
         self.mentions = mentions(function) + Counter(a.arg for a in function.args.args)
-        self.private = _private(function, known)
+        self.private, self.given = _private(function, known)
         self.memory = _memory(function, known)
         self.constant = _constant(function, known)
         self.made: dict[Any, Any] = {}
@@ -56,7 +56,8 @@ class Plan:
     def apart(self, names: list[str]) -> set[str]:
         """Those of the arrays a nest takes whose memory it reaches by no other name."""
         used = Counter(self.memory[n] for n in names if n in self.memory)
-        return {n for n in names if n in self.private or used[self.memory.get(n, "")] == 1}
+        alone = self.private | self.given
+        return {n for n in names if n in alone or used[self.memory.get(n, "")] == 1}
 
     def stands_alone(self, s: ast.For) -> bool:
         if s not in self._alone:
@@ -98,8 +99,9 @@ def mentions(node: ast.AST) -> Counter[str]:
     return Counter(n.id for n in walk(node) if isinstance(n, ast.Name))
 
 
-def _private(function: ast.FunctionDef, known: Types) -> set[str]:
-    """The variables whose memory nothing else refers to."""
+def _private(function: ast.FunctionDef, known: Types) -> tuple[set[str], set[str]]:
+    """The variables whose memory nothing else refers to: of new arrays, and of those given, for
+    what a kernel writes lies apart from all else that it is given (`apart.py`)."""
     fresh: set[str] = set()
     shared: set[str] = set()
     for s in walk(function):
@@ -118,7 +120,8 @@ def _private(function: ast.FunctionDef, known: Types) -> set[str]:
         else:
             shared.add(name)
             shared |= set(mentions(s.value))
-    return fresh - shared - known.slots
+    given = {a.arg for a in function.args.args if isinstance(known.names[a.arg], Array)}
+    return fresh - shared - known.slots, given - fresh - shared - known.slots
 
 
 def _memory(function: ast.FunctionDef, known: Types) -> dict[str, str]:

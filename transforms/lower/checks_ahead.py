@@ -82,18 +82,30 @@ def _of_all_rounds(loop: L.Loop, cond: L.Expr) -> L.Expr | None:
     assert span is not None
     least, end = span
     some = L.compare(">", end, least)
-    if loop.var not in names_in([cond]):
-        return _both(some, cond)
-    if not (isinstance(cond, L.Bin) and cond.op == ">=" and loop.var not in names_in([cond.right])):
+    last = _in_last_round(loop.var, end, cond)
+    if last is None or loop.var not in names_in([cond]):
+        return _both(some, cond) if last is not None else None
+    # A loop without rounds does not go beyond an array.
+    size, c = (cond.right, L.offset(cond.left, loop.var)) if isinstance(cond, L.Bin) else (None, 1)
+    implied = L.is_lit(least, 0) and isinstance(size, L.Size) and c is not None and c <= 0
+    return last if implied else _both(some, last)
+
+
+def _in_last_round(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
+    """A condition where the loop's variable is largest, if it holds there or in no round."""
+    if var not in names_in([cond]):
+        return cond
+    if not isinstance(cond, L.Bin):
         return None
-    c = L.offset(cond.left, loop.var)
+    if cond.op == "and":
+        left, right = (_in_last_round(var, end, e) for e in (cond.left, cond.right))
+        return None if left is None or right is None else _both(left, right)
+    if cond.op not in (">=", ">") or var in names_in([cond.right]):
+        return None
+    c = L.offset(cond.left, var)
     if c is None:
         return None
-    size = cond.right
-    beyond = L.compare(">", L.add(end, L.lit(c)), size)
-    # A loop without rounds does not go beyond an array.
-    implied = L.is_lit(least, 0) and isinstance(size, L.Size) and c <= 0
-    return beyond if implied else _both(some, beyond)
+    return L.compare(">", L.add(end, L.lit(c if cond.op == ">=" else c - 1)), cond.right)
 
 
 def _both(a: L.Expr, b: L.Expr) -> L.Expr:

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from . import loop_ir as L
+from .additions import added_to
 from .live import binds, names_in, reads
 from .siblings import Shares
 from .work import trips
@@ -94,10 +95,10 @@ class _Jammer:
             return None
         lets = [s for s in first if isinstance(s, L.Let)]
         checks = [s for s in first if isinstance(s, L.Branch)]
-        puts = [s for s in inner.body if not isinstance(s, L.Remark)]
-        if len(puts) != 1 or not isinstance(put := puts[0], L.Put):
+        put = self._only_put(inner)
+        if put is None:
             return None
-        added = _added(put)
+        added = put.expr if put.add else added_to(put, put.expr)
         if added is None or added.dtype != self.dtypes.get(put.buffer):
             return None
         if not self._are_own(loop, lets):
@@ -109,7 +110,7 @@ class _Jammer:
         along = [e for e in put.index if inner.var in names_in([e])]
         if len(along) != 1 or L.offset(along[0], inner.var) is None:
             return None
-        if not _is_cheap(added) or loop.var not in _used(lets, [added]):
+        if not is_cheap(added) or loop.var not in _used(lets, [added]):
             return None
         seen = (put.buffer, *(s.buffer for s in last))
         if checks and any(self.shares(b, v) for b in seen for v in self.visible):
@@ -125,6 +126,20 @@ class _Jammer:
         used = _used(lets, [added, *(e for s in (*checks, *last) for e in _exprs(s))])
         needed: list[L.Stmt] = [s for s in first if isinstance(s, L.Branch) or s.name in used]
         return needed, L.Loop(inner.var, bounds[0], bounds[1], L.ONE, [put]), added, last
+
+    def _only_put(self, inner: L.Loop) -> L.Put | None:
+        """What a loop stores, if that is all; numbers that it names first stand in their places."""
+        *lets, put = [s for s in inner.body if not isinstance(s, L.Remark)] or [None]
+        if not isinstance(put, L.Put):
+            return None
+        inside = Counter(name for s in inner.body for e in L.exprs_of(s) for name in _names(e))
+        known: dict[L.Expr, L.Expr] = {}
+        for s in lets:
+            if not isinstance(s, L.Let) or not inside[s.name] == 1 == self.read[s.name]:
+                return None
+            known[L.Name(s.name, s.expr.dtype)] = L.map_expr(s.expr, known.get)
+        index = tuple(L.map_expr(e, known.get) for e in put.index)
+        return L.Put(put.buffer, index, L.map_expr(put.expr, known.get), put.add)
 
     def _are_own(self, loop: L.Loop, lets: list[L.Let]) -> bool:
         """Whether the numbers are set once and read in the loop only, after that."""
@@ -156,13 +171,7 @@ class _Jammer:
         (put,) = inner.body
         assert isinstance(put, L.Put) and isinstance(loop.step, L.Lit)
         step = loop.step.value
-        count = trips(loop)
-        many = L.sub(count, L.Bin("%", count, L.lit(ROUNDS), "int64"))
-        far = L.add(loop.start, many) if step > 0 else L.sub(loop.start, many)
-        rest = L.Name(self.fresh("rest"))
-        if not isinstance(count, L.Size):  # it may be less than none
-            far = L.select(L.compare(">", count, L.ZERO), far, loop.start)
-        out: list[L.Stmt] = [L.Let(rest.name, far)]
+        cut, rest = whole_rounds(loop, ROUNDS, self.fresh)
         body: list[L.Stmt] = [s for s in loop.body if isinstance(s, L.Remark)]
         after: list[L.Stmt] = []
         total: L.Expr = L.Load(put.buffer, put.index, put.expr.dtype)
@@ -187,7 +196,7 @@ class _Jammer:
             stores = copy.deepcopy(last)
             L.map_stmts([*stores], at)
             after += stores
-            total = _plus(total, L.map_expr(added, at))
+            total = plus(total, L.map_expr(added, at))
         body.append(
             L.Loop(inner.var, inner.start, inner.stop, L.ONE, [L.Put(put.buffer, put.index, total)])
         )
@@ -195,27 +204,29 @@ class _Jammer:
         left = copy.deepcopy(loop)
         left.start = rest
         _rename(left, {s.name: self.fresh(s.name) for s in left.body if isinstance(s, L.Let)})
-        out.append(L.Loop(loop.var, loop.start, rest, L.lit(ROUNDS * step), body))
-        return [*out, left]
+        return [cut, L.Loop(loop.var, loop.start, rest, L.lit(ROUNDS * step), body), left]
 
 
-def _added(put: L.Put) -> L.Expr | None:
-    """What is added to an element."""
-    if put.add:
-        return put.expr
-    e, old = put.expr, L.Load(put.buffer, put.index, put.expr.dtype)
-    if isinstance(e, L.Bin) and e.left == old:
-        if e.op == "+":
-            return e.right
-        if e.op == "-":
-            return L.Un("-", e.right, e.dtype)
-    return None
+def whole_rounds(loop: L.Loop, rounds: int, fresh: Callable[[str], str]) -> tuple[L.Let, L.Name]:
+    """Up to where a loop that counts by one can take so many rounds at once, as a number."""
+    count = trips(loop)
+    many = L.sub(count, L.Bin("%", count, L.lit(rounds), "int64"))
+    far = L.add(loop.start, many) if L.is_lit(loop.step, 1) else L.sub(loop.start, many)
+    if not isinstance(count, L.Size):  # it may be less than none
+        far = L.select(L.compare(">", count, L.ZERO), far, loop.start)
+    rest = L.Name(fresh("rest"))
+    return L.Let(rest.name, far), rest
 
 
-def _plus(total: L.Expr, e: L.Expr) -> L.Expr:
+def plus(total: L.Expr, e: L.Expr) -> L.Expr:
     if isinstance(e, L.Un) and e.op == "-":
         return L.Bin("-", total, e.x, total.dtype)
     return L.Bin("+", total, e, total.dtype)
+
+
+def _names(e: L.Expr) -> list[str]:
+    """As often as they stand there."""
+    return [p.name for p in L.walk_expr(e) if isinstance(p, L.Name)]
 
 
 def _exprs(stmt: L.Stmt) -> list[L.Expr]:
@@ -232,7 +243,7 @@ def _used(lets: list[L.Let], exprs: list[L.Expr]) -> set[str]:
     return names
 
 
-def _is_cheap(e: L.Expr) -> bool:
+def is_cheap(e: L.Expr) -> bool:
     """Sums and products: of what takes long, writing it down four times would gain nothing."""
     for part in L.walk_expr(e):
         if isinstance(part, L.Bin):

@@ -21,6 +21,8 @@ from . import (  # noqa: F401  (handlers)
     views,
 )
 from . import loop_ir as L
+from .abreast import run_abreast
+from .additions import spell_additions
 from .apart import take_apart
 from .checks import drop_settled
 from .checks_ahead import check_ahead
@@ -28,6 +30,7 @@ from .context import HANDLERS, Context, Failures
 from .draw import draw
 from .elementwise import cast
 from .first_touch import touch_first
+from .forwards import run_forwards
 from .fuse import as_values
 from .gather import gather
 from .gemm_update import accumulate
@@ -182,6 +185,7 @@ def merged(
     whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
     join_rows(body, whole, shares, cx.em.fresh)
     narrow(body, params)
+    spell_additions(body, arrays.dtypes)
     body = sum_up(body, arrays.dtypes, visible, shares, cx.em.fresh)
     cut_wrapping(body)
     # Compiled for types alone, code is not made for some sizes and not for others.
@@ -195,7 +199,9 @@ def merged(
             split, guards = judged(splitter.amounts(known, body), facts, splitter.bound)
         facts.guards += guards
         body = splitter.block(body) if split else body
+    run_forwards(body, shares, visible)
     jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
+    run_abreast(body, arrays.dtypes, visible, shares, cx.em.fresh)
     hoist(body)
     wait_less(body)
     return body

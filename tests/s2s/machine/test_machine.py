@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
 
 import numpy as np
@@ -14,7 +15,9 @@ numba = pytest.importorskip("numba")
 from numba.core.runtime import _nrt_python, rtsys  # noqa: E402
 
 import s2s.kernels_numba  # noqa: E402, F401  (tells Numba what lowered code calls)
-from s2s.machine import Unsupported, inside  # noqa: E402
+from s2s.machine import Unsupported, inside, kinds  # noqa: E402
+from s2s.machine.infer import Types  # noqa: E402
+from s2s.machine.outline import Plan  # noqa: E402
 
 HEADER = "import numpy as np\n\nfrom s2s import kernels as rt\n\n\n"
 
@@ -403,3 +406,24 @@ def test_what_is_only_read_is_kept_across_writes():
     loads = [line for line in text.splitlines() if " load double" in line]
     assert any("!invariant.load" in line for line in loads)
     assert not all("!invariant.load" in line for line in loads)
+
+
+def test_arrays_given_lie_apart_but_for_those_with_two_names():
+    text = module_text(
+        """
+        def f(x, y, z, out):
+            w = z
+            for i in range(x.shape[0]):
+                out[i] = x[i] * y[i] + w[i]
+                y[i] = x[i] + z[i]
+            return (np.float64(0.0),)
+        """
+    )
+    module = load(write_source(text, "plain"))
+    (function,) = ast.parse(text).body[2:]
+    assert isinstance(function, ast.FunctionDef)
+    vector = kinds.Array(kinds.float64, 1, "C")
+    known = Types(function, vars(module), (vector,) * 4)
+    plan = Plan(function, known)
+    assert plan.given == {"x", "y", "out"}
+    assert plan.apart(["x", "w", "out"]) == {"x", "out"}

@@ -69,9 +69,29 @@ def test_of_inner_loops_and_by_numbers_of_a_round():
     )
 
 
+def test_conditions_that_hold_later_the_sooner():
+    both = L.Bin("and", L.compare(">", M, L.ZERO), L.compare(">=", I, SIZE), "bool")
+    above = L.Bin("and", L.compare(">", L.add(I, L.ONE), M), L.compare(">", I, SIZE), "bool")
+    for step, ends in ((1, (L.ZERO, N)), (-1, (L.sub(N, L.ONE), L.lit(-1)))):
+        new = text(
+            ahead(loop(fails(both), fails(above), SUM, start=ends[0], stop=ends[1], step=step))
+        )
+        assert (
+            new.split("    for i")[0]
+            == """\
+    if n > 0 and (m > 0 and n > x.shape[0]):
+        raise IndexError("far out")
+    if n > 0 and (n > m and n - 1 > x.shape[0]):
+        raise IndexError("far out")
+"""
+        )
+
+
 @pytest.mark.parametrize(
     "body",
     [
+        loop(fails(L.Bin("and", L.compare("<", I, M), L.compare(">=", I, SIZE), "bool")), SUM),
+        loop(fails(L.Bin("or", L.compare(">", I, M), L.compare(">=", I, SIZE), "bool")), SUM),
         loop(fails(L.compare(">=", L.Load("y", (I,), "int64"), SIZE)), SUM),
         loop(fails(L.compare(">=", SIZE, I)), SUM),
         loop(BEYOND, fails(L.compare("<", N, L.ZERO), exception="ValueError"), SUM),
@@ -82,8 +102,9 @@ def test_of_inner_loops_and_by_numbers_of_a_round():
         loop(fails(L.compare(">=", I, L.Name("k"))), L.Let("k", L.add(I, L.ONE)), SUM),
         loop(fails(L.compare(">=", I, L.Load("y", (M,), "int64"))), L.Put("y", (I,), S)),
     ],
-    ids=["an index that is read", "the first rounds", "of another kind", "in a branch",
-         "ends early", "prints", "another step", "a bound that grows", "one that is overwritten"],
+    ids=["rounds before one", "one or the other", "an index that is read", "the first rounds",
+         "of another kind", "in a branch", "ends early", "prints", "another step",
+         "a bound that grows", "one that is overwritten"],
 )  # fmt: skip
 def test_left_alone(body):
     assert text(ahead(body)) == text([body])
@@ -98,8 +119,11 @@ def test_what_the_caller_sees_is_written_until_then():
 @pytest.mark.parametrize("start", [0, 2, -3])
 @pytest.mark.parametrize("shift", [-1, 0, 2])
 @pytest.mark.parametrize("step", [1, -1])
-def test_fails_if_and_only_if_a_round_would(start, shift, step):
+@pytest.mark.parametrize("both", [False, True])
+def test_fails_if_and_only_if_a_round_would(start, shift, step, both):
     cond = L.compare(">=", L.add(I, L.lit(shift)), SIZE)
+    if both:
+        cond = L.Bin("and", L.compare(">", L.add(I, L.ONE), M), cond, "bool")
     keep = L.Let("s", L.Bin("+", S, L.Lit(1.0, F), F))
     if step > 0:
         body = loop(fails(cond), keep, start=L.lit(start))
@@ -110,16 +134,17 @@ def test_fails_if_and_only_if_a_round_would(start, shift, step):
     was, now = (_runnable(b) for b in ([body], new))
     for size in range(4):
         for n in range(-4, 8):
-            assert was(np.zeros(size), n) == now(np.zeros(size), n), (size, n)
+            for m in (0, 3):
+                assert was(np.zeros(size), n, m) == now(np.zeros(size), n, m), (size, n, m)
 
 
 def _runnable(body):
     space: dict = {}
     exec(write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], ""), space)
 
-    def run(x, n):
+    def run(x, n, m):
         try:
-            return space["f"](x, None, 0.0, n, 0)
+            return space["f"](x, None, 0.0, n, m)
         except IndexError as error:
             return str(error)
 

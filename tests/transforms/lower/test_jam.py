@@ -85,6 +85,16 @@ def test_numbers_of_each_row():
     )
 
 
+def test_numbers_inside():
+    let = L.Let("t", times(S, at("y", K, I)))
+    put = L.Put("x", (I,), T, add=True)
+    inside = "x[i] = x[i] + s * y[k, i] + s * y[k + 1, i] + s * y[k + 2, i] + s * y[k + 3, i]"
+    assert inside in text(jammed(rows(let, put)))
+    twice = L.Put("x", (I,), times(T, T), add=True)
+    for body in ([rows(let, twice)], [rows(let, put), L.Put("y", (L.ZERO, L.ZERO), T)]):
+        assert text(jammed(*body)) == text(body)
+
+
 def test_checks_come_first():
     check = L.Branch(L.compare(">=", K, N), [L.Fail("IndexError", "far out")])
     body = rows(ADDED, first=[check])
@@ -187,9 +197,10 @@ def product(a, b):
 def test_results_are_the_same_to_the_last_bit(inner):
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(5, inner)), rng.normal(size=(inner, 6))
-    now = s2s.value_and_grad(product, wrt=("a", "b"), backend="loops")
-    value, bars = now(a, b)
-    with switched_off("jam"):
+    with switched_off("abreast"):
+        now = s2s.value_and_grad(again(product), wrt=("a", "b"), backend="loops")
+        value, bars = now(a, b)
+    with switched_off("jam", "abreast"):
         was = s2s.value_and_grad(again(product), wrt=("a", "b"), backend="loops")
         right, right_bars = was(a, b)
     assert "rest" in now.lowered and "rest" not in was.lowered
