@@ -60,7 +60,7 @@ def load(code: Code) -> Any:
     for name, address in _addresses(code.symbols).items():
         builder.import_symbol(name, address)
     library = builder.export_symbol(DOOR).export_symbol(LINKS).link(_engine(), _new_name())
-    _immortal(library)
+    immortal(library)
     table = (ctypes.c_void_p * len(code.links)).from_address(library[LINKS])
     for i, name in enumerate(code.links):
         table[i] = _link(name)
@@ -74,7 +74,7 @@ def load(code: Code) -> Any:
 def _engine() -> Any:
     import llvmlite.binding as llvm
 
-    return _immortal(llvm.create_lljit_compiler(_machine()))
+    return immortal(llvm.create_lljit_compiler(_machine()))
 
 
 @functools.cache
@@ -94,7 +94,7 @@ def _new_name() -> str:
     return f"s2s.{_libraries[0]}"
 
 
-def _immortal(thing: Any) -> Any:
+def immortal(thing: Any) -> Any:
     """Arrays may outlive everything, and are given back by code that must not be gone."""
     import ctypes
 
@@ -178,7 +178,7 @@ def _routine(name: str) -> int:
     builder = llvm.JITLibraryBuilder().add_object_img(code.object).add_current_process()
     for symbol, address in _addresses(code.symbols).items():
         builder.import_symbol(symbol, address)
-    return _immortal(builder.export_symbol(name).link(_engine(), _new_name()))[name]
+    return immortal(builder.export_symbol(name).link(_engine(), _new_name()))[name]
 
 
 # ---------------------------------------------------------------- what kernels call
@@ -306,7 +306,7 @@ def library(
         builder.import_symbol(name, address)
     for name in names:
         builder.export_symbol(name)
-    return _immortal(builder.link(_engine(), _new_name()))
+    return immortal(builder.link(_engine(), _new_name()))
 
 
 def _optimised(module: Any, care: bool) -> Any:
@@ -435,7 +435,7 @@ def definition(name: bytes, address: int, flags: int) -> int:
             ("doc", ctypes.c_char_p),
         )  # fmt: skip
 
-    return ctypes.addressof(_immortal(Definition(name, address, flags, None)))
+    return ctypes.addressof(immortal(Definition(name, address, flags, None)))
 
 
 def function(definition: int, belongs_to: Any = None) -> Any:

@@ -1,19 +1,23 @@
 """Products of matrices that all kernels of a process call: compiled once for a machine, and kept.
 
-They are our own up to some size and BLAS's above (`machine.gemm`).  `S2S_GEMM=builtin` chooses our
+They are our own up to some size and BLAS's above (`machine.ways`), and what is for some sizes is
+compiled when a kernel comes with such matrices.  `S2S_GEMM=builtin` chooses our
 own for all sizes, which is what code that is compiled ahead of time has, so that the two agree in
 rounding; `S2S_GEMM=blas` chooses BLAS.
 """
 
 from __future__ import annotations
 
+import _thread
 import functools
 import os
+from typing import Any
 
 from . import linking
 
+# For vectors, few numbers, more and very many; where their addresses stand.
+WAYS, TABLE = ("thin", "little", "blocked", "blas"), "s2s.ways"
 NAMES = tuple(f"s2s.{kind}.{bits}" for kind in ("gemm", "scattered") for bits in ("f32", "f64"))
-TILES = "s2s.blocked"  # our own, where they are called by the others
 
 
 def choice() -> str:
@@ -37,18 +41,43 @@ def offer(lowered: str) -> None:
 
 
 @functools.cache
-def _library(name: str, whose: str) -> dict[str, int]:
+def _library(name: str, whose: str) -> Any:
     def compiled() -> bytes:
         from .machine import shared
 
         return shared.object_code(name, whose)
 
-    given = {}
-    kind, _, bits = name.rpartition(".")
-    if kind == "s2s.gemm":
-        if whose != "builtin":
-            given[linking.GEMM] = linking.blas()
-        if whose != "blas":
-            tiles = f"{TILES}.{bits}"
-            given[tiles] = _library(tiles, "")[tiles]
-    return linking.library(f"{name} {whose}", compiled, (name,), given)
+    kind = name.split(".")[1]
+    given = {linking.GEMM: linking.blas()} if kind == "blas" else {}
+    names = (name, TABLE) if kind == "gemm" else (name,)
+    made = linking.library(f"{name} {whose}", compiled, names, given)
+    if kind == "gemm":
+        _offer_ways(made[TABLE], name.rpartition(".")[-1])
+    return made
+
+
+def _offer_ways(table: int, bits: str) -> None:
+    """Has those of a type of numbers looked for when a product goes them."""
+    import ctypes
+
+    cells = (ctypes.c_void_p * (len(WAYS) + 1)).from_address(table)
+
+    def find(which: int) -> None:
+        # Called in the middle of a kernel, which goes on with plain loops if none is found; what
+        # is raised here ctypes only reports.
+        try:
+            cells[which] = _way(WAYS[which], bits)
+        except KeyboardInterrupt:
+            _thread.interrupt_main()  # it is for the program, as soon as the kernel has ended
+
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_int64)(find)
+    cells[len(WAYS)] = ctypes.cast(linking.immortal(callback), ctypes.c_void_p)
+
+
+def _way(kind: str, bits: str) -> int:
+    try:
+        name = f"s2s.{kind}.{bits}"
+        return _library(name, "")[name]
+    except linking.Unlinkable:  # no BLAS
+        name = f"s2s.blocked.{bits}"
+        return _library(name, "")[name]

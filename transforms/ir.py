@@ -40,11 +40,10 @@ block that holds the statement; loop phis and the loop index belong to the body.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from .dims import Dim
-from .records import field, record
+from .records import field, record, replace
 
 # ---------------------------------------------------------------- types
 
@@ -470,21 +469,25 @@ class Module:
 
 def blocks_of(stmt: Stmt) -> tuple[Block, ...]:
     """The blocks directly inside a statement."""
-    if isinstance(stmt, If):
-        return (stmt.then, stmt.orelse)
-    if isinstance(stmt, For):
-        return (stmt.body,)
-    if isinstance(stmt, While):
-        return (stmt.test, stmt.body)
-    return ()
+    find = _BLOCKS.get(type(stmt))
+    return find(stmt) if find else ()
+
+
+# Asked for more often than anything else.
+_BLOCKS: dict[type, Callable[[Any], tuple[Block, ...]]] = {
+    If: lambda stmt: (stmt.then, stmt.orelse),
+    For: lambda stmt: (stmt.body,),
+    While: lambda stmt: (stmt.test, stmt.body),
+}
 
 
 def walk(block: Block) -> Iterator[Stmt]:
     """Every statement, outer before inner, in order."""
     for stmt in block:
         yield stmt
-        for inner in blocks_of(stmt):
-            yield from walk(inner)
+        if type(stmt) in _BLOCKS:
+            for inner in blocks_of(stmt):
+                yield from walk(inner)
 
 
 def calls_in(block: Block) -> Iterator[str]:
@@ -579,8 +582,9 @@ def substitute(block: Block, f: Callable[[Operand], Operand]) -> Block:
 
 def _substitute(stmt: Stmt, f: Callable[[Operand], Operand]) -> Stmt:
     if isinstance(stmt, Assign):
-        op = replace(stmt.op, args=tuple(f(a) for a in stmt.op.args))
-        return replace(stmt, op=op)
+        op = stmt.op
+        new = Op(op.name, tuple([f(a) for a in op.args]), op.attrs)
+        return Assign(stmt.target, new, stmt.origin)
     if isinstance(stmt, Call):
         return replace(stmt, targets=list(stmt.targets), args=tuple(f(a) for a in stmt.args))
     if isinstance(stmt, Draw):

@@ -14,7 +14,6 @@ with different numbers never share memory; `notes["kept"]` names what was kept f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from .build import NameSupply, const
@@ -46,6 +45,7 @@ from .ir import (
 )
 from .liveness import UPDATES
 from .ownership import own, stem
+from .records import replace
 from .sharing import buffered, shared_args
 from .slots import expand_slots
 from .versions import keep_versions
@@ -306,7 +306,7 @@ class _Emitter:
         if op.name not in UPDATES:
             if op.name == "alias" and args[0] == target:
                 return
-            out.append(Assign(target, replace(op, args=args), origin))
+            out.append(Assign(target, Op(op.name, args, op.attrs), origin))
             return
         if args[0] != target:
             out.append(Assign(target, Op("alias", args[:1]), origin))

@@ -98,13 +98,18 @@ def builtin(vector_bytes: int) -> Large:
     return large
 
 
-def function(context: Context, module: Any, dtype: Any, large: Large | None) -> Any:
-    """gemm(swap_a, swap_b, alpha, a, b, beta, c, m, n, k), part of the module if it is told what is
-    for large matrices."""
+def type_of(dtype: Any) -> Any:
+    """That of a function (swap_a, swap_b, alpha, a, b, beta, c, m, n, k)."""
     number, flag = memory_type(dtype), ir.IntType(1)
     array = number.as_pointer()
     kinds = [flag, flag, number, array, array, number, array, INT, INT, INT]
-    made = declared(module, ir.FunctionType(ir.VoidType(), kinds), f"{NAME}.f{dtype.bits}")
+    return ir.FunctionType(ir.VoidType(), kinds)
+
+
+def function(context: Context, module: Any, dtype: Any, large: Large | None) -> Any:
+    """gemm(swap_a, swap_b, alpha, a, b, beta, c, m, n, k), part of the module if it is told what is
+    for large matrices."""
+    made = declared(module, type_of(dtype), f"{NAME}.f{dtype.bits}")
     if large is None or made.blocks:
         return made
     made.linkage = "internal"
@@ -112,19 +117,28 @@ def function(context: Context, module: Any, dtype: Any, large: Large | None) -> 
     made.args[6].add_attribute("noalias")  # c
     builder = ir.IRBuilder(made.append_basic_block())
     m, n, k = made.args[-3:]
-    # Of a column with a row, nothing is read twice.
-    work = builder.mul(builder.mul(m, n), k)
-    once = builder.icmp_signed("==", k, INT(1))
-    some = builder.icmp_signed(">", k, INT(0))
-    little = builder.or_(once, builder.icmp_signed("<=", work, INT(SMALL)))
-    little = builder.and_(some, little)
+    little = is_little(builder, m, n, k)
     with builder.if_else(thin.is_thin(builder, m, n)) as (single, both):
         with single:
             thin.emit(context, builder, dtype, made.args)
         with both, builder.if_else(little) as (few, many):
             with few:
-                thin.write(context, builder, dtype, LOOPS, [*made.args], "bbnvvnviii")
+                emit_little(context, builder, dtype, made.args)
             with many:
                 large(builder, dtype, made.args)
     builder.ret_void()
     return made
+
+
+def is_little(builder: Any, m: Any, n: Any, k: Any) -> Any:
+    """Whether plain loops are best for matrices that are not thin."""
+    # Of a column with a row, nothing is read twice.
+    work = builder.mul(builder.mul(m, n), k)
+    once = builder.icmp_signed("==", k, INT(1))
+    some = builder.icmp_signed(">", k, INT(0))
+    little = builder.or_(once, builder.icmp_signed("<=", work, INT(SMALL)))
+    return builder.and_(some, little)
+
+
+def emit_little(context: Context, builder: Any, dtype: Any, args: Any) -> None:
+    thin.write(context, builder, dtype, LOOPS, [*args], "bbnvvnviii")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from s2s.transforms.records import field, record
+from s2s.transforms.records import field, record, replace
 
 
 @record(frozen=True)
@@ -64,13 +64,12 @@ def test_equality_and_hashes() -> None:
     assert thing != Thing(1) and thing in {thing}
 
 
-def test_what_is_frozen() -> None:
+def test_replacing() -> None:
     p: Any = Point(1)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        p.x = 3
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        del p.x
-    assert dataclasses.replace(p, x=5) == Point(5)
+    assert dataclasses.replace(p, x=5) == replace(p, x=5) == Point(5)
+    assert replace(p) == p and replace(Named([1], name="c"), name="d") == Named([1], name="d")
+    with pytest.raises(TypeError, match="z"):
+        replace(p, z=1)
 
 
 @pytest.mark.parametrize("value", [Point(1, 4), Named([1], name="c")])

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from .. import ir
 from ..dims import Dim, Facts
 from ..errors import UnsupportedError
+from ..records import replace
 from . import loop_ir as L
 from .elementwise import cast
 from .fuse import Usage, writes

@@ -5,7 +5,8 @@ Variables are scalars and the bindings of buffers, not what buffers hold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from . import loop_ir as L
 
@@ -39,11 +40,15 @@ def names_in(exprs: Iterable[L.Expr | L.Whole]) -> set[str]:
 
 def binds(stmt: L.Stmt) -> tuple[str, ...]:
     """The variables that a statement itself sets; a loop sets its own."""
-    if isinstance(stmt, (L.Let, L.Alloc, L.Alias, L.Bind)):
-        return (stmt.name,)
-    if isinstance(stmt, (L.BindCall, L.Invoke)):
-        return stmt.names
-    return (stmt.var,) if isinstance(stmt, L.Loop) else ()
+    find = _BOUND.get(type(stmt))
+    return find(stmt) if find else ()
+
+
+_BOUND: dict[type, Callable[[Any], tuple[str, ...]]] = {
+    **dict.fromkeys((L.Let, L.Alloc, L.Alias, L.Bind), lambda stmt: (stmt.name,)),
+    **dict.fromkeys((L.BindCall, L.Invoke), lambda stmt: stmt.names),
+    L.Loop: lambda stmt: (stmt.var,),
+}
 
 
 def exposed(body: list[L.Stmt]) -> Names:

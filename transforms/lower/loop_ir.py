@@ -39,11 +39,10 @@ rank.  There are no array expressions: the same IR is to become CUDA kernels and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, TypeGuard
 
 from ..ir import zero_sign
-from ..records import field, record
+from ..records import field, record, replace
 
 
 @record(frozen=True)
@@ -275,6 +274,18 @@ _PARTS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
 }
 
 
+# The same parts by their names.
+_NAMED: dict[type, Callable[[tuple[Expr, ...]], dict[str, Any]]] = {
+    Load: lambda parts: {"index": parts},
+    Bin: lambda parts: {"left": parts[0], "right": parts[1]},
+    Un: lambda parts: {"x": parts[0]},
+    Cast: lambda parts: {"x": parts[0]},
+    Field: lambda parts: {"x": parts[0]},
+    Call: lambda parts: {"args": parts},
+    Select: lambda parts: {"cond": parts[0], "x": parts[1], "y": parts[2]},
+}
+
+
 def walk_expr(e: Expr) -> Sequence[Expr]:
     """An expression and its parts, each before its own."""
     if type(e) not in _PARTS:
@@ -294,28 +305,29 @@ def map_expr(e: Expr, f: Callable[[Expr], Expr | None]) -> Expr:
     new = f(e)
     if new is not None:
         return new
-    parts = parts_of(e)
-    changed = tuple([map_expr(part, f) for part in parts])
-    if all(a is b for a, b in zip(parts, changed)):
+    find = _PARTS.get(type(e))
+    if find is None:
         return e
-    if isinstance(e, Load):
-        return replace(e, index=changed)
-    if isinstance(e, Bin):
-        return replace(e, left=changed[0], right=changed[1])
-    if isinstance(e, (Un, Cast, Field)):
-        return replace(e, x=changed[0])
-    if isinstance(e, Call):
-        return replace(e, args=changed)
-    assert isinstance(e, Select)
-    return replace(e, cond=changed[0], x=changed[1], y=changed[2])
+    parts = find(e)
+    changed = tuple([map_expr(part, f) for part in parts])
+    for part, other in zip(parts, changed):
+        if part is not other:
+            break
+    else:
+        return e
+    return replace(e, **_NAMED[type(e)](changed))
 
 
 def blocks_of(stmt: Stmt) -> tuple[list[Stmt], ...]:
-    if isinstance(stmt, (Loop, Forever)):
-        return (stmt.body,)
-    if isinstance(stmt, Branch):
-        return (stmt.then, stmt.orelse)
-    return ()
+    find = _BLOCKS.get(type(stmt))
+    return find(stmt) if find else ()
+
+
+_BLOCKS: dict[type, Callable[[Any], tuple[list[Stmt], ...]]] = {
+    Loop: lambda stmt: (stmt.body,),
+    Forever: lambda stmt: (stmt.body,),
+    Branch: lambda stmt: (stmt.then, stmt.orelse),
+}
 
 
 def exprs_of(stmt: Stmt) -> tuple[Any, ...]:
@@ -343,8 +355,9 @@ _READ: dict[type, Callable[[Any], tuple[Any, ...]]] = {
 def walk(body: list[Stmt]) -> Iterator[Stmt]:
     for stmt in body:
         yield stmt
-        for block in blocks_of(stmt):
-            yield from walk(block)
+        if type(stmt) in _BLOCKS:
+            for block in blocks_of(stmt):
+                yield from walk(block)
 
 
 def map_stmts(body: list[Stmt], f: Callable[[Expr], Expr | None]) -> None:

@@ -45,14 +45,29 @@ class Footprint:
     fails: bool = False
     fixed: bool = False  # may not be moved, nor anything across it
     size: int = 0
+    ranges: list[tuple[L.Expr, ...]] | None = None  # of a nest, once somebody has asked
 
     @cached_property
     def written(self) -> set[str]:
         return {name for name, _ in self.stores}
 
     @cached_property
-    def touched(self) -> list[str]:
-        return sorted(self.written | {name for name, _ in self.loads})
+    def touched(self) -> set[str]:
+        return self.written.union([name for name, _ in self.loads])
+
+    @cached_property
+    def names(self) -> set[str]:
+        """What it leaves to others, variables of loops not counted."""
+        return self.writes - self.loops
+
+    @cached_property
+    def mentioned(self) -> set[str]:
+        return self.reads | self.writes
+
+    @cached_property
+    def outer(self) -> set[str]:
+        """What it reads, variables of its loops not counted."""
+        return self.reads - self.loops
 
     def add(self, other: Footprint) -> None:
         """Of a statement that stands inside; to be called before it is asked what it touches."""
@@ -269,19 +284,22 @@ class Merger:
 
     def _apart(self, a: Footprint, b: Footprint) -> bool:
         """Whether two statements may change places."""
-        names_a, names_b = a.writes - a.loops, b.writes - b.loops
-        if names_a & (b.reads | b.writes) or names_b & (a.reads | a.writes):
+        if not (a.names.isdisjoint(b.mentioned) and b.names.isdisjoint(a.mentioned)):
             return False
-        if a.loops & (b.reads - b.loops) or b.loops & (a.reads - a.loops):
+        if not (a.loops.isdisjoint(b.outer) and b.loops.isdisjoint(a.outer)):
             return False
-        return not any(True for _ in self._clashes(a, b))
+        if not (a.written.isdisjoint(b.touched) and b.written.isdisjoint(a.touched)):
+            return False
+        for _ in self._clashes(a, b):
+            return False
+        return True
 
     def _clashes(self, a: Footprint, b: Footprint) -> Iterator[tuple[str, str]]:
         """Pairs of buffers, one of which is written, that may be the same memory."""
         sharing = self._sharing
         for p in a.touched:
             others = sharing[p]
-            for q in b.touched if p in a.written else sorted(b.written):
+            for q in b.touched if p in a.written else b.written:
                 if q not in others:
                     others[q] = p == q or self.shares(p, q)
                 if others[q]:
@@ -296,12 +314,11 @@ class Merger:
             return False
         if any(isinstance(s, L.Do) for loop in (first, second) for s in L.walk(loop.body)):
             return False
-        if first.var != second.var and first.var in b.reads | b.writes:
+        if first.var != second.var and first.var in b.mentioned:
             return False
-        names_a, names_b = a.writes - a.loops, b.writes - b.loops
-        if names_a & (b.reads | b.writes) or names_b & (a.reads | a.writes):
+        if not (a.names.isdisjoint(b.mentioned) and b.names.isdisjoint(a.mentioned)):
             return False
-        if a.loops & names_b or b.loops & names_a:
+        if not (a.loops.isdisjoint(b.names) and b.loops.isdisjoint(a.names)):
             return False
         for p, q in self._clashes(a, b):
             if p != q or not _in_step(p, first.var, a, second.var, b):
@@ -316,7 +333,10 @@ class Merger:
         return tuple(spelt_out(e, self.integers) for e in exprs)
 
     def _ranges(self, loop: L.Loop) -> list[tuple[L.Expr, ...]]:
-        return [self._range(inner) for inner in nested(loop)]
+        foot = self.footprint(loop)
+        if foot.ranges is None:
+            foot.ranges = [self._range(inner) for inner in nested(loop)]
+        return foot.ranges
 
     def _turned(self, loop: L.Loop) -> bool:
         return id(loop) in self.any_order and L.is_lit(loop.step, 1)
@@ -384,16 +404,10 @@ def _is_fill(stmt: L.Stmt) -> bool:
 
 
 def _union(a: Footprint, b: Footprint) -> Footprint:
-    return Footprint(
-        a.reads | b.reads,
-        a.writes | b.writes,
-        a.loops | b.loops,
-        a.loads + b.loads,
-        a.stores + b.stores,
-        a.fails or b.fails,
-        a.fixed or b.fixed,
-        a.size + b.size,
-    )
+    """Of both, as far as it decides what may change places with them."""
+    both = Footprint(a.reads | b.reads, a.writes | b.writes, a.loops | b.loops)
+    both.written, both.touched = a.written | b.written, a.touched | b.touched
+    return both
 
 
 def _rename(loop: L.Loop, var: str) -> None:

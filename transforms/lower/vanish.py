@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from . import loop_ir as L
 from .layout import Parameters
@@ -38,12 +39,19 @@ class Numbers:
                     self.known[s.name] = s.expr
                 later.discard(s.name)
         self.dtypes = {name: e.dtype for name, e in self.known.items()}
-        self.read = Counter(name for s in stmts for name in reads(s))
-        changed = {name for s in stmts for name in changed_by(s)}
-        self.ranks = {
-            name: len(params.sizes[name])
-            for name, dtype in params.dtypes.items()
-            if dtype in LIMITS and not any(shares(name, other) for other in changed)
+        self.stmts, self.params, self.shares = stmts, params, shares
+
+    @cached_property
+    def read(self) -> Counter[str]:
+        return Counter(name for s in self.stmts for name in reads(s))
+
+    @cached_property
+    def ranks(self) -> dict[str, int]:
+        changed = {name for s in self.stmts for name in changed_by(s)}
+        return {
+            name: len(self.params.sizes[name])
+            for name, dtype in self.params.dtypes.items()
+            if dtype in LIMITS and not any(self.shares(name, other) for other in changed)
         }
 
     def names(self, exprs: Iterable[L.Expr]) -> set[str]:

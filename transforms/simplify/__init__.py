@@ -7,7 +7,6 @@ Adjoint code, and code without an origin, is simplified freely.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ..dims import Facts
@@ -31,6 +30,7 @@ from ..ir import (
     targets_of,
 )
 from ..loops import int_const
+from ..records import replace
 from ..rules.registry import RULES
 from .algebra import Context, simpler
 from .dead import drop_dead, is_users
@@ -113,7 +113,7 @@ class _Rewriter:
 
     def assign(self, stmt: Assign, out: Block) -> None:
         target, op = stmt.target, stmt.op
-        op = replace(op, args=tuple(self.read(a) for a in op.args))
+        op = Op(op.name, tuple([self.read(a) for a in op.args]), op.attrs)
         if not is_users(stmt):
             op = self.twins.replace(op)
             found = simpler(self.context, op, target.type)
@@ -126,7 +126,7 @@ class _Rewriter:
                 return
         self.context.definitions[target.name] = op
         self.bound.add(target.name)
-        out.append(replace(stmt, op=op))
+        out.append(Assign(target, op, stmt.origin))
 
     def known(self, op: Op, target: Var) -> Operand | None:
         """The value of the same operation, computed before in adjoint code."""
