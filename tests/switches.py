@@ -31,6 +31,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "shifted": ("lower.lower.part_shifted", lambda body, visible, shares, fresh: body),
     "at will": ("lower.lower.backwards_at_will", lambda body, shares, visible: []),
     "registers": ("lower.lower.sum_up", lambda body, dtypes, visible, shares, fresh: body),
+    "multiples": ("lower.lower.spell_multiples", lambda body: None),
     "gather": ("lower.lower.gather", lambda body, shares: None),
     "unread": ("lower.lower.drop_unread", lambda body: None),
     "first touch": ("lower.lower.touch_first", lambda body: None),

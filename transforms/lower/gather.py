@@ -74,15 +74,34 @@ def gather(body: list[L.Stmt], shares: Shares) -> None:
         if len({s.shift for _, s in group.members}) > 1 and max(group.spans) <= WIDEST:
             if private(group.members[0][1]):
                 groups.setdefault(group.members[0][1].addend, []).append(group)
-    for addend, its in groups.items():
-        # What is itself widened keeps its additions as they are: their places would move.
-        its = [g for g in its if g.members[0][1].into not in groups]
+    widened: set[str] = set()
+    for addend in _in_turn(groups):
+        # What has been widened keeps its additions as they are: their places have moved.
+        its = [g for g in groups[addend] if g.members[0][1].into not in widened]
         if not its:
             continue
         border = tuple(max(widths) for widths in zip(*(g.spans for g in its)))
         sizes = _widen(body, uses[addend].allocs[0][1], border)
+        widened.add(addend)
         for group in its:
             _replace(group, border, sizes)
+
+
+def _in_turn(groups: dict[str, list[_Group]]) -> list[str]:
+    """What is added to an array comes before the array itself, if that is added to others."""
+    done: dict[str, None] = {}
+
+    def visit(addend: str, waiting: tuple[str, ...]) -> None:
+        for other, its in groups.items():
+            if other not in (*done, *waiting, addend):
+                if any(g.members[0][1].into == addend for g in its):
+                    visit(other, (*waiting, addend))
+        done[addend] = None
+
+    for addend in groups:
+        if addend not in done:
+            visit(addend, ())
+    return list(done)
 
 
 # ---------------------------------------------------------------- finding
@@ -125,7 +144,7 @@ def _scatter(stmt: L.Stmt) -> _Scatter | None:
     if len(axes) != len(order) or len(loads) != 1:
         return None
     load = loads.pop()
-    if load.index != tuple(map(L.Name, order)) or not _keeps_zero(put.expr, load):
+    if load.index != tuple(map(L.Name, order)) or not keeps_zero(put.expr, load):
         return None
     stops = tuple(loop.stop for loop in loops)
     element = L.Name(load.buffer, load.dtype)
@@ -134,19 +153,21 @@ def _scatter(stmt: L.Stmt) -> _Scatter | None:
     return _Scatter(order, *place, load.buffer, expr, load.dtype)
 
 
-def _keeps_zero(e: L.Expr, load: L.Load) -> bool:
-    """The value is 0 where the element is: its multiple by finite numbers."""
+def keeps_zero(e: L.Expr, load: L.Load) -> bool:
+    """The value is 0 where the element is: its multiple by finite numbers, or a sum of those."""
     if e == load:
         return load.dtype in ("float32", "float64")
     if isinstance(e, L.Un) and e.op == "-":
-        return _keeps_zero(e.x, load)
+        return keeps_zero(e.x, load)
+    if isinstance(e, L.Bin) and e.op in "+-":
+        return keeps_zero(e.left, load) and keeps_zero(e.right, load)
     if isinstance(e, L.Bin) and e.op in "*/":
         x, k = e.left, e.right
         if e.op == "*" and isinstance(x, L.Lit):
             x, k = k, x
         if not isinstance(k, L.Lit) or not isinstance(k.value, (int, float)):
             return False
-        return k.value != 0 and math.isfinite(k.value) and _keeps_zero(x, load)
+        return k.value != 0 and math.isfinite(k.value) and keeps_zero(x, load)
     return False
 
 

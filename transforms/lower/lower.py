@@ -42,6 +42,7 @@ from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .mirror import mirror
+from .multiples import spell_multiples
 from .narrow import narrow
 from .numbers import fixed_integers, share_numbers
 from .parallel import Splitter, Verdict
@@ -168,6 +169,7 @@ def merged(
     body = check_ahead(drop_settled(cx.em.out, shares, integers), visible, shares)
     mirror(body, shares)
     drop_unread(body)
+    spell_multiples(body)
     gather(body, shares)
     touch_first(body)
     write_over(body, visible, shares, cx.em.fresh)
