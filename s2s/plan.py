@@ -93,6 +93,8 @@ class _Writer:
         self.watched.append((id(holder) + offset, (1 << bits) - 1, wanted))
 
     def watch_object(self, holder: Any, offset: int, wanted: Any) -> None:
+        if type(wanted) is str:  # of which another, equal one is kept
+            raise _NoPlan
         self.item(wanted)
         self.watch(holder, offset, id(wanted))
 
@@ -262,8 +264,7 @@ class _Writer:
         return isinstance(node, ast.Name) and type(self.space.get(node.id)) is cls
 
     def is_dict(self, holder: ast.expr, key: ast.expr) -> bool:
-        """Whether an object is one dict, and the key a string: looking for it runs nobody's code
-        unless there are keys of other kinds, which come to be seen by whoever looks."""
+        """Whether it is known which dict this is, and the key is a string."""
         try:
             return type(self.constant(holder)) is dict and type(self.constant(key)) is str
         except _NoPlan:

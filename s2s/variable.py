@@ -13,6 +13,26 @@ from .variable_history import accessed, before_change
 _IN_PLACE = ("fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap")
 
 
+# Bytes of a line of the cache, and of arrays for which it matters where they begin.
+_LINE, _LARGE = 64, 4096
+
+
+def _on_lines(array: Any) -> Any:
+    """A matrix, or a copy that begins with a line of the cache, as is best for products."""
+    size = array.nbytes
+    if array.ndim < 2 or size < _LARGE or array.dtype.hasobject or _address(array) % _LINE == 0:
+        return array
+    room = np.empty(size + _LINE, np.uint8)
+    start = -_address(room) % _LINE
+    copy = room[start : start + size].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def _address(array: Any) -> int:
+    return array.__array_interface__["data"][0]
+
+
 class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
     """An array whose gradient tapes compute without being asked to.
 
@@ -29,7 +49,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         if dtype is None and not isinstance(initial_value, (np.ndarray, np.generic, Variable)):
             found = np.asarray(initial_value)
             dtype = np.float32 if found.dtype == np.float64 else found.dtype
-        self._array = np.array(initial_value, dtype=dtype, order="C")
+        self._array = _on_lines(np.array(initial_value, dtype=dtype, order="C"))
         self.trainable = bool(trainable)
         self.name = name
 
@@ -84,6 +104,9 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         def method(*args: Any, **kwargs: Any) -> Any:
             if name in _IN_PLACE:
                 before_change(self._array)
+            if name == "resize" and not self._array.flags.owndata:
+                self._array = self._array.copy()
+                return self._array.resize(*args, **kwargs)
             return self._part(found(*args, **kwargs))
 
         return method

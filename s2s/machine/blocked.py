@@ -28,9 +28,11 @@ ROWS, FEW = 6, 4
 # The inner axis is taken in stretches of so many bytes of a column at most, all about as long: of
 # multiples of so many elements.
 LONGEST, EVEN = 1280, 16
-# From so many rows on, copying pays for columns that could be used as they stand, if their elements
-# lie so many bytes apart that they displace each other in the cache, or else from more rows on.
-MANY, MORE, APART = 24, 40, 2048
+# From so many rows on, copying pays for columns that could be used as they stand, and from more on
+MANY, MORE = 24, 40
+# if they begin with a line of the cache, of so many bytes, and their elements do not lie so many
+# bytes apart that they displace each other there.
+LINE, APART = 64, 2048
 BOOL = ir.IntType(1)
 
 
@@ -85,9 +87,7 @@ class Gemm(Tiles):
         self._scale_only(builder, beta, c, m, n, k)
         a_down, a_right = self._strides(builder, swap_a, k, m)
         b_down, b_right = self._strides(builder, swap_b, n, k)
-        offset = builder.and_(builder.mul(n, INT(self.item)), INT(APART - 1))
-        crowded = builder.icmp_signed("==", offset, INT(0))
-        many = builder.icmp_signed(">=", m, builder.select(crowded, INT(MANY), INT(MORE)))
+        many = builder.icmp_signed(">=", m, self._enough(builder, b, n))
         middle = self._middle(builder, m)
         width = INT(self.columns)
         with self._steps(builder, k, self._stretch(builder, k)) as (p, depth):
@@ -122,6 +122,14 @@ class Gemm(Tiles):
                     with self._steps(builder, builder.sub(end, begin), height) as (at, down):
                         rows(band, builder.add(begin, at), down, columns)
         builder.ret_void()
+
+    def _enough(self, builder: Any, b: Any, n: Any) -> Any:
+        """How many rows it takes for copying to pay."""
+        step = builder.mul(n, INT(self.item))
+        across = builder.or_(builder.ptrtoint(b, INT), step)
+        begins = builder.icmp_signed("==", builder.and_(across, INT(LINE - 1)), INT(0))
+        apart = builder.icmp_signed("!=", builder.and_(step, INT(APART - 1)), INT(0))
+        return builder.select(builder.and_(begins, apart), INT(MORE), INT(MANY))
 
     def _panel(self, builder: Any) -> Any:
         """Room for copies of columns."""
