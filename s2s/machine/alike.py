@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..transforms.records import record
 from .frame import Word
 from .nodes import walk
 from .outline import spelling
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .parts import Framed
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Outcome:
     """A part that was written, and what came of it for its variables, which are known by their
     numbers: the places it is told, of a variable or of its memory; the arrays whose memory it was

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
+from ..transforms.records import record
 from .buffers import parts_of_type
 from .context import Context
 from .infer import Types
@@ -17,7 +17,7 @@ from .nodes import walk
 from .writing import INT, NULL, POINTER
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Word:
     """A place in a frame, of eight bytes or more; what it is a part of begins at `home`."""
 

@@ -8,9 +8,9 @@ range, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
+from ..records import field, record
 from . import loop_ir as L
 from .live import binds, names_in
 from .numbers import spelt_out
@@ -31,7 +31,7 @@ def drop_settled(
     return _Dropper(shares, integers or {}).block(body, _Settled(), None)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Use:
     """What expressions depend on: variables, and buffers that they read elements of."""
 
@@ -45,7 +45,7 @@ class _Use:
         return _Use(frozenset(names_in(exprs)), frozenset(p.buffer for p in loads))
 
 
-@dataclass
+@record
 class _Settled:
     """`never` are conditions that do not hold.  `ranges` are conditions with the range (start,
     stop, step) of loops in whose rounds they do not."""

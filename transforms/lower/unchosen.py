@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..records import field, record
 from . import loop_ir as L
 from .layout import Parameters
 from .live import binds, names_in, reads
@@ -34,7 +34,7 @@ FACTORS = 4
 LIMITS = {"float32": 1e6, "float64": 1e50}
 
 
-@dataclass
+@record
 class _Found:
     loops: dict[int, str] = field(default_factory=dict)  # by identity: the number that is zero
     arrays: set[str] = field(default_factory=set)
