@@ -6,6 +6,7 @@ import ctypes
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def called(name: str) -> Any:
 
 
 @pytest.fixture
-def anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Nothing is compiled yet."""
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
     products._library.cache_clear()
