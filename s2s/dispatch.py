@@ -190,7 +190,8 @@ class Specialiser:
         """Runs the compiler; `values` is None to compile for types alone."""
         with Progress(self.name) as progress, collector.paused():
             progress.stage("translating")
-            from .transforms import pipeline
+            with collector.importing():
+                from .transforms import pipeline
 
             try:
                 return pipeline.compile_request(self.request(specs, values))

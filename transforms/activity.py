@@ -8,7 +8,6 @@ differentiable operand to the result of its operation, through phis, round loops
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from .ir import (
     Assign,
@@ -27,13 +26,14 @@ from .ir import (
     is_float,
     walk,
 )
+from .records import record
 from .rules.registry import RULES
 
 # A value's name, or a slot's name marked as such.
 Node = tuple[str, str]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Activity:
     """The active values and slots of a function, by name."""
 

@@ -7,7 +7,6 @@ mirrored loop the adjoints of values from outside are carried from iteration to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .build import Builder, Sym
@@ -26,12 +25,13 @@ from .ir import (
     substitute,
     targets_of,
 )
+from .records import field, record, replace
 from .rules.broadcast import unbroadcast
 from .rules.registry import Accumulate
 from .scopes import Scope, Scopes, Twins, dims_of
 
 
-@dataclass
+@record
 class LoopBars:
     """Adjoints carried by the mirror of one loop: the value and its phi there, by name."""
 
@@ -45,7 +45,7 @@ class LoopBars:
         return self.entered[v.name][1]
 
 
-@dataclass
+@record
 class Bars:
     """Adjoints by name of the value, inside at most one `loop` counted from the inside."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from .records import record
 
 MODES = ("forward", "reverse")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class AxesByName:
     """Axes for the entries of a dict, or for parameters by their names."""
 

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .build import slot_for
 from .cut import LARGE, Choice, Value, choose, compute_cost, elements, store_cost
 from .ir import Assign, For, Op, Save, Scalar, Slot, Var, While
 from .recompute import NEVER
+from .records import record
 from .rules.registry import RULES
 from .scopes import Scope
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .save import Saver
 
 
-@dataclass
+@record
 class Pair:
     """A slot's Save and restore, their scopes, and the innermost scope around both."""
 

@@ -10,7 +10,6 @@ import builtins
 import keyword
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from .ir import (
     Array,
@@ -31,6 +30,7 @@ from .ir import (
 )
 from .liveness import UPDATES, Liveness, Range, merged, overlap
 from .ownership import stem
+from .records import field, record
 from .sharing import buffered
 
 RESERVED = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"np", "math"}
@@ -42,7 +42,7 @@ HELPERS = (
 Key = tuple[tuple[str, ...], str]  # the inlined call, and the user's name
 
 
-@dataclass
+@record
 class Group:
     """The values of one variable, in order of definition."""
 
@@ -54,7 +54,7 @@ class Group:
     order: int = 0
 
 
-@dataclass
+@record
 class Memory:
     """What `ownership` knows of the memory behind values: the one root, and whether it is
     the function's own."""

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from .ir import Array, Op, Scalar, Type
 from .recompute import LIMIT, NEVER, cost
+from .records import field, record
 from .rules.registry import RULES
 
 # What a size that is not known counts as, to compare arrays of different ranks.
@@ -29,7 +29,7 @@ LARGE = 2000
 _BYTES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "int32": 4, "float32": 4, "complex128": 16}
 
 
-@dataclass
+@record
 class Value:
     """A value of the body.  What is at hand in the sweep has no `Value`: it costs nothing."""
 
@@ -38,7 +38,7 @@ class Value:
     operands: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Choice:
     stored: frozenset[str]
     computed: frozenset[str]

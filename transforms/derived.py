@@ -8,16 +8,16 @@ function reads belong to the plain function at the bottom, `plain`.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import Any
 
 from . import read
+from .records import record
 
 # Derivatives in a direction: it is passed right after the first argument.
 DIRECTED = ("jvp", "vjp", "hvp")
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Derived:
     """`kind` of `function`, which may be derived itself, with respect to the parameters
     `wrt`; `single` if that is one, given by itself.  `skipped` parameters (`self`) come before

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from .fence import on_adjoint, on_pause, on_tape
+from .records import record
 
 JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 
-@dataclass
+@record
 class _Context:
     """The innermost loop's flag name (None outside loops), the function's flags, and the
     flags of enclosing `if`s that what follows them asks whether a jump left them."""

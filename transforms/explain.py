@@ -7,7 +7,6 @@ import linecache
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
 from .activity import activity, edges
 from .ir import (
@@ -29,9 +28,10 @@ from .ir import (
     targets_of,
     walk,
 )
+from .records import record, replace
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Place:
     """A statement of the user's: its file and line, its text, and the inlined function it
     stands in (empty for the user's own)."""
@@ -45,7 +45,7 @@ class Place:
         return f"L{self.line}" if not self.inside else self.inside
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ActiveVariable:
     """A variable of the user's that has an adjoint, and where it is assigned.  `inside` is
     the helper that it is local to."""

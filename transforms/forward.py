@@ -14,7 +14,6 @@ Statements for tangents carry the origin of the primal statement they belong to,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .activity import Activity, activity
@@ -53,11 +52,12 @@ from .ir import (
     is_float,
     walk,
 )
+from .records import field, record, replace
 from .rules.registry import RULES
 from .scopes import names_of
 
 
-@dataclass
+@record
 class Pushes:
     """The Jacobian-vector products of a module's functions: by function, the parameters with
     tangents and the results with tangents.  `todo` are those still to be made."""

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 
 from .ir import (
     Assign,
@@ -39,13 +38,14 @@ from .ir import (
     substitute,
     targets_of,
 )
+from .records import record, replace
 
 Range = list[tuple[int, int]]
 
 UPDATES = ("update", "update_add", "list_append", "list_set", "list_drop")
 
 
-@dataclass
+@record
 class Place:
     """The numbers of one statement; a simple statement has only `begin`."""
 

@@ -9,7 +9,6 @@ round a row as long as the axis it is taken from.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .build import Builder
@@ -17,6 +16,7 @@ from .dims import Atom, Dim, slope
 from .ir import Array, Block, Const, For, ListOf, Operand, Record, Scalar, Stmt, Var
 from .loops import int_const, trip_count
 from .recompute import Recomputer
+from .records import record, replace
 from .scopes import dims_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .save import Saver
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SlotPlan:
     """Storage of one slot.
 

@@ -11,14 +11,13 @@ print, it calls silent copies of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from .build import NameSupply
 from .draws import refuse_second_draw
 from .ir import Block, Call, Draw, For, Function, If, Module, Print, Raise, While, calls_in, walk
+from .records import record, replace
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Product:
     """`wanted` and `seeded` are positions among the parameters and results of `function`."""
 

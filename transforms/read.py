@@ -11,16 +11,16 @@ import functools
 import inspect
 import tokenize
 import types
-from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import SourceError
 from .ir import Span
+from .records import field, record
 
 NOT_AVAILABLE = "source not available; save to a file or use IPython"
 
 
-@dataclass
+@record
 class Source:
     """The text of one function.  `first` and `last` are its lines in `file`."""
 

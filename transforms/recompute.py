@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 from .build import NameSupply
 from .ir import (
@@ -21,6 +20,7 @@ from .ir import (
     While,
     walk,
 )
+from .records import field, record, replace
 from .rules.registry import RULES
 
 # In units of an addition: what is dearer than this in all is stored.
@@ -93,7 +93,7 @@ def _passed_on(c: Carried) -> tuple[Operand, ...]:
     return (c.init, c.next, c.phi)
 
 
-@dataclass
+@record
 class Recomputer:
     """Rebuilds values from their definitions.
 

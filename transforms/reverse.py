@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .activity import Activity, differentiable
@@ -67,6 +66,7 @@ from .ir import (
 )
 from .loops import detach_tests, int_const, trip_count
 from .products import Products
+from .records import field, record, replace
 from .revolve import free_variables, sweep_back, without_the_rest
 from .rules.registry import RULES, Accumulate
 from .scopes import Scope, Scopes, dims_of, names_of
@@ -134,7 +134,7 @@ def transposed(pullback: Function, captured: int, facts: Facts, names: NameSuppl
     return reverse_function(pullback, wrt, everything, facts, products, names)
 
 
-@dataclass
+@record
 class _Mirror:
     """The mirrored block under construction for one forward scope."""
 

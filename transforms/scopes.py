@@ -7,7 +7,6 @@ body.  Loop phis and the index belong to the body.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from .dims import Atom, Dim, Facts
 from .ir import (
@@ -26,9 +25,10 @@ from .ir import (
     targets_of,
     walk,
 )
+from .records import record
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Scope:
     """A block; `stmt` is the statement that holds it and `branch` says where ("then",
     "orelse", "body"); the function's own block has neither."""

@@ -9,8 +9,6 @@ may share the memory it writes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from .ir import (
     Array,
     Assign,
@@ -30,6 +28,7 @@ from .ir import (
     While,
 )
 from .liveness import UPDATES, Liveness
+from .records import field, record
 from .rules.registry import RULES
 
 _SHARING = (
@@ -59,7 +58,7 @@ def shared_args(op: Op, result: Type) -> tuple[int, ...]:
     return ()
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Edge:
     """`child` takes on the memory of `parent` in `stmt`, which stands in `block`."""
 
@@ -78,14 +77,14 @@ class Edge:
         return len(self.loops) + (self.kind == "next"), 0 if part else 1
 
 
-@dataclass
+@record
 class Conflict:
     edge: Edge
     other: str
     candidates: list[Edge]
 
 
-@dataclass
+@record
 class Facts:
     """What one walk finds out."""
 

@@ -4,7 +4,6 @@ expression that reads them."""
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .ir import (
@@ -32,6 +31,7 @@ from .ir import (
 )
 from .page import Page
 from .precedence import ATOM, TERNARY, Text, wrap
+from .records import field, record, replace
 from .rules.registry import RULES
 from .text import const_text, op_text
 from .verbatim import UserText
@@ -39,7 +39,7 @@ from .verbatim import UserText
 _NEVER_INLINE = ("pop", "undef", "list_new", "empty", "empty_like")
 
 
-@dataclass
+@record
 class Pending:
     """A temporary that has not been written yet: its text, and what it reads."""
 
@@ -57,7 +57,7 @@ class Pending:
         return self.at == at or self.text[0] in self.users
 
 
-@dataclass
+@record
 class Reads:
     """What a piece of text reads: variables, those that stand for the user's name in the
     statement at `at`, memory."""

@@ -12,10 +12,10 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from .ir import For, Push, Span, Stmt, Store, Type, Var, operands_of, targets_of, walk
 from .read import Source, imported_as
+from .records import field, record
 from .sharing import buffered
 
 MODULES = ("np", "math")
@@ -27,7 +27,7 @@ _REFUSED = (
 )  # fmt: skip
 
 
-@dataclass
+@record
 class Names:
     """The names in a piece of text."""
 
@@ -125,7 +125,7 @@ class UserText:
         return " ".join(part.strip() for part in text.split("\n"))
 
 
-@dataclass
+@record
 class Unit:
     """IR statements, with everything nested in them, that came from one piece of text."""
 

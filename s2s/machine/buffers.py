@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
+from ..transforms.records import record
 from .context import Context, memory_type, to_numba
 from .writing import INT, NULL, POINTER, declared, member, new_function, room
 
 ALIGN = 32  # of the first element of an array
 
 
-@dataclass
+@record
 class Buffer:
     """Values that describe an array: `strides`, in bytes, only where it is
     not laid out in C order; `memory` is what Numba's runtime counts references to."""

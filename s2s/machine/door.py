@@ -21,8 +21,9 @@ from ..transforms.structure import ArraySpec, ScalarSpec, Spec
 from . import plain
 from .buffers import Buffer, allocate, of_values, parts_of_type
 from .context import Context, memory_type
+from .frame import Frame, Word
 from .kinds import Array, of_dtype, of_spec
-from .parts import WORDS, Frame, Word
+from .parts import WORDS
 from .writing import (
     BIT,
     INT,

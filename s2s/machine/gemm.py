@@ -8,11 +8,11 @@ compiled ahead of time has its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
+from ..transforms.records import record
 from . import blocked, thin
 from .context import Context, memory_type
 from .optimise import features
@@ -55,7 +55,7 @@ def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k, zero):
 """
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Library:
     """What multiplies matrices on a machine with vectors of so many bytes.  What is for large ones
     becomes part of a module; without it, the functions are those of `s2s.products`."""

@@ -10,10 +10,11 @@ from llvmlite import ir
 from .buffers import Buffer, release, retain
 from .context import Context
 from .emit import CODE, Failures
+from .frame import Frame
 from .infer import Types
 from .nodes import walk
 from .outline import Plan
-from .parts import Frame, Framed, call_part
+from .parts import Framed, call_part
 from .writing import INT, POINTER, counting, room
 
 

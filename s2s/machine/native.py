@@ -17,12 +17,13 @@ from ..linking import DOOR, Code
 from . import apart, counts, door, optimise, routines, scattered
 from .buffers import Buffer, of_values, parts_of_type
 from .context import Context
+from .frame import Frame
 from .infer import Types, Unsupported
 from .kernel import Errors, Kernel
 from .kinds import Array, Float, Integer, Number
 from .nodes import walk
 from .outline import Plan
-from .parts import MANY, WORDS, Frame, frame_of, is_long
+from .parts import MANY, WORDS, frame_of, is_long
 from .plain import converted, float64, int64
 from .writing import INT, NULL, POINTER, declared, member
 

@@ -44,6 +44,7 @@ class Plan:
         self.constant = _constant(function, known)
         self.made: dict[Any, Any] = {}
         self.parts: dict[str, Any] = {}  # functions by what they do (`parts.py`)
+        self.alike: dict[Any, Any] = {}  # and what came of them by what they look like
         self._alone: dict[ast.For, bool] = {}
 
     def _size(self, s: ast.stmt) -> int:

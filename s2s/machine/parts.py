@@ -16,20 +16,21 @@ import ast
 import zlib
 from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
+from .alike import Look
 from .buffers import Buffer, of_values, parts_of_type, release
 from .context import Context
 from .emit import CODE, Body, Failures
+from .frame import Frame, Word, arrays_in
 from .infer import Types
 from .kinds import Array
 from .nodes import walk
 from .outline import Plan, call_nest, is_parallel, spelling
 from .share import can_share, share_out
-from .writing import INT, NULL, POINTER, new_function, room
+from .writing import INT, POINTER, new_function, room
 
 # A kernel with more statements than this is cut, nests counted as one,
 LONG = 100
@@ -41,66 +42,6 @@ ODDS = 20
 # and one with more values than this is given them in memory.
 MANY = 64
 WORDS = INT.as_pointer()
-
-
-@dataclass(frozen=True)
-class Word:
-    """A place in a frame, of eight bytes or more; what it is a part of begins at `home`."""
-
-    position: int
-    type: Any
-    home: int = 0
-
-    def place(self, builder: Any, frame: Any) -> Any:
-        where = builder.gep(frame, [INT(self.position)], inbounds=True)
-        return builder.bitcast(where, self.type.as_pointer())
-
-    def load(self, builder: Any, frame: Any) -> Any:
-        return builder.load(self.place(builder, frame))
-
-
-class Frame:
-    """`words[name]` is what stands for a variable: a `Word` for each part of it, or a constant.
-    First come the arguments of the kernel, then a table for the memory of arrays.  `parts` are the
-    statements, one after the other: those of a function, or one that the kernel itself has to
-    run."""
-
-    def __init__(
-        self, context: Context, function: ast.FunctionDef, known: Types, parts: list[Any]
-    ) -> None:
-        self.parts, self.size = parts, 0
-        self.words: dict[str, list[Any]] = {}
-        self.given: dict[str, list[Any]] = {}
-        for parameter in function.args.args:
-            type_ = known.names[parameter.arg]
-            if isinstance(type_, Array):
-                words = [*self._add(parts_of_type(type_)[:-1]), NULL]
-            else:
-                words = self._add([context.value_type(type_)])
-            self.given[parameter.arg] = words
-        self.table = self.size
-        self.size += _arrays(known)
-        self.words |= {n: words for n, words in self.given.items() if n not in known.slots}
-        for name in _shared(parts, known, self.given):
-            type_ = known.names[name]
-            if name in self.words:
-                continue
-            if isinstance(type_, Array):
-                self.words[name] = self._add(parts_of_type(type_))
-            else:
-                self.words[name] = self._add([context.value_type(type_)])
-
-    def _add(self, types: list[Any]) -> list[Any]:
-        home, words = self.size, []
-        for type_ in types:
-            words.append(Word(self.size, type_, home))
-            self.size += _length(type_)
-        return words
-
-    def memory(self, number: int) -> Word:
-        """Where the memory of an array is noted."""
-        position = self.table + number
-        return Word(position, POINTER, position)
 
 
 def is_long(function: ast.FunctionDef) -> bool:
@@ -140,32 +81,6 @@ def _look(s: ast.stmt, plan: Plan) -> str:
     return f"{plan.sizes[s]}" if isinstance(s, ast.For) else spelling(s, plan.types, {})
 
 
-def _shared(parts: list[Any], known: Types, given: Iterable[str]) -> list[str]:
-    """The names that more than one function mentions.  Loops that are not nested may have the same
-    variable, and share nothing."""
-    seen: dict[str, int] = dict.fromkeys(given, -1)
-    shared: dict[str, None] = {}
-    for number, part in enumerate(parts):
-        cut = isinstance(part, list)
-        position = number if cut else -1  # the kernel itself
-        for stmt in part if cut else [part]:
-            for node in walk(stmt):
-                if isinstance(node, ast.Name) and node.id in known.names:
-                    if seen.setdefault(node.id, position) != position:
-                        shared[node.id] = None
-    return [n for n in shared if n in known.slots or n not in known.loops]
-
-
-def _arrays(known: Types) -> int:
-    return sum(isinstance(t, Array) for t in known.names.values())
-
-
-def _length(type_: Any) -> int:
-    if isinstance(type_, ir.LiteralStructType):
-        return sum(map(_length, type_.elements))
-    return 1
-
-
 # ---------------------------------------------------------------- bodies
 
 
@@ -194,7 +109,7 @@ class Framed(Body):
             arrays = ir.ArrayType(POINTER, frame.size - frame.table)
             self.table = builder.bitcast(table, arrays.as_pointer())
         else:
-            self.table = room(builder, ir.ArrayType(POINTER, _arrays(known)), zero=True)
+            self.table = room(builder, ir.ArrayType(POINTER, arrays_in(known)), zero=True)
 
     # ---- variables
 
@@ -313,8 +228,25 @@ class Movable(Part):
 
 def call_part(caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[str]]) -> Any:
     """Writes a function of statements and a call of it; the error's code that it returns."""
+    if not _hands_on(stmts, caller.plan):
+        function, _ = _written(caller, stmts, last, moves=False)
+        return caller.builder.call(function, [caller.base])
+    assert caller.frame is not None
+    seen = Look(caller, stmts, last)
+    alike = caller.plan.alike.get(seen.key)
+    if alike is None:
+        function, homes = _written(caller, stmts, last, moves=True)
+        caller.plan.alike[seen.key] = seen.outcome(function, homes)
+    else:
+        function, homes = seen.repeated(alike)
+    return caller.builder.call(function, [caller.base, _table(caller.builder.module, homes)])
+
+
+def _written(
+    caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[str]], moves: bool
+) -> tuple[Any, list[int]]:
+    """The function, which may be an earlier one, and the places that it wants to be told."""
     module = caller.builder.module
-    moves = _hands_on(stmts, caller.plan)
     type_ = ir.FunctionType(CODE, [WORDS, WORDS] if moves else [WORDS])
     function = new_function(module, type_, module.get_unique_name("s2s.part"), "noinline")
     builder: Any = ir.IRBuilder(function.append_basic_block())
@@ -331,14 +263,14 @@ def call_part(caller: Framed, stmts: list[ast.stmt], last: dict[ast.stmt, list[s
     if not builder.block.is_terminated:
         builder.ret(CODE(0))
     if not isinstance(part, Movable):
-        return caller.builder.call(function, [caller.base])
+        return function, []
     # Its own instructions take no time worth mentioning, but many of them long to improve.
     function.attributes.add("optnone")
     text = "".join(map(str, function.blocks))
     known = caller.plan.parts.setdefault(text, function)
     if known is not function:
         del module.globals[function.name]
-    return caller.builder.call(known, [caller.base, _table(module, part.homes)])
+    return known, [*part.homes]
 
 
 def _hands_on(stmts: list[ast.stmt], plan: Plan) -> bool:

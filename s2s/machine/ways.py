@@ -59,7 +59,7 @@ def chooser(module: Any, name: str, dtype: Any, whose: str) -> Any:
     """The function that kernels call.  The table holds the addresses of the ways to go, in order of
     `WAYS`, and behind them that of what is called with the number of one that is missing."""
     made = ir.Function(module, gemm.type_of(dtype), name)
-    cells = ir.GlobalVariable(module, ir.ArrayType(INT, len(WAYS) + 1), TABLE)
+    cells: Any = ir.GlobalVariable(module, ir.ArrayType(INT, len(WAYS) + 1), TABLE)
     cells.initializer = ir.Constant(cells.value_type, None)
     builder = ir.IRBuilder(made.append_basic_block())
     m, n, k = made.args[-3:]

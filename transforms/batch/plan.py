@@ -18,7 +18,6 @@ does not depend on the region is computed once, before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from ..ir import (
     Array,
@@ -42,6 +41,7 @@ from ..ir import (
     targets_of,
     walk,
 )
+from ..records import record
 from ..rules.batching import batching_of
 from ..rules.batching_index import fixed_extent
 from ..rules.registry import RULES
@@ -54,7 +54,7 @@ _SIZES = {"zeros": 0, "ones": 0, "empty": 0, "full": 1, "reshape": 1, "broadcast
           "arange": 0, "linspace": 2, "eye": 0, "irfft": 1, "resize": 1}  # fmt: skip
 
 
-@dataclass
+@record
 class Region:
     """The statements of a block at `members` run element by element, in one loop; those of
     `first` to `last` that are no members come before it."""

@@ -7,8 +7,8 @@ elements costs less to compute than to load, and its least and greatest are know
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from ..records import record
 from . import loop_ir as L
 from .values import Emitter, Value
 
@@ -16,7 +16,7 @@ from .values import Emitter, Value
 _FIXED = (L.Lit, L.Name, L.Size)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Affine:
     """start + steps[0] * index[0] + steps[1] * index[1] + …"""
 

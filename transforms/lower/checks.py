@@ -9,8 +9,8 @@ numbers that it has kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
+from ..records import record
 from . import loop_ir as L
 from .kept import keeping
 from .live import binds, names_in
@@ -34,7 +34,7 @@ def drop_settled(
     return _Dropper(shares, integers or {}, keeping(body)).block(body, None)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Use:
     """What expressions depend on: variables, and buffers that they read elements of."""
 
@@ -48,7 +48,7 @@ class _Use:
         return _Use(frozenset(names_in(exprs)), frozenset(p.buffer for p in loads))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Scope:
     """A loop, by its range (start, stop, step), a branch, by its condition, or a loop without end,
     of which nobody knows how many rounds it makes."""
@@ -57,7 +57,7 @@ class _Scope:
     var: str | None = None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Fact:
     """A condition that does not hold, in all rounds of loops and under the conditions around it,
     outermost first.  The variable of a loop is numbered by how many loops are inside of it."""

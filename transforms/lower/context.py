@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from .. import ir
 from ..dims import Dim, Facts
 from ..errors import UnsupportedError
-from ..records import replace
+from ..records import field, record, replace
 from . import loop_ir as L
 from .elementwise import cast
 from .fuse import Usage, writes
@@ -40,7 +39,7 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
     return declare
 
 
-@dataclass
+@record
 class Failures:
     """Errors whose message holds run-time values: the texts between them, by site."""
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from .. import ir
 from ..dims import Dim
+from ..records import record, replace
 from . import loop_ir as L
 from .broadcast import meet, project
 from .context import Context, handles, shape_of
@@ -111,7 +111,7 @@ def einsum(cx: Context, stmt: ir.Assign) -> Value:
     return _grouped(cx, stmt.target, x, y, plan, out, stmt)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Plan:
     """The letters of a product of matrices: `batch` in both operands and the result, `m` and `n` in
     one operand and the result, `k` in both operands and summed over."""
@@ -303,7 +303,7 @@ def _product(cx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
         em.add(L.Do("rt.gemm", (*flags, one, *parts, one if add else zero, c)))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Matrix:
     """Where gemm finds an operand: in a buffer, or what `lead` selects of it, with its last two
     axes as they are or swapped."""

@@ -11,15 +11,14 @@ only the elements that it leaves out need a zero of their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..records import record
 from . import loop_ir as L
 from .live import binds, names_in
 from .scalarise import Uses, level_of, survey
 from .work import resolved, settled
 
 
-@dataclass
+@record
 class _Found:
     block: list[L.Stmt]
     fill: L.Loop

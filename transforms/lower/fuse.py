@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from sys import maxsize
 
 from .. import ir
 from ..dims import Facts
+from ..records import record, replace
 from ..rules.promote import join_dtypes
 
 
@@ -44,7 +44,7 @@ def reads(stmt: ir.Stmt) -> Iterator[str]:
             yield from reads(inner)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Uses:
     """The reads of one definition: how many directly in its own block, how many deeper, and
     where in the block they end.  `compound` are the readers that may write before they read."""
@@ -68,7 +68,7 @@ class Uses:
         return False
 
 
-@dataclass
+@record
 class _Index:
     """Where a block's statements read, bind and change each variable, in order."""
 

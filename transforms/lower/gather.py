@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 
+from ..records import field, record, replace
 from . import loop_ir as L
 from .live import names_in
 from .scalarise import survey
@@ -28,7 +28,7 @@ from .siblings import Shares, footprint
 WIDEST = 8
 
 
-@dataclass
+@record
 class _Scatter:
     """A nest `X[i + c, …] += factor * T[i, …]` over all of T."""
 
@@ -47,7 +47,7 @@ class _Scatter:
         return self.into, self.index, self.axes, self.stops, self.addend, self.dtype
 
 
-@dataclass
+@record
 class _Group:
     block: list[L.Stmt]
     members: list[tuple[L.Loop, _Scatter]] = field(default_factory=list)

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ..records import record
 from . import loop_ir as L
 from .siblings import Footprint, Shares, footprint
 
@@ -50,7 +50,7 @@ def _mentions(body: list[L.Stmt]) -> Mentions:
     return out
 
 
-@dataclass
+@record
 class _Nest:
     """A perfect nest with a single assignment to an element."""
 

@@ -8,8 +8,8 @@ its own, or only be added to, or be made anew in each.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from ..records import field, record
 from . import loop_ir as L
 from .elementwise import larger
 from .live import NONE, Liveness, Names, binds, exposed, names_in, reads
@@ -24,7 +24,7 @@ SMALL = 64
 _HARMLESS = (L.Let, L.Put, L.Loop, L.Branch, L.Remark, L.Alloc, L.Forever, L.Break, L.Fail)
 
 
-@dataclass
+@record
 class Common:
     """What the iterations of a loop have in common: the variables they fold something into, by
     adding ("+") or keeping the larger (">") or smaller ("<"), with their dtypes; the buffers they
@@ -151,7 +151,7 @@ def _adds(e: L.Expr, v: L.Name) -> bool:
 # ---------------------------------------------------------------- buffers
 
 
-@dataclass
+@record
 class _Accesses:
     loads: list[L.Index] = field(default_factory=list)
     stores: list[L.Index] = field(default_factory=list)

@@ -8,11 +8,11 @@ integer arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import ir
 from ..dims import Dim, slice_length
+from ..records import record, replace
 from . import loop_ir as L
 from .affine import integers
 from .broadcast import meet, project
@@ -24,7 +24,7 @@ from .values import Emitter, Value, buffer_value, put
 Items = Sequence[tuple[Any, ...]]
 
 
-@dataclass
+@record
 class Axis:
     """One axis of x: its index is `start + step * (result axis)`, a fixed number
     (`fixed`), or looked up in `array` (a position in the list of index arrays)."""

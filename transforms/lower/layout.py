@@ -21,8 +21,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 
+from ..records import field, record, replace
 from . import loop_ir as L
 from .live import names_in
 from .siblings import Shares
@@ -44,7 +44,7 @@ Order = tuple[int, ...]
 Path = tuple[L.Loop | L.Forever, ...]
 
 
-@dataclass
+@record
 class Parameters:
     """The arrays among the parameters: the dtype and the sizes of each; which are there to take
     results; and which the caller sees changed even if the call fails."""
@@ -55,7 +55,7 @@ class Parameters:
     visible: set[str]
 
 
-@dataclass
+@record
 class Access:
     """`kind` is "load", "store" or "add"."""
 
@@ -68,7 +68,7 @@ class Access:
         return 2 if self.kind == "add" else 1  # what is added to is read, too
 
 
-@dataclass
+@record
 class Uses:
     """All that happens to a buffer variable."""
 
@@ -79,7 +79,7 @@ class Uses:
     whole: bool = False  # used in ways that depend on its layout
 
 
-@dataclass
+@record
 class _Turn:
     """What a buffer is called, and which of its axes come first, when all is done."""
 

@@ -7,9 +7,9 @@ fail return 0 or what is wrong, and those whose result is a number return it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from .. import ir
+from ..records import record, replace
 from . import loop_ir as L
 from .broadcast import meet, project
 from .context import Context, handles
@@ -19,7 +19,7 @@ from .values import Emitter, Value, put, scalar_value
 Sizes = tuple[L.Expr, ...]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Routine:
     """`cores` are the numbers of axes that the operands work on; `result` gives the sizes of the
     result from theirs, no sizes for a number.  `flags` are attributes it is told.  `failure` is

@@ -6,10 +6,9 @@ sizes stand in two buffers of integers.  So elements may differ in shape.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .. import ir
 from ..dims import Dim
+from ..records import record
 from . import loop_ir as L
 from .context import Context, handles, shape_of
 from .elementwise import cast
@@ -18,7 +17,7 @@ from .values import Emitter, Value, scalar_value
 DONE = Value("int64", (), (), lambda em, index: L.ZERO)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Parts:
     """The variables that make up a list: elements, how many; for arrays also how much of the
     buffer is used, where each element begins, and all sizes."""

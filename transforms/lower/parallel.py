@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
+from ..records import record
 from . import loop_ir as L
 from .elementwise import larger
 from .independent import Common, Shares, examined, independent, with_bindings
@@ -40,7 +40,7 @@ PER_ELEMENT = 32
 HELD = 1 << 20
 
 
-@dataclass
+@record
 class Verdict:
     """Of a loop: the line it belongs to; why it cannot be split, or nothing; how much it does, or
     None if only running tells; and how much it must."""

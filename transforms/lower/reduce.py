@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from .. import ir
 from ..dims import Dim
+from ..records import record, replace
 from . import loop_ir as L
 from .broadcast import is_one, project
 from .context import Context, handles
@@ -16,7 +16,7 @@ from .values import Emitter, Value, fill, put, scalar_value
 Step = Callable[[Emitter, L.Expr, L.Expr], L.Expr]
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Fold:
     """`step(em, accumulator, element)` gives the next accumulator; `start` None: begin with
     the first element, of which there must be one."""

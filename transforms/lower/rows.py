@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
+from ..records import field, record, replace
 from . import loop_ir as L
 from .live import binds, names_in
 from .siblings import Shares
@@ -51,7 +51,7 @@ def join_rows(
     body[:] = out
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Place:
     """Where an element of a pair of loops lies: in a row of a buffer, from axis `axis` on, `shift`
     rounds of the outer loop later; or, without `axis`, in a vector along the short loop."""
@@ -60,7 +60,7 @@ class _Place:
     shift: int = 0
 
 
-@dataclass
+@record
 class _Pair:
     outer: L.Loop
     inner: L.Loop
@@ -84,7 +84,7 @@ class _Pair:
         return {self.outer.var, self.inner.var}
 
 
-@dataclass
+@record
 class _Nest:
     root: L.Loop
     sizes: Sizes

@@ -6,15 +6,14 @@ It needs no memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from ..records import field, record
 from . import loop_ir as L
 
 # The blocks around an access, outermost first, and where in each the way goes on.
 Path = tuple[tuple[list[L.Stmt], int], ...]
 
 
-@dataclass
+@record
 class Uses:
     """All that happens to one buffer variable.  `odd`: something besides allocating it once
     and accessing elements."""

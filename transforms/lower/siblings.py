@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeGuard
 
+from ..records import field, record
 from . import loop_ir as L
 from .live import binds, names_in
 from .numbers import spelt_out
@@ -32,7 +32,7 @@ Shares = Callable[[str, str], bool]
 Sizes = dict[str, tuple[L.Expr, ...]]
 
 
-@dataclass
+@record
 class Footprint:
     """What a statement touches.  Variables are scalars and the buffers' bindings; accesses are
     (buffer, index) of elements, None for all of it."""

@@ -5,16 +5,15 @@ A stack of lists is several stacks of vectors, one per buffer that makes up a li
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from .. import ir
+from ..records import record, replace
 from . import loop_ir as L
 from .context import Context, handles
 from .lists import DONE, new_list, parts_of, pop, push
 from .values import Value, buffer_value
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Buffer:
     """One buffer of the lists on a stack: the stack that keeps it."""
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
+from ..records import record, replace
 from . import loop_ir as L
 from .layout import (
     SMALL,
@@ -42,7 +42,7 @@ from .values import Emitter
 NOTHING = -0.0
 
 
-@dataclass
+@record
 class _Twin:
     """The other buffer; `summed`: an element is the sum of both, otherwise both hold it."""
 

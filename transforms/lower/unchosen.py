@@ -18,8 +18,8 @@ out.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 
+from ..records import field, record
 from . import loop_ir as L
 from .last_chosen import keep_last
 from .layout import Parameters
@@ -30,7 +30,7 @@ from .values import Emitter
 from .vanish import LIMITS, Numbers
 
 
-@dataclass
+@record
 class _Found:
     loops: dict[int, str] = field(default_factory=dict)  # by identity: the number that is zero
     arrays: set[str] = field(default_factory=set)

@@ -13,8 +13,8 @@ before.  Where y was made for the loop, nobody asks for that:
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
+from ..records import record
 from . import loop_ir as L
 from .scalarise import Uses, level_of, survey
 from .work import resolved, settled
@@ -53,7 +53,7 @@ class _Puts:
                         self.to[put.buffer].append((place, stmt, position, put))
 
 
-@dataclass
+@record
 class _Place:
     """Of a statement in a loop: the block in which the buffer lives, where in it the buffer is
     made and the loop stands, and where in the loop's body the statement does."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ..dims import Dim
+from ..records import record
 from . import loop_ir as L
 
 RESERVED = {
@@ -23,7 +23,7 @@ RESERVED = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Memory:
     """A buffer read with permuted axes: axis k of the value is axis `axes[k]` of it.
     `contiguous` speaks of the buffer."""
@@ -37,7 +37,7 @@ class Memory:
         return self.axes == tuple(range(len(self.axes)))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Value:
     """`reads` names the program's variables it depends on; `cost` estimates the work per
     element (0: a mere load).  `add_into` adds the value to a buffer of its shape in a better

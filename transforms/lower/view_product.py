@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 
+from ..records import record, replace
 from . import loop_ir as L
 from .affine import Affine, affine, element
 from .context import Context
@@ -27,7 +27,7 @@ FEW = 32
 FLOATS = ("float32", "float64")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Places:
     """Where the elements of a view lie in a contiguous buffer: the index of each axis of the
     buffer as a function of the view's index."""

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ..records import record
 from . import loop_ir as L
 from .live import binds, names_in
 from .siblings import Shares
 
 
-@dataclass
+@record
 class _Nest:
     """Loops around one assignment: along each axis a loop of its own, shifted, or one place."""
 

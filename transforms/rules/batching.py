@@ -13,11 +13,11 @@ loops over the elements.  So these rules are for speed only.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..build import Builder, Sym
 from ..ir import ListOf, Type
+from ..records import record
 from .einsum import contract
 from .linalg import LETTERS, swap_last
 from .promote import COUNTING, compute_dtype, is_weak, join_dtypes
@@ -27,7 +27,7 @@ from .sizes import product
 BatchRule = Callable[["Mapped"], "Sym | None"]
 
 
-@dataclass
+@record
 class Mapped:
     """One operation with mapped operands.
 

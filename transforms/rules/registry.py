@@ -9,13 +9,13 @@ it builds operations.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ..ir import Type
+from ..records import record
 
 
-@dataclass
+@record
 class Rule:
     """One operation.
 
@@ -49,7 +49,7 @@ class Rule:
     doc: str = ""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Accumulate:
     """A contribution to an adjoint that touches a part of it only.  A pullback may return it
     in place of a value: x_bar = update_add(x_bar or zeros_like(x), value, *operands; path).

@@ -9,7 +9,6 @@ in turn: derivatives nest to any depth, and see closures, loops and effects as a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..build import Builder
@@ -37,6 +36,7 @@ from ..ir import (
 )
 from ..products import Products
 from ..read import signature
+from ..records import field, record, replace
 from ..reverse import make_products, reverse_function
 from ..simplify import simplify_function
 from ..simplify.twice import computed_once
@@ -57,7 +57,7 @@ from .values import (
 )
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class DerivedVal:
     """A derivative of a function, not yet called.  `wrt` is a name, a position, or a tuple of
     them; `options` are those of its kind."""
@@ -73,7 +73,7 @@ class DerivedVal:
         return dict(self.options).get(name, default)
 
 
-@dataclass
+@record
 class Traced:
     """What a function emitted for arguments `patterns`, whose leaves `given` go by the names
     `params` there."""

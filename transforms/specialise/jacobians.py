@@ -8,7 +8,6 @@ computed once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from ..axes import MODES
@@ -29,6 +28,7 @@ from ..ir import (
     operands_of,
     walk,
 )
+from ..records import record, replace
 from ..rules.sizes import known, product
 from .derived import DerivedVal, Traced
 from .patterns import Leaf, unpack
@@ -36,7 +36,7 @@ from .values import Mixin, State, Value
 from .vmaps import extent_of, reading
 
 
-@dataclass
+@record
 class Basis:
     """The directions along every entry of some values: one identity, of which value `i`, whose
     shape is `sizes[i]`, has the columns from `starts[i]` on, `counts[i]` of them.  All are

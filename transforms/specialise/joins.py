@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Any
 
 from ..build import OPEN, Builder, Sym, const, resolve_dims
 from ..dims import Dim
 from ..ir import Array, Block, If, ListOf, Operand, Phi, Scalar, Type, Var
 from ..pipeline_types import Param
+from ..records import record, replace
 from ..rules.promote import join_types
 from .values import (
     UNDEFINED,
@@ -37,7 +37,7 @@ from .values import (
 Key = tuple[Any, ...]
 
 
-@dataclass
+@record
 class Branch:
     block: Block
     state: State

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..build import OPEN, Builder, Sym, const
 from ..ir import Array, Block, Carried, ListOf, Operand, Scalar, Type, Var
+from ..records import field, record, replace
 from ..rules.promote import join_types
 from .values import (
     UNDEFINED,
@@ -39,7 +39,7 @@ Key = tuple[Any, ...]
 CONTAINERS = (ListVal, DictVal, InstanceVal)
 
 
-@dataclass
+@record
 class Plan:
     """What a loop carries, by key: a location, then steps into its structure."""
 

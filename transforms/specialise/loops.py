@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from ..build import Builder
@@ -13,6 +12,7 @@ from ..counters import note_counter
 from ..dims import Dim
 from ..errors import TypeError_
 from ..ir import Block, For, Operand, Scalar, Var, While
+from ..records import record
 from .expressions import NeedUnroll
 from .peel import LONGEST, SHORT
 from .values import (
@@ -37,7 +37,7 @@ from .values import (
 )
 
 
-@dataclass
+@record
 class Stream:
     """A run-time iteration: how often, and the element at a position."""
 

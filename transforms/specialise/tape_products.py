@@ -9,7 +9,6 @@ and only the loops and branches in it, which the sweep runs backwards, are compu
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
 from typing import Any
 
 from ..activity import Activity, activity
@@ -32,6 +31,7 @@ from ..ir import (
     walk,
 )
 from ..products import Products
+from ..records import record, replace
 from ..revolve import free_variables
 from ..rules.sizes import known, product
 from .derived import Traced
@@ -40,7 +40,7 @@ from .tape import Tape, Unconnected, defined, defining
 from .values import Cell, Mixin, Obj, Ref, State, Value
 
 
-@dataclass
+@record
 class Asked:
     """A question: `sources` are the values that count as what was asked for, in the structure
     `pattern` with the leaves `packed`, None where the tape knows of none; `whys` says why.
