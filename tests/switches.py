@@ -17,6 +17,7 @@ import numpy as np
 # What stands in for an optimisation that is switched off.
 SWITCHES: dict[str, tuple[str, Any]] = {
     "simplify": ("pipeline.simplify", lambda module, facts=None: module),
+    "powers": ("pipeline.by_quotients", lambda module: module),
     "twice": ("simplify.twice._Sharing.stays", lambda self, stmt: True),
     "recompute": ("recompute.cost", lambda op: np.inf),
     "fuse": ("lower.lower.as_values", lambda function, facts: function),
