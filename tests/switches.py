@@ -43,6 +43,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "narrow": ("lower.lower.narrow", lambda body, params: None),
     "wrap": ("lower.lower.cut_wrapping", lambda body: None),
     "jam": ("lower.lower.jam", lambda body, dtypes, visible, shares, fresh: None),
+    "copies": ("lower.lower.read_in_place", lambda body, shares, fresh: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
 }
 
