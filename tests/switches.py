@@ -17,6 +17,7 @@ import numpy as np
 # What stands in for an optimisation that is switched off.
 SWITCHES: dict[str, tuple[str, Any]] = {
     "simplify": ("pipeline.simplify", lambda module, facts=None: module),
+    "powers": ("pipeline.by_quotients", lambda module: module),
     "twice": ("simplify.twice._Sharing.stays", lambda self, stmt: True),
     "recompute": ("recompute.cost", lambda op: np.inf),
     "fuse": ("lower.lower.as_values", lambda function, facts: function),
@@ -51,6 +52,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
         "lower.lower.run_abreast",
         lambda body, dtypes, visible, shares, fresh: None,
     ),
+    "copies": ("lower.lower.read_in_place", lambda body, shares, fresh: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
     "waiting": ("lower.lower.wait_less", lambda body: None),
 }

@@ -32,6 +32,7 @@ from .reverse import reverse
 from .save import save
 from .show import show
 from .simplify import simplify
+from .simplify.powers import by_quotients
 from .simplify.twice import once
 from .specialise import NeedStaticArgument, Specialised, specialise
 from .specialise.specialiser import last_return
@@ -231,7 +232,7 @@ def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]
     module.main.notes["user_params"] = list(request.args)
     module = simplify(module, facts)
     yield "simplify", module
-    module = save(module, facts)
+    module = save(by_quotients(module), facts)
     module = simplify(module, facts)
     yield "save", module
 

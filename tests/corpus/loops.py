@@ -597,3 +597,12 @@ def an_integer_that_becomes_an_array(x, m):
         out = out + np.tanh(x * i) @ m
         last = out if last is None else last * 0.5 + out
     return np.sum(out * last)
+
+
+@case(arr(3), arr(3), N, tags="loops powers recurrence")
+def strengths_of_a_pull(x, v, n):
+    for _ in range(n):
+        strength = (x * x + 0.5) ** -1.5
+        v = v - 0.1 * x * strength
+        x = x + 0.1 * v * (x * x + 1.0) ** -0.3
+    return np.sum(x * v)

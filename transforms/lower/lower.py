@@ -27,6 +27,7 @@ from .apart import take_apart
 from .checks import drop_settled
 from .checks_ahead import check_ahead
 from .context import HANDLERS, Context, Failures
+from .copies import read_in_place
 from .draw import draw
 from .elementwise import cast
 from .first_touch import touch_first
@@ -203,6 +204,7 @@ def merged(
         body = splitter.block(body) if split else body
     run_forwards(body, shares, visible)
     jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
+    read_in_place(body, shares, cx.em.fresh)
     run_abreast(body, arrays.dtypes, visible, shares, cx.em.fresh)
     hoist(body)
     wait_less(body)

@@ -34,11 +34,11 @@ def reduced(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
 
 
 def exp(kit: Kit, x: Number) -> Number:
-    """What r lacks is left out: a quarter of a unit at most, as of the sum."""
+    """1 + r + rest, in which r is the difference of a number that is exact and a small one."""
     large = kit.format.large
     k, most, less = _turns(kit, kit.clipped(x, -large, large))
     r = most - less
-    return kit.scaled(1.0 + (r * r * kit.polynomial(r, kit.format.exp) + r), k)
+    return kit.scaled(1.0 + (most + (r * r * kit.polynomial(r, kit.format.exp) - less)), k)
 
 
 def power_of_two(kit: Kit, x: Pair) -> Number:

@@ -101,7 +101,7 @@ def test_the_inverse_of_a_root_is_no_estimate(dtype: Any, n: int) -> None:
     with np.errstate(all="ignore"):
         expected = dtype(1.0) / np.sqrt(x)
     for backend in (s2s.function(inverse, backend="numba"), _inside(inverse)):
-        np.testing.assert_allclose(backend(x), expected, rtol=np.finfo(dtype).eps)
+        np.testing.assert_allclose(backend(x), expected, rtol=float(np.finfo(dtype).eps))
 
 
 def _inside(f: Any) -> Any:
