@@ -83,11 +83,13 @@ def _of_all_rounds(loop: L.Loop, cond: L.Expr) -> L.Expr | None:
     least, end = span
     some = L.compare(">", end, least)
     last = _in_last_round(loop.var, end, cond)
-    if last is None or loop.var not in names_in([cond]):
-        return _both(some, cond) if last is not None else None
+    if last is None:
+        return None
     # A loop without rounds does not go beyond an array.
-    size, c = (cond.right, L.offset(cond.left, loop.var)) if isinstance(cond, L.Bin) else (None, 1)
-    implied = L.is_lit(least, 0) and isinstance(size, L.Size) and c is not None and c <= 0
+    implied = False
+    if isinstance(cond, L.Bin) and isinstance(cond.right, L.Size) and L.is_lit(least, 0):
+        c = L.offset(cond.left, loop.var)
+        implied = c is not None and c <= 0
     return last if implied else _both(some, last)
 
 
