@@ -74,6 +74,8 @@ def _sums(stmt: L.Stmt, shares: Shares) -> _Box | None:
     put = nest[1]
     if any(shares(p.buffer, put.buffer) for p in L.walk_expr(put.expr) if isinstance(p, L.Load)):
         return None
+    if not any(isinstance(loop.stop, L.Select) for loop in nest[0]):
+        return None  # as many rounds as what comes next, if at all
     return _box(nest[0], put, put.index)
 
 
