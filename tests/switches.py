@@ -34,6 +34,8 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "registers": ("lower.lower.sum_up", lambda body, dtypes, visible, shares, fresh: body),
     "multiples": ("lower.lower.spell_multiples", lambda body: None),
     "gather": ("lower.lower.gather", lambda body, shares: None),
+    "insides": ("lower.lower.part_insides", lambda body, shares: None),
+    "rounds": ("lower.lower.keep_zeros", lambda body, shares, fresh: None),
     "unread": ("lower.lower.drop_unread", lambda body: None),
     "first touch": ("lower.lower.touch_first", lambda body: None),
     "zeroed": ("lower.lower.write_over", lambda body, visible, shares, fresh: None),
@@ -54,6 +56,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     ),
     "copies": ("lower.lower.read_in_place", lambda body, shares, fresh: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
+    "borders": ("lower.lower.write_borders_once", lambda body: None),
     "waiting": ("lower.lower.wait_less", lambda body: None),
 }
 

@@ -86,7 +86,7 @@ def _place(
             continue
         if id(loop) not in bound:
             bound[id(loop)] = {name for s in L.walk([loop]) for name in binds(s)}
-        sizes = [_before(size, bound[id(loop)], known) for size in alloc.sizes]
+        sizes = [known_before(size, bound[id(loop)], known) for size in alloc.sizes]
         if None not in sizes:
             return loop, tuple(L.at_least_none(size) for size in sizes if size is not None)
     return None
@@ -101,7 +101,7 @@ def _is_way_out(path: Path) -> bool:
     )
 
 
-def _before(e: L.Expr, bound: set[str], known: dict[str, L.Expr]) -> L.Expr | None:
+def known_before(e: L.Expr, bound: set[str], known: dict[str, L.Expr]) -> L.Expr | None:
     """An integer by what is known before the loop that binds the names `bound`."""
 
     def spelt(part: L.Expr) -> L.Expr | None:

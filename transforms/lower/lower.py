@@ -24,6 +24,7 @@ from . import loop_ir as L
 from .abreast import run_abreast
 from .additions import spell_additions
 from .apart import take_apart
+from .borders import write_borders_once
 from .checks import drop_settled
 from .checks_ahead import check_ahead
 from .context import HANDLERS, Context, Failures
@@ -37,6 +38,7 @@ from .gather import gather
 from .gemm_update import accumulate
 from .hoist import hoist
 from .independent import backwards_at_will
+from .insides import part_insides
 from .interchange import interchange
 from .jam import jam
 from .layout import Parameters, turn
@@ -48,6 +50,7 @@ from .narrow import narrow
 from .numbers import fixed_integers, share_numbers
 from .parallel import Splitter, Verdict
 from .registers import sum_up
+from .rounds import keep_zeros
 from .rows import join_rows
 from .scalarise import scalarise
 from .shifted import part_shifted
@@ -172,6 +175,7 @@ def merged(
     drop_unread(body)
     spell_multiples(body)
     gather(body, shares)
+    part_insides(body, shares)
     touch_first(body)
     write_over(body, visible, shares, cx.em.fresh)
     accumulate(body, matrices, shares)
@@ -184,6 +188,7 @@ def merged(
     integers = fixed_integers(body, params)
     body = Merger(shares, visible, at_will, integers, arrays.sizes).run(body)
     scalarise(body, params)
+    keep_zeros(body, shares, cx.em.fresh)
     skip_unchosen(body, arrays, shares, cx.em)
     whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
     join_rows(body, whole, shares, cx.em.fresh)
@@ -207,6 +212,7 @@ def merged(
     read_in_place(body, shares, cx.em.fresh)
     run_abreast(body, arrays.dtypes, visible, shares, cx.em.fresh)
     hoist(body)
+    write_borders_once(body)
     wait_less(body)
     return body
 

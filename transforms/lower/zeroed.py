@@ -94,7 +94,7 @@ def _next(
     needed -= {loop.var for loop in zeros.loops}
     for at in range(position + 1, len(body)):
         stmt = body[at]
-        if _touches(stmt, buffer, shares):
+        if touches(stmt, buffer, shares):
             sums = _nest(stmt, add=True)
             if sums is None or sums.put.buffer != buffer or _reads(sums, buffer, shares):
                 return None
@@ -105,7 +105,7 @@ def _next(
     return None
 
 
-def _touches(stmt: L.Stmt, buffer: str, shares: Shares) -> bool:
+def touches(stmt: L.Stmt, buffer: str, shares: Shares) -> bool:
     for s in L.walk([stmt]):
         names = {s.buffer} if isinstance(s, (L.Put, L.Alias)) else {*binds(s)}
         if isinstance(s, L.Bind):
