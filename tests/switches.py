@@ -29,6 +29,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "checks": ("lower.lower.drop_settled", lambda body, shares, integers: body),
     "checks ahead": ("lower.lower.check_ahead", lambda body, visible, shares: body),
     "apart": ("lower.lower.take_apart", lambda body, visible, shares, fresh: body),
+    "selects": ("lower.lower.choose", lambda body, params, fresh: None),
     "shifted": ("lower.lower.part_shifted", lambda body, visible, shares, fresh: body),
     "at will": ("lower.lower.backwards_at_will", lambda body, shares, visible: []),
     "registers": ("lower.lower.sum_up", lambda body, dtypes, visible, shares, fresh: body),

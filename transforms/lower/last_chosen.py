@@ -44,6 +44,7 @@ class _Kept:
     swept: L.Loop
     allocs: list[L.Alloc]
     puts: list[L.Put]
+    op: str = "<"
 
     def names(self) -> list[str]:
         return [put.buffer for put in self.puts]
@@ -65,6 +66,8 @@ def keep_last(
 
 def _kept(body: list[L.Stmt], sweep: Shortened, numbers: Numbers) -> _Kept | None:
     passes = sweep.passes
+    if not isinstance(passes, L.Bin):
+        return None
     if not (isinstance(passes.left, L.Load) and isinstance(passes.right, L.Load)):
         return None
     names = [passes.left.buffer, passes.right.buffer]
@@ -79,6 +82,7 @@ def _kept(body: list[L.Stmt], sweep: Shortened, numbers: Numbers) -> _Kept | Non
         return None
     first.allocs += second.allocs
     first.puts += second.puts
+    first.op = passes.op
     return first
 
 
@@ -138,7 +142,8 @@ def _mirrors(body: list[L.Stmt], kept: _Kept, sweep: Shortened) -> bool:
 def _only_compares(kept: _Kept, sweep: Shortened) -> bool:
     """Whether a sweep asks only how the numbers of a pair compare, and ends if it is otherwise
     than where it passes all on."""
-    other = L.Bin(TURNED[sweep.passes.op], sweep.passes.left, sweep.passes.right, "bool")
+    assert isinstance(sweep.passes, L.Bin)
+    other = L.Bin(TURNED[kept.op], sweep.passes.left, sweep.passes.right, "bool")
     if Given(other, {}).value(sweep.factor) != 0.0:
         return False
     inside = list(L.walk(sweep.loop.body))
@@ -262,7 +267,7 @@ def _rewrite(
     chosen, last = fresh("chosen"), L.Name(fresh("last"))
     rows, block, names = kept.rows.body, kept.loop.body, kept.names()
     m, v = (put.expr for put in kept.puts)
-    op = sweep.passes.op
+    op = kept.op
     # Twice the round, and one more if it is not known to take all.
     taken = L.Select(L.Bin(TURNED[op], m, v, "bool"), L.ZERO, L.ONE, "int64")
     two = L.Lit(2, "int64")

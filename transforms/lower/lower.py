@@ -53,6 +53,7 @@ from .registers import sum_up
 from .rounds import keep_zeros
 from .rows import join_rows
 from .scalarise import scalarise
+from .selects import choose
 from .shifted import part_shifted
 from .siblings import Merger
 from .stacks import push_statement
@@ -182,6 +183,7 @@ def merged(
     turn(body, arrays, shares, cx.em)
     pair(body, arrays, shares, cx.em)
     interchange(body, shares)
+    choose(body, params, cx.em.fresh)
     body = take_apart(body, visible, shares, cx.em.fresh)
     body = part_shifted(body, visible, shares, cx.em.fresh)
     at_will = backwards_at_will(body, shares, visible)

@@ -45,7 +45,7 @@ class Shortened:
 
     loop: L.Loop
     number: L.Name
-    passes: L.Bin
+    passes: L.Expr
     factor: L.Expr  # what the number is multiplied by
     arrays: set[str]
     # If only this has been kept (`last_chosen.py`): twice the first round that does something, and
@@ -62,7 +62,7 @@ def shortened(body: list[L.Stmt], numbers: Numbers, shares: Shares) -> list[Shor
     found: list[Shortened] = []
     for loop, depth in _loops(body, 0):
         for let in loop.body:
-            if isinstance(let, L.Let) and _passed_on(let) is not None:
+            if isinstance(let, L.Let) and _passed_on(let, numbers) is not None:
                 if liveness is None:
                     liveness = Liveness()
                     liveness.before(body, NONE, NONE)
@@ -87,11 +87,19 @@ def _depth(stmt: L.Stmt) -> int:
     return own + max((_depth(s) for block in L.blocks_of(stmt) for s in block), default=0)
 
 
-def _passed_on(let: L.Let) -> L.Expr | None:
-    """What a number is multiplied by, if it becomes a multiple of itself."""
-    number = L.Name(let.name, let.expr.dtype)
-    if isinstance(let.expr, L.Bin) and let.expr.op == "*" and let.expr.dtype in LIMITS:
-        for x, y in ((let.expr.left, let.expr.right), (let.expr.right, let.expr.left)):
+def _passed_on(let: L.Let, numbers: Numbers) -> L.Expr | None:
+    """What a number is multiplied by, if it becomes a multiple of itself; to choose between it and
+    zero is to multiply by a truth value."""
+    e, number = let.expr, L.Name(let.name, let.expr.dtype)
+    if isinstance(e, L.Name) and e != number:
+        e = numbers.known.get(e.name, e)
+    if isinstance(e, L.Select) and e.dtype in LIMITS and let.name not in names_in([e.cond]):
+        if e.x == number and L.is_lit(e.y, 0):
+            return L.Cast(e.cond, e.dtype)
+        if e.y == number and L.is_lit(e.x, 0):
+            return L.Cast(L.Un("not", e.cond, "bool"), e.dtype)
+    if isinstance(e, L.Bin) and e.op == "*" and e.dtype in LIMITS:
+        for x, y in ((e.left, e.right), (e.right, e.left)):
             if x == number and let.name not in names_in([y]):
                 return y
     return None
@@ -105,7 +113,7 @@ def _sweep(
     shares: Shares,
     later: frozenset[str],
 ) -> Shortened | None:
-    factor = _passed_on(let)
+    factor = _passed_on(let, numbers)
     inside = list(L.walk(loop.body))
     if factor is None or not _is_long(loop) or not all(isinstance(s, _PLAIN) for s in inside):
         return None
@@ -153,20 +161,22 @@ def _is_long(loop: L.Loop) -> bool:
     return not isinstance(rounds, L.Lit) or rounds.value > FEW
 
 
-def _comparisons(e: L.Expr, numbers: Numbers) -> Iterator[L.Bin]:
+def _comparisons(e: L.Expr, numbers: Numbers) -> Iterator[L.Expr]:
+    """The comparisons that a number depends on, and truth values that were kept."""
     for part in L.walk_expr(e):
         if isinstance(part, L.Bin) and part.op in _FOLLOWS:
             yield part
         elif isinstance(part, L.Name) and part.name in numbers.known:
             yield from _comparisons(numbers.known[part.name], numbers)
+        elif isinstance(part, L.Load) and part.dtype == "bool":
+            yield from (part, L.Un("not", part, "bool"))
 
 
-def _outside(e: L.Bin, loop: L.Loop, own: set[str], numbers: Numbers) -> L.Bin | None:
-    """A comparison as it can be made outside of a loop, for a round of it."""
+def _outside(e: L.Expr, loop: L.Loop, own: set[str], numbers: Numbers) -> L.Expr | None:
+    """A condition as it can be asked outside of a loop, for a round of it."""
     out = _spelt(e, own, numbers)
     parts = L.walk_expr(out)
     cheap = len(parts) <= SHORT and not any(isinstance(p, L.Call) for p in parts)
-    assert isinstance(out, L.Bin)
     return out if cheap and not (names_in([out]) & own) - {loop.var} else None
 
 
@@ -182,15 +192,25 @@ def _spelt(e: L.Expr, own: set[str], numbers: Numbers) -> L.Expr:
 
 
 class Given:
-    """What numbers are if a comparison holds."""
+    """What numbers are if a condition holds."""
 
-    def __init__(self, passes: L.Bin, known: dict[str, L.Expr]) -> None:
+    def __init__(self, passes: L.Expr, known: dict[str, L.Expr]) -> None:
         self.passes, self.known = passes, known
 
     def is_zero(self, e: L.Expr) -> bool:
         return self.value(e) == 0.0
 
     def value(self, e: L.Expr) -> float | None:
+        if e == self.passes:
+            return 1.0
+        if isinstance(e, L.Un) and e.op == "not":
+            value = self.value(e.x)
+            return None if value is None else 1.0 - value
+        if self.passes == L.Un("not", e, "bool"):
+            return 0.0
+        if isinstance(e, L.Select):
+            value = self.value(e.cond)
+            return None if value is None else self.value(e.x if value else e.y)
         if isinstance(e, L.Lit):
             return float(e.value) if isinstance(e.value, (bool, int, float)) else None
         if isinstance(e, L.Name):
@@ -208,6 +228,8 @@ class Given:
         return None
 
     def _compared(self, e: L.Bin) -> float | None:
+        if not isinstance(self.passes, L.Bin):
+            return None
         pair, follows = (self.passes.left, self.passes.right), _FOLLOWS[self.passes.op]
         if (e.left, e.right) == pair:
             return float(follows[e.op])

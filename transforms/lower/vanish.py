@@ -109,6 +109,10 @@ class Numbers:
             return known is not None and self._vanishes(known, is_zero, arrays, small)
         if isinstance(e, L.Un):
             return e.op == "-" and self._vanishes(e.x, is_zero, arrays, small)
+        if isinstance(e, L.Select):
+            return all(
+                L.is_lit(x, 0) or self._vanishes(x, is_zero, arrays, small) for x in (e.x, e.y)
+            )
         if isinstance(e, L.Bin) and e.op in ("+", "-"):
             return all(self._vanishes(x, is_zero, arrays, small) for x in (e.left, e.right))
         if isinstance(e, L.Bin) and e.op == "*":
