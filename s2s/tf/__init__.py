@@ -33,7 +33,7 @@ __all__ = [
     "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex64", "complex128", "cond",
     "custom_gradient", "data", "einsum", "eye", "float32", "float64", "function", "global_norm",
     "int32", "int64", "keras", "linalg", "math", "matmul", "newaxis", "nn", "norm", "print",
-    "random", "recompute_grad", "stop_gradient", "tensordot", "vectorized_map",
+    "random", "recompute_grad", "stop_gradient", "tensordot", "vectorized_map", "while_loop",
 ]  # fmt: skip
 __all__ += arrays.__all__
 __all__ += math.__all__
@@ -60,6 +60,14 @@ def function(function: Any = None, /, **_: Any) -> Any:
 
 def cond(pred: Any, true_fn: Any, false_fn: Any) -> Any:
     return true_fn() if pred else false_fn()
+
+
+def while_loop(cond: Any, body: Any, loop_vars: Any) -> Any:
+    """`body` takes the variables and gives them anew, as long as `cond` of them holds."""
+    values = tuple(loop_vars)
+    while cond(*values):
+        values = tuple(body(*values))
+    return values
 
 
 def vectorized_map(fn: Any, elems: Any) -> Any:

@@ -10,10 +10,11 @@ from ..tensor import tensor
 from ._axes import axes
 
 __all__ = [
-    "boolean_mask", "broadcast_to", "cast", "concat", "constant", "convert_to_tensor",
-    "expand_dims", "fill", "gather", "gather_nd", "identity", "linspace", "one_hot", "ones",
-    "ones_like", "pad", "range", "rank", "reshape", "reverse", "shape", "size", "sort", "split",
-    "squeeze", "stack", "tile", "transpose", "unstack", "where", "zeros", "zeros_like",
+    "argsort", "boolean_mask", "broadcast_to", "cast", "concat", "constant", "convert_to_tensor",
+    "expand_dims", "fill", "gather", "gather_nd", "identity", "linspace", "meshgrid", "one_hot",
+    "ones", "ones_like", "pad", "range", "rank", "repeat", "reshape", "reverse", "roll", "shape",
+    "size", "slice", "sort", "split", "squeeze", "stack", "tensor_scatter_nd_add",
+    "tensor_scatter_nd_update", "tile", "transpose", "unstack", "where", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -110,8 +111,22 @@ def tile(x: Any, multiples: Any) -> Any:
     return np.tile(x, multiples)
 
 
-def pad(x: Any, paddings: Any) -> Any:
-    return np.pad(x, paddings)
+def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
+    return np.repeat(x, repeats, axis=axis)
+
+
+def roll(x: Any, shift: Any, axis: Any) -> Any:
+    return np.roll(x, shift, axis)
+
+
+def meshgrid(*xs: Any, indexing: Any = "xy") -> Any:
+    return np.meshgrid(*xs, indexing=indexing)
+
+
+def pad(x: Any, paddings: Any, mode: Any = "CONSTANT", constant_values: float = 0) -> Any:
+    if mode.lower() == "constant":
+        return np.pad(x, paddings, constant_values=constant_values)
+    return np.pad(x, paddings, mode=mode.lower())
 
 
 # ---------------------------------------------------------------- put together, taken apart
@@ -152,6 +167,27 @@ def gather_nd(x: Any, indices: Any) -> Any:
     return x[tuple(np.moveaxis(indices, -1, 0))]
 
 
+def slice(x: Any, begin: Any, size: Any) -> Any:
+    """`size` elements of each axis from `begin` on; -1 stands for all that follow."""
+    for axis, (first, count) in enumerate(zip(begin, size)):
+        last = np.shape(x)[axis] if count == -1 else first + count
+        x = np.moveaxis(np.moveaxis(x, axis, 0)[first:last], 0, axis)
+    return x
+
+
+def tensor_scatter_nd_update(x: Any, indices: Any, updates: Any) -> Any:
+    """A copy with other elements, or parts, at the places along the last axis of `indices`."""
+    out = np.copy(x)
+    out[tuple(np.moveaxis(indices, -1, 0))] = updates
+    return out
+
+
+def tensor_scatter_nd_add(x: Any, indices: Any, updates: Any) -> Any:
+    out = np.copy(x)
+    np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)
+    return out
+
+
 def boolean_mask(x: Any, mask: Any) -> Any:
     return x[mask]
 
@@ -162,3 +198,7 @@ def reverse(x: Any, axis: Any) -> Any:
 
 def sort(x: Any, axis: int = -1) -> Any:
     return np.sort(x, axis=axis)
+
+
+def argsort(x: Any, axis: int = -1) -> Any:
+    return np.argsort(x, axis=axis, kind="stable")

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ..later import later
 from ._axes import axes
 
+scipy: Any = later("scipy")  # which takes longer to load than all of this package
+
 __all__ = [
-    "cholesky", "det", "diag", "diag_part", "einsum", "eye", "inv", "matmul", "matvec", "norm",
-    "solve", "tensordot", "trace",
+    "band_part", "cholesky", "det", "diag", "diag_part", "einsum", "eye", "inv", "logdet", "matmul",
+    "matvec", "norm", "slogdet", "solve", "tensordot", "trace", "triangular_solve",
 ]  # fmt: skip
 
 
@@ -68,3 +71,24 @@ def solve(a: Any, b: Any) -> Any:
 
 def cholesky(x: Any) -> Any:
     return np.linalg.cholesky(x)
+
+
+def slogdet(x: Any) -> Any:
+    return np.linalg.slogdet(x)
+
+
+def logdet(x: Any) -> Any:
+    """Of a symmetric positive matrix."""
+    lower = np.linalg.cholesky(x)
+    return 2.0 * np.sum(np.log(np.diagonal(lower, axis1=-2, axis2=-1)), axis=-1)
+
+
+def triangular_solve(matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False) -> Any:
+    return scipy.linalg.solve_triangular(matrix, rhs, trans=1 if adjoint else 0, lower=lower)
+
+
+def band_part(input: Any, num_lower: int, num_upper: int) -> Any:
+    """What lies at most so far below and above the diagonal; all of it where that is negative."""
+    if num_lower >= 0:
+        input = np.triu(input, -num_lower)
+    return np.tril(input, num_upper) if num_upper >= 0 else input

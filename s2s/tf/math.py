@@ -6,17 +6,24 @@ from typing import Any
 
 import numpy as np
 
+from ..later import later
+from ..layers.activations import log_softmax as log_softmax
 from ..layers.activations import sigmoid, softplus, tanh
+from ..layers.activations import softmax as softmax
 from ._axes import axes
 
+scipy: Any = later("scipy")  # which takes longer to load than all of this package
+
+# What stands in `tf` itself, too.
 __all__ = [
-    "abs", "acos", "add", "add_n", "argmax", "argmin", "asin", "atan", "atan2", "ceil", "cos",
-    "cosh", "cumsum", "divide", "equal", "exp", "expm1", "floor", "greater", "greater_equal",
-    "less", "less_equal", "log", "log1p", "logical_and", "logical_not", "logical_or", "maximum",
-    "minimum", "multiply", "negative", "not_equal", "pow", "reciprocal", "reduce_all",
-    "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod",
-    "reduce_std", "reduce_sum", "reduce_variance", "round", "rsqrt", "sigmoid", "sign", "sin",
-    "sinh", "softplus", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh",
+    "abs", "acos", "acosh", "add", "add_n", "argmax", "argmin", "asin", "asinh", "atan", "atan2",
+    "atanh", "ceil", "cos", "cosh", "cumsum", "divide", "equal", "exp", "expm1", "floor", "greater",
+    "greater_equal", "less", "less_equal", "log", "log1p", "logical_and", "logical_not",
+    "logical_or", "maximum", "minimum", "multiply", "negative", "not_equal", "pow", "reciprocal",
+    "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
+    "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance", "round", "rsqrt", "sigmoid",
+    "sign", "sin", "sinh", "softplus", "sqrt", "square", "squared_difference", "subtract", "tan",
+    "tanh",
 ]  # fmt: skip
 
 
@@ -116,6 +123,46 @@ def cosh(x: Any) -> Any:
     return np.cosh(x)
 
 
+def asinh(x: Any) -> Any:
+    return np.arcsinh(x)
+
+
+def acosh(x: Any) -> Any:
+    return np.arccosh(x)
+
+
+def atanh(x: Any) -> Any:
+    return np.arctanh(x)
+
+
+def erf(x: Any) -> Any:
+    return scipy.special.erf(x)
+
+
+def erfc(x: Any) -> Any:
+    return scipy.special.erfc(x)
+
+
+def lgamma(x: Any) -> Any:
+    return scipy.special.gammaln(x)
+
+
+def digamma(x: Any) -> Any:
+    return scipy.special.digamma(x)
+
+
+def log_sigmoid(x: Any) -> Any:
+    return -softplus(-x)
+
+
+def is_nan(x: Any) -> Any:
+    return np.isnan(x)
+
+
+def is_finite(x: Any) -> Any:
+    return np.isfinite(x)
+
+
 def floor(x: Any) -> Any:
     return np.floor(x)
 
@@ -149,6 +196,19 @@ def multiply(x: Any, y: Any) -> Any:
 
 def divide(x: Any, y: Any) -> Any:
     return np.divide(x, y)
+
+
+def divide_no_nan(x: Any, y: Any) -> Any:
+    """0 where y is."""
+    return np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y))
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    return scipy.special.xlogy(x, y)
+
+
+def floormod(x: Any, y: Any) -> Any:
+    return np.mod(x, y)
 
 
 def pow(x: Any, y: Any) -> Any:
@@ -248,8 +308,32 @@ def reduce_logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.log(total) + np.max(x, axis=axes(axis), keepdims=keepdims)
 
 
-def cumsum(x: Any, axis: int = 0) -> Any:
-    return np.cumsum(x, axis=axis)
+def reduce_euclidean_norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return np.sqrt(np.sum(x * x, axis=axes(axis), keepdims=keepdims))
+
+
+def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12) -> Any:
+    squares = np.sum(x * x, axis=axes(axis), keepdims=True)
+    return x / np.sqrt(np.maximum(squares, epsilon))
+
+
+def cumsum(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
+    if reverse:
+        x = np.flip(x, axis)
+    total = np.cumsum(x, axis=axis)
+    if exclusive:
+        total = total - x
+    return np.flip(total, axis) if reverse else total
+
+
+def cumprod(x: Any, axis: int = 0) -> Any:
+    return np.cumprod(x, axis=axis)
+
+
+def top_k(input: Any, k: int = 1) -> Any:
+    """The k largest of each row, and where they stand, the largest first."""
+    places = np.argsort(-input, axis=-1, kind="stable")[..., :k]
+    return np.take_along_axis(input, places, axis=-1), places
 
 
 def argmax(x: Any, axis: int = 0) -> Any:

@@ -21,12 +21,16 @@ from ..layers.activations import (
     softsign,
     tanh,
 )
-from ..layers.conv import convolved, largest, pair
+from ..layers.conv import convolved, largest, mean, pair
+from . import random
+from ._axes import axes as of_axes
+from .math import l2_normalize
 
 swish = silu
 
 __all__ = [
-    "bias_add", "conv2d", "elu", "gelu", "l2_loss", "leaky_relu", "log_softmax", "max_pool2d",
+    "avg_pool2d", "bias_add", "conv1d", "conv2d", "dropout", "elu", "embedding_lookup", "gelu",
+    "l2_loss", "l2_normalize", "leaky_relu", "log_softmax", "max_pool2d", "moments",
     "relu", "relu6", "selu", "sigmoid", "sigmoid_cross_entropy_with_logits", "silu", "softmax",
     "softmax_cross_entropy_with_logits", "softplus", "softsign",
     "sparse_softmax_cross_entropy_with_logits", "swish", "tanh",
@@ -44,6 +48,31 @@ def conv2d(input: Any, filters: Any, strides: Any, padding: str) -> Any:
 
 def max_pool2d(input: Any, ksize: Any, strides: Any, padding: str) -> Any:
     return largest(input, of_images(ksize), of_images(strides), padding.lower())
+
+
+def avg_pool2d(input: Any, ksize: Any, strides: Any, padding: str) -> Any:
+    return mean(input, of_images(ksize), of_images(strides), padding.lower())
+
+
+def conv1d(input: Any, filters: Any, stride: int, padding: str) -> Any:
+    """Samples, steps, channels."""
+    images = convolved(input[:, :, None], filters[:, None], (stride, 1), padding.lower())
+    return images[:, :, 0]
+
+
+def dropout(x: Any, rate: float) -> Any:
+    kept = random.uniform(x.shape, dtype=x.dtype) >= rate
+    return x * kept / (1.0 - rate)
+
+
+def embedding_lookup(params: Any, ids: Any) -> Any:
+    return np.take(params, ids, axis=0)
+
+
+def moments(x: Any, axes: Any, keepdims: bool = False) -> Any:
+    """Mean and variance."""
+    over = of_axes(axes)
+    return np.mean(x, axis=over, keepdims=keepdims), np.var(x, axis=over, keepdims=keepdims)
 
 
 def of_images(sizes: Any) -> tuple[int, int]:

@@ -78,6 +78,36 @@ tf.nn.bias_add(m, x)
 tf.boolean_mask(x, x > 0.0)
 tf.reverse(m, axis=[1]) * m
 tf.sort(x) * x
+tf.asinh(x) + tf.acosh(tf.abs(x) + 1.5) + tf.atanh(x / 3.0)
+tf.math.erf(x) + tf.math.erfc(x) + tf.math.lgamma(tf.abs(x)) + tf.math.digamma(tf.abs(x))
+tf.math.log_sigmoid(x) + tf.math.softmax(x) + tf.math.log_softmax(x)
+tf.math.divide_no_nan(x, tf.constant([0.0, 2.0, 3.0]) * x) + tf.math.xlogy(x, tf.abs(x))
+tf.math.floormod(x, 0.7) + tf.where(tf.math.is_nan(x), x, tf.cast(tf.math.is_finite(x), tf.float32))
+tf.math.reduce_euclidean_norm(m, axis=1) + tf.math.reduce_euclidean_norm(m)
+tf.math.l2_normalize(m, axis=1) + tf.nn.l2_normalize(m, axis=[0, 1])
+tf.cumsum(m, axis=1, reverse=True) + tf.cumsum(m, exclusive=True) + tf.math.cumprod(m, axis=1)
+tf.cumsum(m, axis=1, exclusive=True, reverse=True)
+tf.math.top_k(m, k=2)[0]
+tf.math.top_k(m, 2)[1]
+tf.nn.avg_pool2d(tf.reshape(s, [1, 3, 3, 1]), 2, [2, 1], "SAME")
+tf.nn.conv1d(tf.reshape(s, [1, 3, 3]), tf.reshape(m, [2, 3, 1]), 1, "SAME")
+tf.nn.dropout(x, 0.0) + tf.nn.moments(m, axes=[0])[1] + tf.nn.moments(m, [0, 1], keepdims=True)[0]
+tf.nn.embedding_lookup(m, tf.constant([1, 0, 1]))
+tf.repeat(m, 2, axis=1) + tf.repeat(x, 2)
+tf.roll(m, 1, axis=1) * m
+tf.meshgrid(x, x[:2])[0] * tf.meshgrid(x, x[:2])[1]
+tf.meshgrid(x, x[:2], indexing="ij")[0]
+tf.pad(m, [[1, 1], [0, 2]], "REFLECT")
+tf.pad(m, [[1, 1], [0, 2]], mode="SYMMETRIC") + tf.pad(m, [[1, 1], [0, 2]], constant_values=1.5)
+tf.slice(m, [0, 1], [1, -1]) * tf.slice(m, [1, 0], [1, 2])
+tf.tensor_scatter_nd_update(m, [[0, 1], [1, 2]], x[:2])
+tf.tensor_scatter_nd_add(m, [[0], [0]], tf.stack([x, x * x]))
+tf.gather(x, tf.argsort(x)) * x
+tf.linalg.logdet(s) + tf.linalg.slogdet(s)[1]
+tf.linalg.triangular_solve(s, tf.reshape(x, [3, 1]), lower=False)
+tf.linalg.triangular_solve(s, tf.transpose(m), adjoint=True)
+tf.linalg.band_part(s, 0, -1) + tf.linalg.band_part(s, 1, 0)
+tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * x), [0, x])[1]
 tf.stop_gradient(x) * x
 tf.cond(tf.reduce_sum(x) > 0.0, lambda: x * x, lambda: x)
 tf.vectorized_map(lambda row: row * tf.reduce_sum(row), m)

@@ -48,7 +48,8 @@ def _path_of(value: Any) -> str:
     if isinstance(owner, np.ufunc):
         return f"numpy.{owner.__name__}.{value.__name__}"
     if type(owner).__module__.startswith("scipy.stats"):
-        return f"scipy.stats.{getattr(owner, 'name', '')}.{value.__name__}"
+        name = getattr(owner, "name", type(owner).__name__.removesuffix("_gen"))
+        return f"scipy.stats.{name}.{value.__name__}"
     return ""
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ... import special_functions as functions
-from .declare import written
-from .special import betaln, log_ndtr, ndtr, xlogy
+from .declare import unsupported, written
+from .special import betaln, log_ndtr, ndtr, xlog1py, xlogy
 
 
 def _standard(x: Any, loc: Any, scale: Any) -> Any:
@@ -119,3 +119,124 @@ def lognorm_logpdf(x: Any, s: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def poisson_logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     n = np.asarray(k) - loc
     return _within((n >= 0) & (n == np.floor(n)), xlogy(n, mu) - functions.lgamma(n + 1.0) - mu)
+
+
+@written("scipy.stats.uniform.logpdf")
+def uniform_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    z = _standard(x, loc, scale)
+    return _within((z >= 0) & (z <= 1), 0.0 * z - np.log(scale))
+
+
+@written("scipy.stats.chi2.logpdf")
+def chi2_logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    return gamma_logpdf(x, 0.5 * df, loc, 2.0 * scale)
+
+
+@written("scipy.stats.invgamma.logpdf")
+def invgamma_logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    z = _standard(x, loc, scale)
+    at = np.where(z > 0, z, 1.0)
+    value = -(a + 1.0) * np.log(at) - functions.lgamma(a) - 1.0 / at - np.log(scale)
+    return _within(z > 0, value)
+
+
+@written("scipy.stats.halfnorm.logpdf")
+def halfnorm_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    z = _standard(x, loc, scale)
+    return _within(z >= 0, 0.5 * math.log(2.0 / math.pi) - 0.5 * z * z - np.log(scale))
+
+
+@written("scipy.stats.logistic.logpdf")
+def logistic_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    z = np.abs(_standard(x, loc, scale))
+    return -z - 2.0 * np.log1p(np.exp(-z)) - np.log(scale)
+
+
+@written("scipy.stats.binom.logpmf")
+def binom_logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
+    at = np.asarray(k) - loc
+    inside = (at >= 0) & (at <= n) & (at == np.floor(at))
+    at = np.where(inside, at, 0)
+    ways = functions.lgamma(n + 1.0) - functions.lgamma(at + 1.0) - functions.lgamma(n - at + 1.0)
+    return _within(inside, ways + xlogy(at, p) + xlog1py(n - at, -p))
+
+
+@written("scipy.stats.bernoulli.logpmf")
+def bernoulli_logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
+    return binom_logpmf(k, 1, p, loc)
+
+
+# ---------------------------------------------------------------- densities themselves
+
+
+@written("scipy.stats.laplace.pdf")
+def laplace_pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    return np.exp(laplace_logpdf(x, loc, scale))
+
+
+@written("scipy.stats.cauchy.pdf")
+def cauchy_pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    return np.exp(cauchy_logpdf(x, loc, scale))
+
+
+@written("scipy.stats.t.pdf")
+def t_pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    return np.exp(t_logpdf(x, df, loc, scale))
+
+
+@written("scipy.stats.expon.pdf")
+def expon_pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    return np.exp(expon_logpdf(x, loc, scale))
+
+
+@written("scipy.stats.gamma.pdf")
+def gamma_pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    return np.exp(gamma_logpdf(x, a, loc, scale))
+
+
+@written("scipy.stats.chi2.pdf")
+def chi2_pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    return np.exp(chi2_logpdf(x, df, loc, scale))
+
+
+@written("scipy.stats.beta.pdf")
+def beta_pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    return np.exp(beta_logpdf(x, a, b, loc, scale))
+
+
+@written("scipy.stats.lognorm.pdf")
+def lognorm_pdf(x: Any, s: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    return np.exp(lognorm_logpdf(x, s, loc, scale))
+
+
+@written("scipy.stats.poisson.pmf")
+def poisson_pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    return np.exp(poisson_logpmf(k, mu, loc))
+
+
+# ---------------------------------------------------------------- of several numbers
+
+
+@written("scipy.stats.multivariate_normal.logpdf")
+def multivariate_normal_logpdf(
+    x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False
+) -> Any:
+    if allow_singular:
+        unsupported("a covariance that may be singular is not supported")
+    cov = np.asarray(cov) / np.float64(1.0)
+    if cov.ndim != 2:
+        unsupported("a covariance that is no matrix is not supported; np.diag makes one")
+    off = np.asarray(x) if mean is None else np.asarray(x) - mean
+    if off.ndim == 0 or off.ndim > 2:
+        unsupported("points are the rows of a matrix, or one vector")
+    lower = np.linalg.cholesky(cov)
+    z = np.linalg.solve(lower, off.T)  # a column for each point
+    volume = np.sum(np.log(np.diagonal(lower))) + 0.5 * cov.shape[0] * math.log(2.0 * math.pi)
+    return np.squeeze(-0.5 * np.sum(z * z, axis=0) - volume)
+
+
+@written("scipy.stats.multivariate_normal.pdf")
+def multivariate_normal_pdf(
+    x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False
+) -> Any:
+    return np.exp(multivariate_normal_logpdf(x, mean, cov, allow_singular))
