@@ -24,6 +24,8 @@ class Loss(Announces):
         of the weights; "sum"; None for one loss per sample.
     """
 
+    _s2s_plain = True  # compiled code may make one
+
     def __init__(
         self, name: str | None = None, reduction: str | None = "sum_over_batch_size", **_: Any
     ) -> None:

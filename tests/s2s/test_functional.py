@@ -20,6 +20,7 @@ from s2s.layers import (
     Lambda,
     MultiHeadAttention,
 )
+from s2s.losses import Huber, SparseCategoricalCrossentropy
 from s2s.models import Model, Sequential
 
 X = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
@@ -144,3 +145,22 @@ def test_a_model_of_indices_is_built_for_a_shape() -> None:
     model = Sequential([Embedding(5, 3), Bidirectional(LSTM(2)), Dense(1)])
     model.build((None, 7))
     assert model(np.array([[0, 4, 2]])).shape == (1, 1)
+
+
+def test_a_loss_made_in_a_step() -> None:
+    w = s2s.Variable(np.ones((4, 2), np.float32))
+    labels = np.array([0, 1, 1, 0, 1, 0])
+
+    def loss_of(x: Any) -> Any:
+        made = SparseCategoricalCrossentropy(from_logits=True)
+        return made(labels, x @ w) + Huber(delta=0.5, reduction="sum")(x[:, :2], x @ w)
+
+    @s2s.function(backend="loops")
+    def step(x: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            loss = loss_of(x)
+        return loss, tape.gradient(loss, w)
+
+    loss, gradient = step(X)
+    np.testing.assert_allclose(loss, loss_of(X), rtol=1e-5)
+    assert gradient.shape == (4, 2) and np.all(gradient != 0.0)

@@ -189,6 +189,12 @@ _LOSSES: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "mse": (lambda k, **o: k.losses.MeanSquaredError(**o), REAL, "linear"),
     "mae": (lambda k, **o: k.losses.MeanAbsoluteError(**o), REAL, "linear"),
     "huber": (lambda k, **o: k.losses.Huber(delta=0.3, **o), REAL, "linear"),
+    "hinge": (lambda k, **o: k.losses.Hinge(**o), BITS, "linear"),
+    "squared_hinge": (lambda k, **o: k.losses.SquaredHinge(**o), 2.0 * BITS - 1.0, "linear"),
+    "log_cosh": (lambda k, **o: k.losses.LogCosh(**o), REAL, "linear"),
+    "poisson": (lambda k, **o: k.losses.Poisson(**o), BITS, "sigmoid"),
+    "kl": (lambda k, **o: k.losses.KLDivergence(**o), ROWS, "softmax"),
+    "cosine": (lambda k, **o: k.losses.CosineSimilarity(**o), REAL, "linear"),
     "binary": (lambda k, **o: k.losses.BinaryCrossentropy(**o), BITS, "sigmoid"),
     "binary_logits": (
         lambda k, **o: k.losses.BinaryCrossentropy(from_logits=True, label_smoothing=0.2, **o),

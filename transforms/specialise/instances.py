@@ -115,8 +115,8 @@ def _is_plain(cls: Any) -> bool:
     ours = any((c.__module__ or "").partition(".")[0] == "s2s" for c in cls.__mro__)
     return (
         own
-        and not ours
+        and (not ours or hasattr(cls, "_s2s_plain"))
         and cls.__new__ is object.__new__
-        and cls.__setattr__ is object.__setattr__
+        and (cls.__setattr__ is object.__setattr__ or hasattr(cls.__setattr__, "_s2s_plain"))
         and not hasattr(cls, "__getattr__")
     )

@@ -1,9 +1,9 @@
 """`tf.keras`: the same layers, models, losses and optimizers."""
 
-from ... import layers, losses, metrics, models, optimizers
+from ... import layers, metrics, models, optimizers
 from ...layers import Input, activations
 from ...models import Model, Sequential
-from . import mixed_precision, utils
+from . import losses, mixed_precision, utils
 
 __all__ = [
     "Input", "Model", "Sequential", "activations",

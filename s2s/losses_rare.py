@@ -1,0 +1,63 @@
+"""Losses that are met less often; see `losses.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .losses import EPSILON, Elementwise, Loss, alike
+
+REST = 1e-12  # below which a square counts as none
+
+
+class Hinge(Elementwise):
+    """Of targets -1 and 1, or 0 and 1."""
+
+    def elements(self, y_true: Any, y_pred: Any) -> Any:
+        return np.maximum(1.0 - signs(y_true) * y_pred, 0.0)
+
+
+class SquaredHinge(Elementwise):
+    def elements(self, y_true: Any, y_pred: Any) -> Any:
+        return np.maximum(1.0 - signs(y_true) * y_pred, 0.0) ** 2
+
+
+class LogCosh(Elementwise):
+    def elements(self, y_true: Any, y_pred: Any) -> Any:
+        error = y_pred - y_true
+        return np.logaddexp(error, -error) - np.log(2.0).astype(error.dtype)
+
+
+class Poisson(Elementwise):
+    """Of rates against counts."""
+
+    def elements(self, y_true: Any, y_pred: Any) -> Any:
+        return y_pred - y_true * np.log(y_pred + EPSILON)
+
+
+class KLDivergence(Loss):
+    """Of rows of probabilities."""
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        y_true, y_pred = alike(self.name, y_true, y_pred)
+        p, q = np.clip(y_true, EPSILON, 1.0), np.clip(y_pred, EPSILON, 1.0)
+        return np.sum(p * np.log(p / q), axis=-1)
+
+
+class CosineSimilarity(Loss):
+    """-1 where both point the same way."""
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        y_true, y_pred = alike(self.name, y_true, y_pred)
+        return -np.sum(of_length_one(y_true) * of_length_one(y_pred), axis=-1)
+
+
+def signs(y_true: Any) -> Any:
+    """-1 for 0, if all are 0 or 1."""
+    bits = np.all((y_true == 0.0) | (y_true == 1.0))
+    return np.where(bits, 2.0 * y_true - 1.0, y_true)
+
+
+def of_length_one(rows: Any) -> Any:
+    return rows / np.sqrt(np.maximum(np.sum(rows * rows, axis=-1, keepdims=True), REST))
