@@ -8,7 +8,8 @@
              | Bind(name, other)                    a buffer variable refers to another's buffer
              | Put(buffer, index, expr, add)        buffer[index] = expr, or += expr
              | Loop(var, start, stop, step, body)   var runs as in Python's range; its rounds may
-                                                    run in any order, and at once, if `parallel`
+                                                    run in any order, and at once, if `parallel`;
+                                                    most often a Break ends it soon, if `soon`
              | Forever(body)                        until a Break
              | Break
              | Branch(cond, then, orelse)
@@ -173,6 +174,7 @@ class Loop:
     step: Expr
     body: list[Stmt] = field(default_factory=list)
     parallel: bool = False
+    soon: bool = False
 
 
 @record

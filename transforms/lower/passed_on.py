@@ -271,6 +271,7 @@ def _short(sweep: Shortened, calm: L.Expr, fresh: Callable[[str], str]) -> list[
     )
     wild = L.Un("not", _both(calm, tame), "bool")
     gone = L.Branch(_both(L.compare("==", number, L.Lit(0.0, dtype)), calm), [L.Break()])
+    loop.soon = True
     if sweep.chosen is None:
         every = L.Branch(wild, [L.Let(first.name, loop.start)])
         before = [*_search(sweep, first, fresh), every]

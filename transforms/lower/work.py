@@ -63,8 +63,7 @@ def _loop(loop: L.Loop, inside: set[str], middle: dict[L.Expr, L.Expr]) -> L.Exp
     def known(e: L.Expr) -> L.Expr:
         return L.map_expr(e, lambda part: known(middle[part]) if part in middle else None)
 
-    if L.leaves(loop.body):
-        # It ends when there is nothing left to do, which is soon.
+    if loop.soon:
         return _block(loop.body, inside, {**middle, L.Name(loop.var): loop.start})
     bounds = L.Loop(loop.var, known(loop.start), known(loop.stop), known(loop.step))
     rounds = trips(bounds)

@@ -10,8 +10,10 @@ import pytest
 import s2s
 from s2s.transforms.lower import loop_ir as L
 from s2s.transforms.lower.layout import Parameters
+from s2s.transforms.lower.live import names_in
 from s2s.transforms.lower.unchosen import skip_unchosen
 from s2s.transforms.lower.values import Emitter
+from s2s.transforms.lower.work import work
 from s2s.transforms.lower.write import write
 from tests.switches import switched_off
 from tests.transforms.lower.test_layout import again
@@ -129,6 +131,16 @@ def test_left_alone(body):
 def test_what_is_compared_may_share_memory():
     body = program(TAKEN, ADDED, PASSED)
     assert "first" not in shortened(body, shares=lambda a, b: {a, b} == {"x", "b"} or a == b)
+
+
+def test_a_loop_that_ends_soon_is_not_much_work():
+    body = program(TAKEN, ADDED, PASSED)
+    outer = L.Loop("k", L.ZERO, N, L.ONE, body)
+    before = work(outer, N)
+    loop = body[1]
+    assert isinstance(loop, L.Loop) and "n" in names_in([before.right])  # type: ignore[union-attr]
+    loop.soon = True
+    assert not names_in([work(outer, N).right])  # type: ignore[union-attr]
 
 
 # ---------------------------------------------------------------- programs
