@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 from . import loop_ir as L
 from .hoist import known_before
+from .independent import Linear, combined
 from .live import binds
 
-# Multiples of terms, of 1 under None.
-Linear = dict[L.Expr | None, int]
 # An index and the loops around it, outermost first.
 Place = tuple[L.Index, list[L.Loop]]
 
@@ -44,7 +43,7 @@ class Extents:
             return {e: 1}
         if isinstance(e, L.Bin) and e.op in ("+", "-"):
             left, right = self.linear(e.left, own), self.linear(e.right, own)
-            return _sum(left, right, 1 if e.op == "+" else -1)
+            return combined(left, right, 1 if e.op == "+" else -1)
         found = known_before(e, self.bound, self.known)
         if found is None:
             return None
@@ -64,7 +63,7 @@ class Extents:
             ends = _chosen(span[0], min), _chosen(span[1], max)
             first, end = (self.linear(e, own - {loop.var}) for e in ends)
             low = _placed(low, var, first)
-            high = _placed(high, var, _sum(end, {None: 1}, -1))
+            high = _placed(high, var, combined(end, {None: 1}, -1))
         return None if low is None or high is None else (low, high)
 
     def apart(self, a: Place, b: Place) -> bool:
@@ -83,24 +82,14 @@ def _chosen(e: L.Expr, which: Callable[[int, int], int]) -> L.Expr:
     return e
 
 
-def _sum(a: Linear | None, b: Linear | None, times: int) -> Linear | None:
-    """a + times * b."""
-    if a is None or b is None:
-        return None
-    out = dict(a)
-    for term, k in b.items():
-        out[term] = out.get(term, 0) + times * k
-    return out
-
-
 def _placed(form: Linear, var: L.Expr, value: Linear | None) -> Linear | None:
     if var not in form:
         return form
     rest = {term: k for term, k in form.items() if term != var}
-    return _sum(rest, value, form[var])
+    return combined(rest, value, form[var])
 
 
 def _less(a: Linear, b: Linear) -> bool:
-    gap = _sum(a, b, -1)
+    gap = combined(a, b, -1)
     assert gap is not None
     return gap.pop(None, 0) < 0 and not any(gap.values())

@@ -16,6 +16,7 @@ from .live import NONE, Liveness, Names, binds, exposed, names_in, reads
 from .work import settled
 
 Shares = Callable[[str, str], bool]
+# Multiples of terms, of 1 under None.
 Linear = dict[L.Expr | None, int]
 
 # A buffer of so many elements at most costs nothing to make in each iteration.
@@ -251,23 +252,23 @@ class _Indices:
         if e == self.var or (isinstance(e, (L.Name, L.Size)) and not self._changes(e)):
             return {e: 1}
         if isinstance(e, L.Un) and e.op == "-":
-            return _combined({}, self._linear(e.x), -1)
+            return combined({}, self._linear(e.x), -1)
         if not isinstance(e, L.Bin):
             return None
         if e.op in ("+", "-"):
             sign = 1 if e.op == "+" else -1
-            return _combined(self._linear(e.left), self._linear(e.right), sign)
+            return combined(self._linear(e.left), self._linear(e.right), sign)
         if e.op == "*":
             for a, b in ((e.left, e.right), (e.right, e.left)):
                 if isinstance(a, L.Lit):
-                    return _combined({}, self._linear(b), a.value)
+                    return combined({}, self._linear(b), a.value)
         return None
 
     def _changes(self, e: L.Name | L.Size) -> bool:
         return (e.name if isinstance(e, L.Name) else e.buffer) in self.bound
 
 
-def _combined(a: Linear | None, b: Linear | None, times: int) -> Linear | None:
+def combined(a: Linear | None, b: Linear | None, times: int) -> Linear | None:
     """a + times * b."""
     if a is None or b is None:
         return None
