@@ -40,7 +40,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "unread": ("lower.lower.drop_unread", lambda body: None),
     "first touch": ("lower.lower.touch_first", lambda body: None),
     "zeroed": ("lower.lower.write_over", lambda body, visible, shares, fresh: None),
-    "unchosen": ("lower.lower.skip_unchosen", lambda body, params, shares, em: None),
+    "unchosen": ("lower.lower.skip_unchosen", lambda body, given, params, shares, em: None),
     "passed on": ("lower.unchosen.shortened", lambda body, numbers, shares: []),
     "last chosen": ("lower.unchosen.keep_last", lambda body, sweeps, numbers, fresh: None),
     "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),

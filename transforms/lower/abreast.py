@@ -18,6 +18,7 @@ whose rounds may come in any order; the loops inside run together as far as all 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
@@ -25,7 +26,7 @@ from . import loop_ir as L
 from .independent import Shares, independent, with_bindings
 from .jam import is_cheap
 from .live import NONE, Liveness, Names, binds, exposed, names_in, reads
-from .tile import Tile, loads_in, loops_in
+from .tile import Tile, accesses, loads_in, loops_in
 from .work import trips
 
 # So many rounds become one, the more the better.
@@ -131,7 +132,26 @@ def _counters_read(block: list[L.Stmt], counters: set[str]) -> bool:
 
 def _is_worth_a_look(loop: L.Loop) -> bool:
     inner = _innermost(loop)
-    return bool(inner) and all(_is_simple(s) for s in inner)
+    return bool(inner) and all(_is_simple(s) for s in inner) and _may_pay(loop, inner)
+
+
+def _may_pay(loop: L.Loop, inner: list[L.Loop]) -> bool:
+    """Whether enough accesses of the innermost loops may be spared: those at places that do not
+    change from round to round, and those of buffers with several places."""
+    changing = _changing(loop)
+    places = [place for s in inner for place in accesses(s.body, s.var)]
+    several = Counter(buffer for buffer, _ in {*places})
+    common = sum(several[b] > 1 or not names_in(index) & changing for b, index in places)
+    return common * (1 - 1 / max(ROUNDS)) > SPARED * len(places)
+
+
+def _changing(loop: L.Loop) -> set[str]:
+    """The numbers that change from round to round."""
+    found = {loop.var}
+    lets = [s for s in L.walk(loop.body) if isinstance(s, L.Let)]
+    for _ in range(2):  # a sum is set to zero before it is added to
+        found |= {s.name for s in lets if names_in([s.expr]) & found}
+    return found
 
 
 def _is_simple(loop: L.Loop) -> bool:
@@ -157,11 +177,8 @@ def _innermost(loop: L.Loop) -> list[L.Loop]:
 
 def _numbers(loop: L.Loop, folds: Iterable[str]) -> int:
     """How many numbers of its own a round has in an innermost loop."""
-    changing = {loop.var}
-    lets = [s for s in L.walk(loop.body) if isinstance(s, L.Let)]
-    own = {s.name for s in lets} - {*folds}
-    for _ in range(2):  # a sum is set to zero before it is added to
-        changing |= {s.name for s in lets if names_in([s.expr]) & changing}
+    changing = _changing(loop)
+    own = {s.name for s in L.walk(loop.body) if isinstance(s, L.Let)} - {*folds}
     found = [0]
     for inner in _innermost(loop):
         bound = {name for s in inner.body for name in binds(s)} | {inner.var}

@@ -191,7 +191,7 @@ def merged(
     body = Merger(shares, visible, at_will, integers, arrays.sizes).run(body)
     scalarise(body, params)
     keep_zeros(body, shares, cx.em.fresh)
-    skip_unchosen(body, arrays, shares, cx.em)
+    skip_unchosen(body, params, arrays, shares, cx.em)
     whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
     join_rows(body, whole, shares, cx.em.fresh)
     narrow(body, params)

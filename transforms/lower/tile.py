@@ -166,8 +166,8 @@ class Tile:
             if _writes_neighbours(body, around):
                 self._count_alone(loop, depth - 1)
                 return [*each]
-            was = sum(_accesses(s.body, loop.var) for s in each)
-            self.together.append((depth, was, _accesses(body, loop.var)))
+            was = sum(len(accesses(s.body, loop.var)) for s in each)
+            self.together.append((depth, was, len(accesses(body, loop.var))))
         out: list[L.Stmt] = []
         for ends, s in zip(ways.heads, each):
             out.append(L.Loop(loop.var, *ends, L.ONE, copy.deepcopy(s.body)))
@@ -289,11 +289,11 @@ def _adds(stmt: L.Stmt) -> TypeGuard[L.Put]:
     return isinstance(stmt, L.Put) and stmt.add
 
 
-def _accesses(body: list[L.Stmt], counter: str) -> int:
-    """How often a round of an innermost loop reads or writes an element."""
+def accesses(body: list[L.Stmt], counter: str) -> list[tuple[str, tuple[L.Expr, ...]]]:
+    """What a round of an innermost loop reads or writes: buffers, and the places there."""
     changing = {name for s in body for name in binds(s)} | {counter}
-    loads = sum(bool(names_in(p.index) & changing) for p in loads_in(body))
-    return loads + len({(s.buffer, s.index) for s in body if isinstance(s, L.Put)})
+    loads = [(p.buffer, p.index) for p in loads_in(body) if names_in(p.index) & changing]
+    return loads + list({(s.buffer, s.index) for s in body if isinstance(s, L.Put)})
 
 
 def _writes_neighbours(body: list[L.Stmt], around: str) -> bool:

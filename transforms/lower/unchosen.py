@@ -18,6 +18,7 @@ out.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from ..records import field, record
 from . import loop_ir as L
@@ -36,9 +37,11 @@ class _Found:
     arrays: set[str] = field(default_factory=set)
 
 
-def skip_unchosen(body: list[L.Stmt], params: Parameters, shares: Shares, em: Emitter) -> None:
-    """Rewrites `body` in place."""
-    numbers = Numbers(body, params, shares)
+def skip_unchosen(
+    body: list[L.Stmt], given: Sequence[str], params: Parameters, shares: Shares, em: Emitter
+) -> None:
+    """Rewrites `body` in place.  `given` are the names of all parameters."""
+    numbers = Numbers(body, given, params, shares)
     finder, found = _Finder(numbers), _Found()
     for stmt in body:
         finder.look(stmt, 0, found)

@@ -8,12 +8,12 @@ large, infinite or no number, the product is zero.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from . import loop_ir as L
 from .layout import Parameters
-from .live import binds, exposed, names_in, reads
+from .live import binds, names_in, reads
 from .siblings import Shares
 
 # Products of so many numbers,
@@ -23,13 +23,15 @@ LIMITS = {"float32": 1e6, "float64": 1e50}
 
 
 class Numbers:
-    """`known` are the numbers that are set once, by what they are set to, `ranks` those of the
-    arrays that are only read."""
+    """`known` are the numbers that are set once, by what they are set to, and not `given` as
+    parameters; `ranks` are those of the arrays that are only read."""
 
-    def __init__(self, body: list[L.Stmt], params: Parameters, shares: Shares) -> None:
+    def __init__(
+        self, body: list[L.Stmt], given: Sequence[str], params: Parameters, shares: Shares
+    ) -> None:
         stmts = list(L.walk(body))
         times = Counter(name for s in stmts for name in binds(s))
-        times.update(exposed(body))  # those among the parameters
+        times.update(given)
         later = {s.name for s in stmts if isinstance(s, L.Let) and times[s.name] == 1}
         self.known: dict[str, L.Expr] = {}
         for s in stmts:

@@ -53,7 +53,7 @@ def shortened(body, shares=lambda a, b: a == b):
     new = [*copy.deepcopy(body), L.Return(())]
     sizes: dict[str, tuple[L.Expr, ...]] = {n: (L.Size(n, 0),) for n in "xyab"}
     arrays = Parameters(dict.fromkeys("xyab", F), sizes, frozenset(), set())
-    skip_unchosen(new, arrays, shares, Emitter({*"xyabgtucni"}))
+    skip_unchosen(new, [*"xyabn"], arrays, shares, Emitter({*"xyabgtucni"}))
     return text(new)
 
 

@@ -46,7 +46,7 @@ def skipped(body, shares=lambda a, b: a == b):
     new = [*copy.deepcopy(body), L.Return(())]
     sizes: dict[str, tuple[L.Expr, ...]] = {n: (L.Size(n, 0), L.Size(n, 1)) for n in "xy"}
     arrays = Parameters(dict.fromkeys("xy", F), sizes, frozenset(), set())
-    skip_unchosen(new, arrays, shares, Emitter({"x", "y", "s", "t", "u", "m", "n", "c", "i"}))
+    skip_unchosen(new, [*"xysm"], arrays, shares, Emitter({*"xystumnci"}))
     return text(new)
 
 
