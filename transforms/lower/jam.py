@@ -180,32 +180,18 @@ class _Jammer:
         for n in range(ROUNDS):
             lets = [s.name for s in first if isinstance(s, L.Let)]
             names = {name: name if n == 0 else self.fresh(name) for name in lets}
-            here = L.add(L.Name(loop.var), L.lit(n * step))
-
-            def at(e: L.Expr, names: dict[str, str] = names, here: L.Expr = here) -> L.Expr | None:
-                if e == L.Name(loop.var):
-                    return here
-                if isinstance(e, L.Name) and e.name in names:
-                    return L.Name(names[e.name], e.dtype)
-                return None
-
-            round_ = copy.deepcopy(first)
-            L.map_stmts(round_, at)
-            for s in round_:
-                if isinstance(s, L.Let):
-                    s.name = names[s.name]
-            body += round_
-            stores = copy.deepcopy(last)
-            L.map_stmts([*stores], at)
-            after += stores
-            total = plus(total, L.map_expr(added, at))
+            here: dict[L.Expr, L.Expr] = {
+                L.Name(loop.var): L.add(L.Name(loop.var), L.lit(n * step))
+            }
+            body += renamed(first, names, here)
+            after += renamed([*last], names, here)
+            total = plus(total, L.map_expr(added, _renaming(names, here)))
         body.append(
             L.Loop(inner.var, inner.start, inner.stop, L.ONE, [L.Put(put.buffer, put.index, total)])
         )
         body += after
-        left = copy.deepcopy(loop)
-        left.start = rest
-        _rename(left, {s.name: self.fresh(s.name) for s in left.body if isinstance(s, L.Let)})
+        names = {s.name: self.fresh(s.name) for s in loop.body if isinstance(s, L.Let)}
+        left = L.Loop(loop.var, rest, loop.stop, loop.step, renamed(loop.body, names, {}))
         return [cut, L.Loop(loop.var, loop.start, rest, L.lit(ROUNDS * step), body), left]
 
 
@@ -259,13 +245,24 @@ def is_cheap(e: L.Expr) -> bool:
     return True
 
 
-def _rename(loop: L.Loop, names: dict[str, str]) -> None:
+def renamed(
+    body: list[L.Stmt], names: dict[str, str], places: dict[L.Expr, L.Expr]
+) -> list[L.Stmt]:
+    """A copy, with other names for numbers, and other expressions in the place of some."""
+    out = copy.deepcopy(body)
+    L.map_stmts(out, _renaming(names, places))
+    for s in L.walk(out):
+        if isinstance(s, L.Let):
+            s.name = names.get(s.name, s.name)
+    return out
+
+
+def _renaming(
+    names: dict[str, str], places: dict[L.Expr, L.Expr]
+) -> Callable[[L.Expr], L.Expr | None]:
     def new(e: L.Expr) -> L.Expr | None:
         if isinstance(e, L.Name) and e.name in names:
             return L.Name(names[e.name], e.dtype)
-        return None
+        return places.get(e)
 
-    L.map_stmts(loop.body, new)
-    for s in loop.body:
-        if isinstance(s, L.Let):
-            s.name = names[s.name]
+    return new
