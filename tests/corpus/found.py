@@ -213,3 +213,14 @@ def index_of_the_round_before(x):
         y[i] = x[i] * x[i]
         last = i
     return s
+
+
+@case(arr(8, N), arr(8), wrt=(0, 1), tags="found loops")
+def which_row_came_last(a, x):
+    """Rows are added several at once, and the loop's variable has gone up to the last all the
+    same."""
+    u = np.zeros(a.shape[1])
+    for k in range(a.shape[0]):
+        for i in range(a.shape[1]):
+            u[i] += x[k] * a[k, i]
+    return np.sum(u * u) * k + x[k]

@@ -25,7 +25,7 @@ from functools import cached_property
 from . import loop_ir as L
 from .independent import Shares, independent, with_bindings
 from .jam import is_cheap
-from .live import NONE, Liveness, Names, binds, exposed, names_in, reads
+from .live import Names, after_loops, binds, exposed, names_in, reads
 from .tile import Tile, accesses, loads_in, loops_in
 from .work import trips
 
@@ -72,9 +72,7 @@ class _Runner:
 
     @cached_property
     def after(self) -> dict[int, Names]:
-        live = Liveness()
-        live.before(self.body, NONE, NONE)
-        return live.after
+        return after_loops(self.body)
 
     def block(self, block: list[L.Stmt]) -> None:
         out: list[L.Stmt] = []

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from . import loop_ir as L
 from .independent import independent, with_bindings
-from .live import NONE, Liveness, Names, binds
+from .live import Names, after_loops, binds, exposed
 from .pace import calls_slowly
 from .siblings import Shares
 from .work import trips
@@ -36,16 +36,18 @@ def take_apart(
     """`visible` are the buffers whose contents the caller sees even if the call fails."""
     if not any(isinstance(s, L.Loop) and len(_parts(s)) > 1 for s in L.walk(body)):
         return body
-    live = Liveness()
-    live.before(body, NONE, NONE)
-    return _Parter(live, visible, with_bindings(body, shares), fresh).block(body)
+    return _Parter(after_loops(body), visible, with_bindings(body, shares), fresh).block(body)
 
 
 class _Parter:
     def __init__(
-        self, live: Liveness, visible: set[str], shares: Shares, fresh: Callable[[str], str]
+        self,
+        after: dict[int, Names],
+        visible: set[str],
+        shares: Shares,
+        fresh: Callable[[str], str],
     ) -> None:
-        self.live, self.visible, self.shares, self.fresh = live, visible, shares, fresh
+        self.after, self.visible, self.shares, self.fresh = after, visible, shares, fresh
 
     def block(self, body: list[L.Stmt]) -> list[L.Stmt]:
         out: list[L.Stmt] = []
@@ -53,8 +55,7 @@ class _Parter:
             parts = _parts(stmt) if isinstance(stmt, L.Loop) else []
             if len(parts) > 1:
                 assert isinstance(stmt, L.Loop)
-                after = self.live.after[id(stmt)]
-                common = independent(stmt, after, self.shares, self.visible)
+                common = independent(stmt, self.after[id(stmt)], self.shares, self.visible)
                 if common is not None and not common.scratch:
                     new = self._written(stmt, parts, {*common.folds})
                     if len(new) - len(parts) <= KEPT:
@@ -74,7 +75,7 @@ class _Parter:
         assert span is not None
         place = L.sub(L.Name(loop.var), span[0])
         for k, part in enumerate(parts):
-            later = {name for p in parts[k + 1 :] for name in _read_first(p)} - folds
+            later = {name for p in parts[k + 1 :] for name in exposed(p)} - folds
             new = {
                 name: (self.fresh(f"{name}_rows"), dtype)
                 for name, dtype in _numbers(part).items()
@@ -83,7 +84,7 @@ class _Parter:
             tail: list[L.Stmt] = [
                 L.Put(rows, (place,), L.Name(name, dtype)) for name, (rows, dtype) in new.items()
             ]
-            wanted = _read_first([*part, *tail])
+            wanted = exposed([*part, *tail])
             head: list[L.Stmt] = [
                 L.Let(name, L.Load(rows, (place,), dtype))
                 for name, (rows, dtype) in kept.items()
@@ -155,8 +156,3 @@ def _begins(stmt: L.Stmt, sums: set[str]) -> bool:
 def _numbers(part: list[L.Stmt]) -> dict[str, str]:
     """What is set in a part, and the dtypes."""
     return {s.name: s.expr.dtype for s in L.walk(part) if isinstance(s, L.Let)}
-
-
-def _read_first(part: list[L.Stmt]) -> Names:
-    """The variables whose values from before a part it may read."""
-    return Liveness().before(part, NONE, NONE)

@@ -28,6 +28,12 @@ from .siblings import Shares
 
 def read_in_place(body: list[L.Stmt], shares: Shares, fresh: Callable[[str], str]) -> None:
     """Rewrites `body` in place."""
+    # What is read in the place of a copy may be one, too.
+    while _read_one(body, shares, fresh):
+        pass
+
+
+def _read_one(body: list[L.Stmt], shares: Shares, fresh: Callable[[str], str]) -> bool:
     for name, use in survey(body).items():
         if use.odd or len(use.allocs) != 1:
             continue
@@ -37,6 +43,8 @@ def read_in_place(body: list[L.Stmt], shares: Shares, fresh: Callable[[str], str
             for loop in found.loops:
                 _read(loop, found, name, alloc.dtype, fresh)
             block[next(k for k, s in enumerate(block) if s is alloc)] = L.Remark("")
+            return True
+    return False
 
 
 @dataclass
@@ -108,7 +116,7 @@ def _lies_still(loops: list[L.Loop], row: L.Load, between: list[L.Stmt], shares:
     stays, and nothing writes to it but the last loop, to its own element."""
     first, last = loops[0], loops[-1]
     *outer, own = row.index
-    if own != L.Name(first.var) or any(_is_loaded(e) for e in outer):
+    if own != L.Name(first.var) or any(map(_is_loaded, (*outer, first.start, first.stop))):
         return False
     names = names_in([*outer, first.start, first.stop, first.step]) | {row.buffer}
     inside = [*L.walk(first.body), *L.walk(between)]

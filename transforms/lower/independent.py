@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ..records import field, record
 from . import loop_ir as L
 from .elementwise import larger
-from .live import NONE, Liveness, Names, binds, exposed, names_in, reads
+from .live import Names, after_loops, binds, exposed, names_in, reads
 from .work import settled
 
 Shares = Callable[[str, str], bool]
@@ -78,14 +78,13 @@ def backwards_at_will(body: list[L.Stmt], shares: Shares, visible: set[str]) -> 
     loops = [s for s in L.walk(body) if isinstance(s, L.Loop) and L.is_lit(s.step, -1)]
     if not loops:
         return []
-    live = Liveness()
-    live.before(body, NONE, NONE)
+    after = after_loops(body)
     shares = with_bindings(body, shares)
     return [
         loop
         for loop in loops
         if not any(isinstance(s, L.Fail) for s in L.walk(loop.body))
-        and independent(loop, live.after[id(loop)], shares, visible)
+        and independent(loop, after[id(loop)], shares, visible)
     ]
 
 
@@ -102,7 +101,11 @@ def with_bindings(body: list[L.Stmt], shares: Shares) -> Shares:
             names = [*s.names, *(a.buffer for a in s.args if isinstance(a, L.Whole))]
         group = set(names).union(*(groups.get(n, ()) for n in names))
         groups.update(dict.fromkeys(group, group))
-    return lambda a, b: shares(a, b) or b in groups.get(a, ())
+
+    def share(a: str, b: str) -> bool:
+        return any(shares(p, q) for p in groups.get(a, (a,)) for q in groups.get(b, (b,)))
+
+    return share if groups else shares
 
 
 def _harm(stmt: L.Stmt) -> str:

@@ -18,11 +18,12 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable
+from functools import cached_property
 
 from . import loop_ir as L
 from .additions import added_to
-from .live import binds, names_in, reads
-from .siblings import Shares
+from .independent import Shares, with_bindings
+from .live import Names, after_loops, binds, names_in, reads
 from .work import trips
 
 # So many rounds of the outer loop become one.
@@ -38,18 +39,8 @@ def jam(
 ) -> None:
     """Rewrites `body` in place.  `dtypes` are those of the arrays among the parameters; `visible`
     are the buffers that the caller sees even if the call fails."""
-    stmts = list(L.walk(body))
-    made = {s.name: s.dtype for s in stmts if isinstance(s, L.Alloc)}
-    read = Counter(name for s in stmts for name in reads(s))
-    aliases = {s.name: s.buffer for s in stmts if isinstance(s, L.Alias)}
-
-    def root(name: str) -> str:
-        return root(aliases[name]) if name in aliases else name
-
-    def share(a: str, b: str) -> bool:
-        return shares(root(a), root(b))
-
-    _block(body, _Jammer({**made, **dtypes}, visible, read, share, fresh))
+    made = {s.name: s.dtype for s in L.walk(body) if isinstance(s, L.Alloc)}
+    _block(body, _Jammer(body, {**made, **dtypes}, visible, shares, fresh))
 
 
 def _block(block: list[L.Stmt], jammer: _Jammer) -> None:
@@ -69,14 +60,23 @@ def _block(block: list[L.Stmt], jammer: _Jammer) -> None:
 class _Jammer:
     def __init__(
         self,
+        body: list[L.Stmt],
         dtypes: dict[str, str],
         visible: set[str],
-        read: Counter[str],
         shares: Shares,
         fresh: Callable[[str], str],
     ) -> None:
-        self.dtypes, self.visible, self.read = dtypes, visible, read
-        self.shares, self.fresh = shares, fresh
+        self.body, self.dtypes, self.visible, self.fresh = body, dtypes, visible, fresh
+        self.read = Counter(name for s in L.walk(body) for name in reads(s))
+        self._shares = shares
+
+    @cached_property
+    def shares(self) -> Shares:
+        return with_bindings(self.body, self._shares)
+
+    @cached_property
+    def after(self) -> dict[int, Names]:
+        return after_loops(self.body)
 
     def rows(self, loop: L.Loop) -> tuple[list[L.Stmt], L.Loop, L.Expr, list[L.Put]] | None:
         """What each round of a loop computes and checks first, the loop inside, what that adds to
@@ -122,6 +122,8 @@ class _Jammer:
         if any(self.shares(load, buffer) for load in loads for buffer in written):
             return None
         if any(self.shares(put.buffer, s.buffer) for s in last):
+            return None
+        if loop.var in self.after[id(loop)]:
             return None
         used = _used(lets, [added, *(e for s in (*checks, *last) for e in _exprs(s))])
         needed: list[L.Stmt] = [s for s in first if isinstance(s, L.Branch) or s.name in used]
@@ -178,32 +180,18 @@ class _Jammer:
         for n in range(ROUNDS):
             lets = [s.name for s in first if isinstance(s, L.Let)]
             names = {name: name if n == 0 else self.fresh(name) for name in lets}
-            here = L.add(L.Name(loop.var), L.lit(n * step))
-
-            def at(e: L.Expr, names: dict[str, str] = names, here: L.Expr = here) -> L.Expr | None:
-                if e == L.Name(loop.var):
-                    return here
-                if isinstance(e, L.Name) and e.name in names:
-                    return L.Name(names[e.name], e.dtype)
-                return None
-
-            round_ = copy.deepcopy(first)
-            L.map_stmts(round_, at)
-            for s in round_:
-                if isinstance(s, L.Let):
-                    s.name = names[s.name]
-            body += round_
-            stores = copy.deepcopy(last)
-            L.map_stmts([*stores], at)
-            after += stores
-            total = plus(total, L.map_expr(added, at))
+            here: dict[L.Expr, L.Expr] = {
+                L.Name(loop.var): L.add(L.Name(loop.var), L.lit(n * step))
+            }
+            body += renamed(first, names, here)
+            after += renamed([*last], names, here)
+            total = plus(total, L.map_expr(added, _renaming(names, here)))
         body.append(
             L.Loop(inner.var, inner.start, inner.stop, L.ONE, [L.Put(put.buffer, put.index, total)])
         )
         body += after
-        left = copy.deepcopy(loop)
-        left.start = rest
-        _rename(left, {s.name: self.fresh(s.name) for s in left.body if isinstance(s, L.Let)})
+        names = {s.name: self.fresh(s.name) for s in loop.body if isinstance(s, L.Let)}
+        left = L.Loop(loop.var, rest, loop.stop, loop.step, renamed(loop.body, names, {}))
         return [cut, L.Loop(loop.var, loop.start, rest, L.lit(ROUNDS * step), body), left]
 
 
@@ -257,13 +245,24 @@ def is_cheap(e: L.Expr) -> bool:
     return True
 
 
-def _rename(loop: L.Loop, names: dict[str, str]) -> None:
+def renamed(
+    body: list[L.Stmt], names: dict[str, str], places: dict[L.Expr, L.Expr]
+) -> list[L.Stmt]:
+    """A copy, with other names for numbers, and other expressions in the place of some."""
+    out = copy.deepcopy(body)
+    L.map_stmts(out, _renaming(names, places))
+    for s in L.walk(out):
+        if isinstance(s, L.Let):
+            s.name = names.get(s.name, s.name)
+    return out
+
+
+def _renaming(
+    names: dict[str, str], places: dict[L.Expr, L.Expr]
+) -> Callable[[L.Expr], L.Expr | None]:
     def new(e: L.Expr) -> L.Expr | None:
         if isinstance(e, L.Name) and e.name in names:
             return L.Name(names[e.name], e.dtype)
-        return None
+        return places.get(e)
 
-    L.map_stmts(loop.body, new)
-    for s in loop.body:
-        if isinstance(s, L.Let):
-            s.name = names[s.name]
+    return new

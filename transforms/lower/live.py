@@ -56,6 +56,13 @@ def exposed(body: list[L.Stmt]) -> Names:
     return Liveness().before(body, NONE, NONE)
 
 
+def after_loops(body: list[L.Stmt]) -> dict[int, Names]:
+    """The variables that may be read after each loop of a function, by its identity."""
+    live = Liveness()
+    live.before(body, NONE, NONE)
+    return live.after
+
+
 class Liveness:
     """`after[id(loop)]` are the variables that may be read after a loop which they outlive."""
 

@@ -24,7 +24,7 @@ from ..records import record
 from . import loop_ir as L
 from .elementwise import larger
 from .independent import Common, Shares, examined, independent, with_bindings
-from .live import NONE, Liveness, names_in
+from .live import after_loops, names_in
 from .work import trips, work
 from .worth import Amount, Amounts, bound_in
 
@@ -69,8 +69,7 @@ class Splitter:
         self.asked = asked
         # So much must a loop do.
         self.bound = START + 2 * GRAIN if asked else bound_in(body)
-        self.live = Liveness()
-        self.live.before(body, NONE, NONE)
+        self.after = after_loops(body)
 
     def block(self, stmts: list[L.Stmt], nested: bool = False) -> list[L.Stmt]:
         """`nested`: in a loop that stays in order."""
@@ -111,7 +110,7 @@ class Splitter:
         """What the iterations of a loop have in common that is to be split."""
         if not self._is_long(loop):
             return None
-        return independent(loop, self.live.after[id(loop)], self.shares, self.visible)
+        return independent(loop, self.after[id(loop)], self.shares, self.visible)
 
     def _is_long(self, loop: L.Loop) -> bool:
         """Whether a loop may be worth splitting, for all that is known before it runs."""
@@ -131,7 +130,7 @@ class Splitter:
             if isinstance(stmt, L.Remark):
                 line = stmt.text
             elif isinstance(stmt, L.Loop):
-                found = examined(stmt, self.live.after[id(stmt)], self.shares, self.visible)
+                found = examined(stmt, self.after[id(stmt)], self.shares, self.visible)
                 within = (s.text for s in L.walk(stmt.body) if isinstance(s, L.Remark))
                 amount = known.of(stmt, trips(stmt), around, L.ZERO)
                 why_not = found if isinstance(found, str) else ""
@@ -151,7 +150,7 @@ class Splitter:
             return None
         if any(isinstance(p, L.Load) for e in L.exprs_of(inner) for p in L.walk_expr(e)):
             return None
-        found = independent(inner, self.live.after[id(inner)], self.shares, self.visible)
+        found = independent(inner, self.after[id(inner)], self.shares, self.visible)
         if found is None or found.folds != common.folds or found.sums != common.sums:
             return None
         return None if found.scratch or common.scratch else inner

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from . import loop_ir as L
-from .live import NONE, Liveness, binds, exposed, names_in
+from .live import Names, after_loops, binds, exposed, names_in
 from .siblings import Shares
 from .vanish import LIMITS, Numbers
 
@@ -58,15 +58,13 @@ class Shortened:
 
 def shortened(body: list[L.Stmt], numbers: Numbers, shares: Shares) -> list[Shortened]:
     """The loops that may be shortened, if the elements of their arrays are not large."""
-    liveness: Liveness | None = None
+    after: dict[int, Names] | None = None
     found: list[Shortened] = []
     for loop, depth in _loops(body, 0):
         for let in loop.body:
             if isinstance(let, L.Let) and _passed_on(let, numbers) is not None:
-                if liveness is None:
-                    liveness = Liveness()
-                    liveness.before(body, NONE, NONE)
-                sweep = _sweep(loop, let, depth, numbers, shares, liveness.after[id(loop)])
+                after = after or after_loops(body)
+                sweep = _sweep(loop, let, depth, numbers, shares, after[id(loop)])
                 if sweep is not None:
                     found.append(sweep)
                     break

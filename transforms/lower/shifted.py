@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 from . import loop_ir as L
 from .independent import independent, with_bindings
-from .live import NONE, Liveness, binds, names_in
+from .live import after_loops, binds, names_in
 from .numbers import spelt_out
 from .siblings import Shares
 from .work import trips
@@ -34,8 +34,7 @@ def part_shifted(
     """`visible` are the buffers whose contents the caller sees even if the call fails."""
     if not any(isinstance(s, L.Loop) and _shifted(s) for s in L.walk(body)):
         return body
-    live = Liveness()
-    live.before(body, NONE, NONE)
+    after = after_loops(body)
     shares = with_bindings(body, shares)
 
     def block(stmts: list[L.Stmt]) -> list[L.Stmt]:
@@ -46,7 +45,7 @@ def part_shifted(
             puts = _shifted(stmt) if isinstance(stmt, L.Loop) else {}
             if puts:
                 assert isinstance(stmt, L.Loop)
-                common = independent(stmt, live.after[id(stmt)], shares, visible)
+                common = independent(stmt, after[id(stmt)], shares, visible)
                 if common is not None and not common.scratch:
                     wanted = [p for p in puts.values() if p.buffer in common.sums]
                     out += _parted(stmt, wanted, puts, fresh) if wanted else [stmt]

@@ -13,7 +13,7 @@ from typing import TypeGuard
 
 from . import loop_ir as L
 from .independent import Common
-from .jam import plus, whole_rounds
+from .jam import plus, renamed, whole_rounds
 from .live import binds, exposed, names_in, reads
 from .work import settled
 
@@ -93,7 +93,7 @@ class Tile:
         counter = self.fresh(self.loop.var)
         lets: list[L.Stmt] = [L.Let(name, self._spelt(L.Name(name))) for name in numbers]
         names = {name: self.fresh(name) for name in self.own if name in _names(lets + part)}
-        body = _renamed([*lets, *part], names, {L.Name(self.loop.var): L.Name(counter)})
+        body = renamed([*lets, *part], names, {L.Name(self.loop.var): L.Name(counter)})
         start = L.Name(self.loop.var)
         stop = L.add(start, L.lit(self.rounds * self.step))
         return [L.Loop(counter, start, stop, L.lit(self.step), body)]
@@ -109,7 +109,7 @@ class Tile:
         """A copy for the loop's n-th round from here."""
         here = L.add(L.Name(self.loop.var), L.lit(n * self.step))
         names = {name: self.fresh(name) for name in self.own} if n else {}
-        return _renamed(block, names, {L.Name(self.loop.var): here})
+        return renamed(block, names, {L.Name(self.loop.var): here})
 
     def _side_by_side(
         self,
@@ -236,7 +236,7 @@ class Tile:
         cut, rest = whole_rounds(loop, self.rounds, self.fresh)
         tile = L.Loop(loop.var, loop.start, rest, L.lit(self.rounds * self.step), self.body)
         names = {name: self.fresh(name) for name in self.own}
-        left = L.Loop(loop.var, rest, loop.stop, loop.step, _renamed(loop.body, names, {}))
+        left = L.Loop(loop.var, rest, loop.stop, loop.step, renamed(loop.body, names, {}))
         return [cut, tile, left]
 
 
@@ -258,24 +258,6 @@ def loops_in(block: list[L.Stmt]) -> list[L.Loop]:
 
 def _names(block: list[L.Stmt]) -> set[str]:
     return {name for s in L.walk(block) for name in (*binds(s), *reads(s))}
-
-
-def _renamed(
-    body: list[L.Stmt], names: dict[str, str], places: dict[L.Expr, L.Expr]
-) -> list[L.Stmt]:
-    """A copy, with other names for numbers, and other expressions in the place of some."""
-
-    def new(e: L.Expr) -> L.Expr | None:
-        if isinstance(e, L.Name) and e.name in names:
-            return L.Name(names[e.name], e.dtype)
-        return places.get(e)
-
-    out = copy.deepcopy(body)
-    L.map_stmts(out, new)
-    for s in L.walk(out):
-        if isinstance(s, L.Let):
-            s.name = names.get(s.name, s.name)
-    return out
 
 
 def loads_in(body: list[L.Stmt]) -> set[L.Load]:

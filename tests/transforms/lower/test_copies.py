@@ -61,6 +61,18 @@ def test_a_copy_is_a_number_of_each_round():
     )
 
 
+def test_a_copy_of_a_copy():
+    """What is read in place of one is the other, which need not be made either."""
+    other = [L.Alloc("b", F, (N,)), loop(L.Put("b", (I,), ROW)), loop(L.Put("t", (I,), at("b", I)))]
+    text = done(ALLOC, *other, loop(USE))
+    assert "b[i]" not in text and "t[i]" not in text
+    assert text.endswith("""\
+    for i in range(n):
+        b_2 = a[j, i]
+        t_2 = b_2
+        q[i] += t_2""")
+
+
 def test_by_way_of_another_number():
     named = loop(L.Let("v", ROW), L.Put("t", (I,), minus(L.Name("v", F))), SUM)
     assert "t_2 = -a[j, i]" in done(ALLOC, named, LAST)

@@ -41,7 +41,7 @@ def rows(*inside, first=(), start: L.Expr = L.ZERO, stop: L.Expr = SIZE, step=1,
 def jammed(*body, shares=lambda a, b: a == b, dtype=F, visible=()):
     new = copy.deepcopy(list(body))
     taken = Emitter({"x", "y", "s", "t", "n", "m", "k", "i"})
-    jam(new, {"x": dtype, "y": F}, {*visible}, shares, taken.fresh)
+    jam(new, {"x": dtype, "y": F, "z": F}, {*visible}, shares, taken.fresh)
     return new
 
 
@@ -164,11 +164,14 @@ LET = L.Let("t", times(S, at("y", K, L.ZERO)))
         [rows(ADDED, first=[L.Put("y", (K, K), S)])],
         [rows(ADDED, first=[LET]), L.Put("y", (L.ZERO, L.ZERO), T)],
         [rows(ADDED, first=[L.Let("t", L.Bin("+", T, S, F))])],
+        [rows(ADDED), L.Put("x", (K,), S)],
+        [L.Bind("z", "x"), rows(L.Put("z", (I,), times(at("x", K), at("y", K, I)), add=True))],
     ],
     ids=[
         "written, not added", "of the row itself", "another row each time", "one element",
         "the same each time", "takes long", "triangular", "another row, too", "another step", "few",
         "something before", "a number read later", "a number that goes on",
+        "which round came last", "another name",
     ],
 )  # fmt: skip
 def test_left_alone(body):
