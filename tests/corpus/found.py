@@ -213,3 +213,11 @@ def index_of_the_round_before(x):
         y[i] = x[i] * x[i]
         last = i
     return s
+
+
+@case(arr(N + 1), arr(2, 2), wrt=(0, 1), tags="found loops increments")
+def filled_with_the_largest_in_every_round(a, p):
+    a = a.copy()
+    for _ in range(1, a.shape[0]):
+        a.fill(np.max(p))
+    return np.sum(a * a)

@@ -7,6 +7,7 @@ and Python would promote differently.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -207,6 +208,8 @@ def _is_short(n: float) -> bool:
 
 
 def _short_power(em: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
+    if n != int(n) and n != 0.5:
+        x = em.let(_without_sign(x, dtype))
     if abs(n) > 4:
         out: L.Expr | None = _squared_up(em, x, int(abs(n)), dtype)
     else:
@@ -216,6 +219,14 @@ def _short_power(em: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
         out = root if out is None else L.Bin("*", out, root, dtype)
     assert out is not None
     return L.Bin("/", L.Lit(1, dtype), out, dtype) if n < 0 else out
+
+
+def _without_sign(x: L.Expr, dtype: str) -> L.Expr:
+    """Of zero and infinity: unlike their roots, powers with a fraction do not depend on it.  (x**0.5
+    is a root in NumPy, too.)"""
+    zero = L.compare("==", x, L.Lit(0.0, dtype))
+    infinite = L.compare("==", x, L.Lit(-math.inf, dtype))
+    return L.Select(L.either(zero, infinite), L.Call("abs", (x,), dtype), x, dtype)
 
 
 def _squared_up(em: Emitter, x: L.Expr, n: int, dtype: str) -> L.Expr:
