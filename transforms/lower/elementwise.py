@@ -208,8 +208,6 @@ def _is_short(n: float) -> bool:
 
 
 def _short_power(em: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
-    if n != int(n) and n != 0.5:
-        x = em.let(_without_sign(x, dtype))
     if abs(n) > 4:
         out: L.Expr | None = _squared_up(em, x, int(abs(n)), dtype)
     else:
@@ -218,15 +216,17 @@ def _short_power(em: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
         root = L.Call("np.sqrt", (x,), dtype)
         out = root if out is None else L.Bin("*", out, root, dtype)
     assert out is not None
-    return L.Bin("/", L.Lit(1, dtype), out, dtype) if n < 0 else out
+    out = L.Bin("/", L.Lit(1, dtype), out, dtype) if n < 0 else out
+    # x**0.5 is a root in NumPy, too.
+    return out if n in (int(n), 0.5) else _unsigned(x, n, out, dtype)
 
 
-def _without_sign(x: L.Expr, dtype: str) -> L.Expr:
-    """Of zero and infinity: unlike their roots, powers with a fraction do not depend on it.  (x**0.5
-    is a root in NumPy, too.)"""
-    zero = L.compare("==", x, L.Lit(0.0, dtype))
+def _unsigned(x: L.Expr, n: float, out: L.Expr, dtype: str) -> L.Expr:
+    """A power with a half from one by a root: that of -0.0 has a sign, and of -inf there is none."""
+    if int(n) % 2 == 0:  # else there are two signs
+        out = L.Call("abs", (out,), dtype)
     infinite = L.compare("==", x, L.Lit(-math.inf, dtype))
-    return L.Select(L.either(zero, infinite), L.Call("abs", (x,), dtype), x, dtype)
+    return L.Select(infinite, L.Lit(math.inf if n > 0 else 0.0, dtype), out, dtype)
 
 
 def _squared_up(em: Emitter, x: L.Expr, n: int, dtype: str) -> L.Expr:
