@@ -69,6 +69,31 @@ def test_an_array_that_was_written_is_another() -> None:
     s2s.check_grads(f, X)
 
 
+@pytest.mark.parametrize("backend", ["python", "loops", "numba"])
+def test_one_of_two_that_are_alike_is_written_to(backend: str) -> None:
+    def whole(x: Any) -> Any:
+        p, q = s2s.grad(u)(x, 2.0 * x), s2s.grad(u)(x, 2.0 * x)
+        q *= 2.0
+        return np.sum(p * q * x)
+
+    def part(x: Any) -> Any:
+        y = 2.0 * x
+        p = s2s.grad(u)(x, y)
+        q = s2s.grad(u)(x, y)
+        if x[0] > 0.0:
+            q[0] = x[1]
+        for k in range(2):
+            q[k] += p[k]
+        return np.sum(p * q * x)
+
+    for f in (whole, part):
+        value, slope = s2s.value_and_grad(f, backend=backend)(X)
+        assert value == pytest.approx(f(X))
+        for k in range(len(X)):
+            step = np.eye(len(X))[k] * 1e-6
+            assert slope[k] == pytest.approx((f(X + step) - f(X - step)) / 2e-6, rel=1e-6)
+
+
 def test_draws_are_made_as_often_as_the_program_says() -> None:
     def noisy(x: Any, rng: Any) -> Any:
         return np.sum(x * rng.normal(size=3))
