@@ -163,7 +163,8 @@ def _cofactor_by_inverse(a, out):  # type: ignore[no-untyped-def]
     if not reach**4 * np.finfo(a.dtype).eps <= 1:
         return False
     det = _det(a)
-    if det == 0 or not np.isfinite(det):  # beyond what numbers reach, though they may not be
+    # Beyond what numbers reach, though they may not be, or with few digits.
+    if not np.finfo(a.dtype).tiny <= abs(det) < np.inf:
         return False
     for i in range(n):
         for j in range(n):

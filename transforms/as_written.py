@@ -94,7 +94,12 @@ class AsWritten(Temporaries):
         while run and self.is_extra(run[-1]):
             extras.insert(0, run[-1])
             run = run[:-1]
-        starts = self.starts(run) if isinstance(node, (ast.For, ast.While)) else []
+        starts = self.starts(run)
+        if not isinstance(node, (ast.For, ast.While)):
+            # That an array goes by another name before it is written to is not said, either.
+            if Unit.of(run).written & {s.target.name for s in starts}:
+                return False
+            starts = []
         run = [s for s in run if s not in starts]
         if not run or node is None or any(self.is_extra(s) for s in walk(run)):
             return False
@@ -122,7 +127,7 @@ class AsWritten(Temporaries):
             self.stmt(s, block)
         return True
 
-    def starts(self, run: list[Stmt]) -> list[Stmt]:
+    def starts(self, run: list[Stmt]) -> list[Assign]:
         """What a loop's variables are at first, which its text does not say."""
         return [
             s

@@ -298,8 +298,10 @@ def _access(stmt: object, value: Var) -> tuple[Var, tuple[Span, ...], Op] | None
         return array, spans, Op("index", op.args[1:], op.attrs)
     if op.name == "update" and op.args[1] == value and isinstance(value.type, Scalar):
         spans = _written(op)
-        items = op.attrs["path"][0][1]
-        if spans is None or any(kind != "int" for kind, *_ in items):
+        if spans is None:
+            return None
+        ((_, items),) = op.attrs["path"]
+        if any(kind != "int" for kind, *_ in items):
             return None
         read = tuple(("int", p - 1) for _, p in items)
         return stmt.target, spans, Op("index", op.args[2:], {"items": read})

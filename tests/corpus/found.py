@@ -224,3 +224,11 @@ def which_row_came_last(a, x):
         for i in range(a.shape[1]):
             u[i] += x[k] * a[k, i]
     return np.sum(u * u) * k + x[k]
+
+
+@case(arr(N + 1), arr(2, 2), wrt=(0, 1), tags="found loops increments")
+def filled_with_the_largest_in_every_round(a, p):
+    a = a.copy()
+    for _ in range(1, a.shape[0]):
+        a.fill(np.max(p))
+    return np.sum(a * a)

@@ -65,6 +65,8 @@ def test_cofactors_whose_determinant_is_beyond_all_numbers():
     same("cofactor", (2, 2), np.diag([1e-170, 1e-160]))
     same("cofactor", (2, 2), np.diag([1e170, 1e160]))
     same("cofactor", (3, 3), np.full((3, 3), np.nan))
+    got, want = both("cofactor", (3, 3), 2e-107 * np.eye(3))  # a determinant with three digits
+    np.testing.assert_allclose(got, want, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("n", "k"), [(0, 1), (3, 2), (110, 10)])  # the last in blocks

@@ -16,6 +16,13 @@ def u(x: Any, y: Any) -> Any:
     return np.sum(np.tanh(x * y + x))
 
 
+def squares(x: Any, y: Any) -> Any:
+    return np.sum(np.tanh(x * y) ** 2)
+
+
+by_x = s2s.grad(squares)
+
+
 def by_both(x: Any, y: Any) -> Any:
     return s2s.grad(u, wrt="x")(x, y), s2s.grad(u, wrt="y")(x, y)
 
@@ -67,6 +74,33 @@ def test_an_array_that_was_written_is_another() -> None:
     g(X)
     assert tanhs(g) == 2
     s2s.check_grads(f, X)
+
+
+@pytest.mark.parametrize("backend", ["python", "loops", "numba"])
+def test_one_of_two_that_are_alike_is_written_to(backend: str) -> None:
+    def whole(x: Any) -> Any:
+        y = 2.0 * x
+        p = by_x(x, y)
+        q = by_x(x, y)
+        q *= 2.0
+        return np.sum(p * q)
+
+    def part(x: Any) -> Any:
+        y = 2.0 * x
+        p = by_x(x, y)
+        q = by_x(x, y)
+        if x[0] > 0.0:
+            q[0] = x[1]
+        for k in range(2):
+            q[k] += p[k]
+        return np.sum(p * q * x)
+
+    for f in (whole, part):
+        value, slope = s2s.value_and_grad(f, backend=backend)(X)
+        assert value == pytest.approx(f(X))
+        for k in range(len(X)):
+            step = np.eye(len(X))[k] * 1e-6
+            assert slope[k] == pytest.approx((f(X + step) - f(X - step)) / 2e-6, rel=1e-6)
 
 
 def test_draws_are_made_as_often_as_the_program_says() -> None:

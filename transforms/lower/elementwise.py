@@ -7,6 +7,7 @@ and Python would promote differently.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -215,7 +216,17 @@ def _short_power(em: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
         root = L.Call("np.sqrt", (x,), dtype)
         out = root if out is None else L.Bin("*", out, root, dtype)
     assert out is not None
-    return L.Bin("/", L.Lit(1, dtype), out, dtype) if n < 0 else out
+    out = L.Bin("/", L.Lit(1, dtype), out, dtype) if n < 0 else out
+    # x**0.5 is a root in NumPy, too.
+    return out if n in (int(n), 0.5) else _unsigned(x, n, out, dtype)
+
+
+def _unsigned(x: L.Expr, n: float, out: L.Expr, dtype: str) -> L.Expr:
+    """A power with a half from one by a root: that of -0.0 has a sign, and -inf has none."""
+    if int(n) % 2 == 0:  # else there are two signs
+        out = L.Call("abs", (out,), dtype)
+    infinite = L.compare("==", x, L.Lit(-math.inf, dtype))
+    return L.Select(infinite, L.Lit(math.inf if n > 0 else 0.0, dtype), out, dtype)
 
 
 def _squared_up(em: Emitter, x: L.Expr, n: int, dtype: str) -> L.Expr:

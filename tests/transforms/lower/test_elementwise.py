@@ -70,6 +70,14 @@ def test_whole_powers_are_products(n, dtype):
     np.testing.assert_allclose(got[tiny], wanted[tiny], atol=np.finfo(dtype).tiny)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [-3.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5])
+def test_powers_with_a_half_at_the_edges(n, dtype):
+    x = FLOATS.astype(dtype)
+    tol = 1e-6 if dtype is np.float32 else 1e-14
+    check(lambda b, x: b.emit("power", x, n), lambda x: x**n, x, tol=tol)
+
+
 def test_integer_power():
     x, n = np.arange(-3, 4), np.arange(5)
     check(lambda b, x, y: b.emit("power", x, y), np.power, x[:, None].copy(), n)
