@@ -176,6 +176,9 @@ def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
         return f"{value} is {constant.named(expected)}"
     if guard.kind == "equals" and type(expected) in (int, str):
         return f"(v := {value}) == {expected!r} and type(v) is {type(expected).__name__}"
+    if guard.kind == "equals" and type(expected) is float:
+        # Which is mostly the same object, too.
+        return f"{value} is {constant(expected)} or {constant(guard)}.holds({value})"
     if guard.kind == "function":
         # Tools that reload modules put new code into the functions there are.  Where there were
         # no defaults, every argument is given, and those that are added change nothing.

@@ -8,7 +8,7 @@ import numpy as np
 
 from .losses import EPSILON, Elementwise, Loss, alike
 
-REST = 1e-12  # below which a square counts as none
+REST = EPSILON**2  # below which a square counts as none
 
 
 class Hinge(Elementwise):
@@ -39,6 +39,11 @@ class Poisson(Elementwise):
 class KLDivergence(Loss):
     """Of rows of probabilities."""
 
+    def __init__(
+        self, reduction: str | None = "sum_over_batch_size", name: str | None = None
+    ) -> None:
+        super().__init__(name, reduction)
+
     def call(self, y_true: Any, y_pred: Any) -> Any:
         y_true, y_pred = alike(self.name, y_true, y_pred)
         p, q = np.clip(y_true, EPSILON, 1.0), np.clip(y_pred, EPSILON, 1.0)
@@ -46,11 +51,21 @@ class KLDivergence(Loss):
 
 
 class CosineSimilarity(Loss):
-    """-1 where both point the same way."""
+    """-1 where both point the same way, along an axis."""
+
+    def __init__(
+        self,
+        axis: int = -1,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name, reduction)
+        self.axis = axis
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         y_true, y_pred = alike(self.name, y_true, y_pred)
-        return -np.sum(of_length_one(y_true) * of_length_one(y_pred), axis=-1)
+        both = of_length_one(y_true, self.axis) * of_length_one(y_pred, self.axis)
+        return -np.sum(both, axis=self.axis)
 
 
 def signs(y_true: Any) -> Any:
@@ -59,5 +74,5 @@ def signs(y_true: Any) -> Any:
     return np.where(bits, 2.0 * y_true - 1.0, y_true)
 
 
-def of_length_one(rows: Any) -> Any:
-    return rows / np.sqrt(np.maximum(np.sum(rows * rows, axis=-1, keepdims=True), REST))
+def of_length_one(x: Any, axis: int) -> Any:
+    return x / np.sqrt(np.maximum(np.sum(x * x, axis=axis, keepdims=True), REST))

@@ -222,6 +222,9 @@ class _Writer:
             case ast.BoolOp(op=ast.And(), values=tests):
                 for part in tests:
                     self.always(part)
+            case ast.BoolOp(op=ast.Or(), values=[first, *_]):
+                # Otherwise the text decides.
+                self.always(first)
             case ast.IfExp(test=first, body=second):
                 # Otherwise the text decides.
                 self.always(first)

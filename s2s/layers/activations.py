@@ -79,7 +79,7 @@ def leaky_relu(x: Any, negative_slope: float = 0.2) -> Any:
 
 
 def relu6(x: Any) -> Any:
-    return np.where((x > 0.0) & (x < 6.0), x, 6.0 * (x >= 6.0))
+    return np.where(x >= 6.0, 6.0, relu(x))
 
 
 def hard_sigmoid(x: Any) -> Any:

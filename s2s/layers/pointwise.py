@@ -35,14 +35,17 @@ class ReLU(Layer):
         self.negative_slope, self.threshold = float(negative_slope), float(threshold)
 
     def call(self, inputs: Any) -> Any:
-        if self.negative_slope == 0.0:  # 0, whatever is missing: nan stays nan
-            outputs = np.where(inputs <= self.threshold, 0.0, inputs)
-        else:
-            below = self.negative_slope * (inputs - self.threshold)
-            outputs = np.where(inputs > self.threshold, inputs, below)
-        if self.max_value is None:
+        if self.max_value is None and self.threshold == 0.0 and self.negative_slope != 0.0:
+            return activations.leaky_relu(inputs, self.negative_slope)
+        outputs = np.where(inputs <= self.threshold, 0.0, inputs)  # nan stays nan
+        if self.max_value == 6.0 and self.threshold == 0.0:
+            outputs = activations.relu6(inputs)
+        elif self.max_value is not None:  # at which the derivative is that of the inputs, in Keras
+            outputs = np.where(outputs > self.max_value, self.max_value, outputs)
+        if self.negative_slope == 0.0:
             return outputs
-        return np.where(outputs < self.max_value, outputs, self.max_value)
+        below = self.negative_slope * (inputs - self.threshold)
+        return np.where(inputs < self.threshold, below, outputs)
 
 
 class LeakyReLU(Layer):
@@ -81,7 +84,8 @@ class Rescaling(Layer):
         self.scale, self.offset = float(scale), float(offset)
 
     def call(self, inputs: Any) -> Any:
-        return inputs * self.scale + self.offset
+        floats = inputs if inputs.dtype.kind == "f" else inputs.astype(self.dtype)
+        return floats * self.scale + self.offset
 
 
 class Lambda(Layer):

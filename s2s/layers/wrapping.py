@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .base import Layer
+from .regular import BatchNormalization
 
 MERGES = ("concat", "sum", "mul", "ave", None)
 
@@ -44,6 +45,8 @@ class TimeDistributed(Layer):
 
     def __init__(self, layer: Layer, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        if looks_at_all(layer):  # in Keras each step has a mean of its own, here all are one batch
+            raise ValueError("TimeDistributed wants a layer without BatchNormalization")
         self.layer = layer
 
     def call(self, inputs: Any, training: Any = None) -> Any:
@@ -52,3 +55,8 @@ class TimeDistributed(Layer):
             inputs.reshape((samples * steps, *inputs.shape[2:])), training=training
         )
         return outputs.reshape((samples, steps, *outputs.shape[1:]))
+
+
+def looks_at_all(layer: Layer) -> bool:
+    """Whether what a layer does to a sample depends on the others of the batch."""
+    return isinstance(layer, BatchNormalization) or any(map(looks_at_all, layer.sublayers()))

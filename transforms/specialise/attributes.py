@@ -117,15 +117,21 @@ class Attributes(Mixin):
             )
         raw = vars(definer)[name]
         if isinstance(raw, staticmethod):
+            self.guard_method(owner, cls, definer, raw.__func__, name)
             return Obj(raw.__func__)
         if isinstance(raw, classmethod):
+            self.guard_method(owner, cls, definer, raw.__func__, name, "__func__")
             return Partial(Obj(raw.__func__), (self.class_value(cls),))
         instance = not (isinstance(owner, Obj) and owner.value is cls)
         if isinstance(raw, types.FunctionType):
+            self.guard_method(owner, cls, definer, raw, name)
             return Partial(Obj(raw), (owner,)) if instance else Obj(raw)
         if isinstance(raw, property) and instance:
+            self.guard_method(owner, cls, definer, raw.fget, name, "fget")
             return self.call_function(Obj(raw.fget), (owner,), {}, node)
         place = self.class_value(definer).path
+        if not place and definer is next(c for c in cls.__mro__ if name in vars(c)):
+            place = self.class_value(cls).path
         return self.lift(raw, (*place, (".", name))) if place else self.constant(raw)
 
     def _array_attribute(self, ref: Ref, name: str, node: ast.AST) -> Value:

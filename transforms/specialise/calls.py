@@ -227,7 +227,7 @@ class Calls(Mixin):
         holder, (step, name) = self.lifted.get(path[:-1]), path[-1]
         at = (*path, (".", "__func__"))
         if isinstance(owner, type):
-            return self.class_value(owner), Obj(function, at)
+            return self.class_value(owner, (*path, (".", "__self__"))), Obj(function, at)
         held_by_owner = isinstance(holder, Obj) and holder.value is owner
         if step == "." and held_by_owner and getattr(type(owner), name, None) is function:
             return holder, Obj(function, at)
@@ -440,13 +440,19 @@ class Calls(Mixin):
         return env
 
     def _default(self, callee: Obj, name: str, default: Any) -> Value:
-        if isinstance(default, (bool, int, float, str, type(None))):
+        function = callee.value
+        plain = isinstance(default, (bool, int, float, str, type(None)))
+        if callee.path and function.__kwdefaults__ and name in function.__kwdefaults__:
+            place = (
+                *callee.path,
+                (".", "__kwdefaults__"),
+                ("[]", name),
+            )  # in a dict: it may change
+            return self.lift(default, place, static=plain)
+        if plain:
             return self.constant(default)
         if callee.path:
-            function = callee.value
             names = list(signature(function).parameters)
-            if function.__kwdefaults__ and name in function.__kwdefaults__:
-                return self.lift(default, (*callee.path, (".", "__kwdefaults__"), ("[]", name)))
             code = function.__code__
             first = code.co_argcount - len(function.__defaults__ or ())
             return self.lift(

@@ -45,6 +45,7 @@ class Instances(Mixin):
         made = self.new_instance(cls, (), ())
         init = inspect.getattr_static(cls, "__init__")
         if isinstance(init, types.FunctionType):
+            self.guard_class(made, init, "__init__")
             self.call_function(Obj(init), (made, *args), kwargs, node)
         elif args or kwargs:
             raise self.located(TypeError(f"{cls.__name__}() takes no arguments"), node)
@@ -72,6 +73,7 @@ class Instances(Mixin):
         made = self.new_instance(cls, tuple(known), tuple(known.values()))
         after = inspect.getattr_static(cls, "__post_init__", None)
         if after is not None:
+            self.guard_class(made, after, "__post_init__")
             self.call_function(Obj(after), (made,), {}, node)
         return made
 
@@ -88,6 +90,7 @@ class Instances(Mixin):
         self.refuse_shared(owner.cell, node)
         found = inspect.getattr_static(owner.cls, name, None)
         if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
+            self.guard_class(owner, found.fset, name, "fset")
             self.call_function(Obj(found.fset), (owner, value), {}, node)
             return True
         options = getattr(owner.cls, "__dataclass_params__", None)

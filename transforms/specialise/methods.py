@@ -86,6 +86,7 @@ class Methods(Mixin):
         if isinstance(owner, InstanceVal):
             function = inspect.getattr_static(owner.cls, name, None)
             if isinstance(function, types.FunctionType):
+                self.guard_class(owner, function, name)
                 return self.call_function(Obj(function), (owner, *args), kwargs, node)
         if isinstance(owner, TupleVal) and name == "_replace" and owner.cls is not None:
             values = dict(zip(owner.cls._fields, owner.values))

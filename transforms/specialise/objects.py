@@ -14,6 +14,7 @@ import functools
 import inspect
 import sys
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -162,11 +163,11 @@ class Objects(Mixin):
                 self.object_guards.append(ObjectGuard(path, "equals", value))
             return Obj(value, path)
         if isinstance(value, (float, complex, np.floating, np.complexfloating)):
-            return (
-                Num(const(value), (value,))
-                if static
-                else self.parameter(describe(value), path, value)
-            )
+            if not static:
+                return self.parameter(describe(value), path, value)
+            if not guarded:
+                self.object_guards.append(ObjectGuard(path, "equals", value))
+            return Num(const(value), (value,))
         try:
             refuse_foreign(value)
             if isinstance(value, (np.ndarray, np.random.Generator)):
@@ -323,8 +324,9 @@ class Objects(Mixin):
             self.lifted[path] = Obj(value)
         return self.lifted[path]
 
-    def class_value(self, cls: type) -> Obj:
-        """A class, with the path by which its attributes are read at each call if it has one."""
+    def class_value(self, cls: type, otherwise: Path = ()) -> Obj:
+        """A class, with the path by which its attributes are read at each call if it has one, or
+        if there is another that leads to it."""
         if _is_library(cls):
             return Obj(cls)
         known = (v for v in self.lifted.values() if isinstance(v, Obj) and v.value is cls)
@@ -335,7 +337,8 @@ class Objects(Mixin):
             found = follow(sys.modules[cls.__module__], path[1:])
         except (AttributeError, KeyError):
             found = None
-        return self.lift(cls, path) if found is cls else Obj(cls)
+        path = path if found is cls else otherwise
+        return self.lift(cls, path) if path else Obj(cls)
 
     def attribute_of(self, owner: Obj, name: str, node: ast.AST) -> Value:
         """An attribute of a static object; what it yields is lifted by its path."""
@@ -405,9 +408,29 @@ class Objects(Mixin):
 
     def guard_class(self, owner: Value, function: types.FunctionType, *names: str) -> None:
         """A function that was found in the class of an object may be replaced there."""
-        if isinstance(owner, Obj) and owner.path and not _is_library(function):
-            steps = tuple((".", name) for name in ("__class__", *names))
-            self.lift(function, (*owner.path, *steps))
+        if isinstance(owner, Obj):
+            self._guard_function(path_of_class(owner), function, names)
+        else:
+            self.guard_method(owner, owner.cls, owner.cls, function, *names)
+
+    def guard_method(
+        self, owner: Value, cls: type, definer: type, function: Any, *names: str
+    ) -> None:
+        """The same for one that a class, or one of those it is derived from, defines."""
+        place = self.class_value(cls, path_of_class(owner)).path
+        if place and next((c for c in cls.__mro__ if names[0] in vars(c)), definer) is not definer:
+            place = (*place, (".", "__mro__"), ("[]", cls.__mro__.index(definer)))
+        self._guard_function(place, function, names)
+
+    def _guard_function(self, place: Path, function: Any, names: Sequence[str]) -> None:
+        if place and isinstance(function, types.FunctionType) and not _is_library(function):
+            self.lift(function, (*place, *((".", name) for name in names)))
+
+
+def path_of_class(value: Value) -> Path:
+    """That of the class of an object, if one leads to it."""
+    is_object = isinstance(value, Obj) and not isinstance(value.value, type)
+    return (*value.path, (".", "__class__")) if is_object and value.path else ()
 
 
 def _container(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:

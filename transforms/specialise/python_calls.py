@@ -12,6 +12,7 @@ from ..build import Builder, Sym
 from ..ir import Print
 from ..pipeline_types import ObjectGuard
 from ..rules.library.python import largest, smallest
+from .objects import path_of_class
 from .values import (
     UNDEFINED,
     Bound,
@@ -206,7 +207,7 @@ class PythonCalls(Mixin):
         return plain.get(type(value)) or type(getattr(value, "value", None))
 
     def call_type(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return self.class_value(self.class_of(args[0]))
+        return self.class_value(self.class_of(args[0]), path_of_class(args[0]))
 
     def call_is_dataclass(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self.constant(dataclasses.is_dataclass(self.class_of(args[0])))

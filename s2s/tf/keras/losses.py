@@ -77,5 +77,5 @@ def kl_divergence(y_true: Any, y_pred: Any) -> Any:
 kld = kl_divergence
 
 
-def cosine_similarity(y_true: Any, y_pred: Any) -> Any:
-    return CosineSimilarity().call(y_true, y_pred)
+def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+    return CosineSimilarity(axis).call(y_true, y_pred)
