@@ -66,7 +66,7 @@ def _first(use: Uses) -> L.Loop | None:
         return None
     first = min(places)
     stmt = block[first]
-    made = next(k for k, s in enumerate(block) if s is alloc)
+    made = L.place_in(block, alloc)
     return stmt if made < first and isinstance(stmt, L.Loop) else None
 
 
@@ -136,7 +136,7 @@ def _write_once(block: list[L.Stmt], loop: L.Loop, found: _Writes, before: Exten
             moved.append(new)
     for inside, stmt, _ in found.alike:
         inside[:] = [s for s in inside if s is not stmt]
-    at = next(k for k, s in enumerate(block) if s is loop)
+    at = L.place_in(block, loop)
     block[at:at] = _together(moved)
 
 

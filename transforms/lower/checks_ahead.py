@@ -90,7 +90,7 @@ def _of_all_rounds(loop: L.Loop, cond: L.Expr) -> L.Expr | None:
     if isinstance(cond, L.Bin) and isinstance(cond.right, L.Size) and L.is_lit(least, 0):
         c = L.offset(cond.left, loop.var)
         implied = c is not None and c <= 0
-    return last if implied else _both(some, last)
+    return last if implied else L.both(some, last)
 
 
 def _in_last_round(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
@@ -101,19 +101,13 @@ def _in_last_round(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
         return None
     if cond.op == "and":
         left, right = (_in_last_round(var, end, e) for e in (cond.left, cond.right))
-        return None if left is None or right is None else _both(left, right)
+        return None if left is None or right is None else L.both(left, right)
     if cond.op not in (">=", ">") or var in names_in([cond.right]):
         return None
     c = L.offset(cond.left, var)
     if c is None:
         return None
     return L.compare(">", L.add(end, L.lit(c if cond.op == ">=" else c - 1)), cond.right)
-
-
-def _both(a: L.Expr, b: L.Expr) -> L.Expr:
-    if isinstance(a, L.Lit):
-        return b if a.value else a
-    return L.Bin("and", a, b, "bool")
 
 
 def _changes(e: L.Expr, bound: Counter[str], written: set[str], shares: Shares) -> bool:

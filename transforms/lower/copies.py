@@ -42,7 +42,7 @@ def _read_one(body: list[L.Stmt], shares: Shares, fresh: Callable[[str], str]) -
         if found is not None:
             for loop in found.loops:
                 _read(loop, found, name, alloc.dtype, fresh)
-            block[next(k for k, s in enumerate(block) if s is alloc)] = L.Remark("")
+            block[L.place_in(block, alloc)] = L.Remark("")
             return True
     return False
 
@@ -99,7 +99,7 @@ def _copy(
 def _spelled_out(put: L.Put, loop: L.Loop) -> L.Expr | None:
     """What is copied, without the names that stand for numbers of the round; None if that takes
     more than a sign."""
-    before = loop.body[: next(k for k, s in enumerate(loop.body) if s is put)]
+    before = loop.body[: L.place_in(loop.body, put)]
     inside = [name for s in L.walk(loop.body) for name in binds(s)]
     known = {s.name: s.expr for s in before if isinstance(s, L.Let) and inside.count(s.name) == 1}
     expr = put.expr

@@ -222,7 +222,7 @@ def _short_power(em: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
 
 
 def _unsigned(x: L.Expr, n: float, out: L.Expr, dtype: str) -> L.Expr:
-    """A power with a half from one by a root: that of -0.0 has a sign, and -inf has none."""
+    """A power with a half, from one by a root: that has a sign at -0.0, and is none at -inf."""
     if int(n) % 2 == 0:  # else there are two signs
         out = L.Call("abs", (out,), dtype)
     infinite = L.compare("==", x, L.Lit(-math.inf, dtype))

@@ -53,7 +53,7 @@ def part_insides(body: list[L.Stmt], shares: Shares) -> None:
         sums = _sums(stmt, shares)
         if sums is None:
             continue
-        at = next(k for k, s in enumerate(body) if s is stmt)
+        at = L.place_in(body, stmt)
         name = sums.put.buffer
         after = next((s for s in body[at + 1 :] if touches(s, name, shares)), None)
         before = next((s for s in body[:at][::-1] if touches(s, name, shares)), None)

@@ -171,9 +171,9 @@ def _only_compares(kept: _Kept, sweep: Shortened) -> bool:
 def _is_at_hand(kept: _Kept) -> bool:
     """Whether both numbers are still what they were when the last of them is kept."""
     block = kept.loop.body
-    last = max(_place(block, put) for put in kept.puts)
+    last = max(L.place_in(block, put) for put in kept.puts)
     for put in kept.puts:
-        between = L.walk(block[_place(block, put) + 1 : last + 1])
+        between = L.walk(block[L.place_in(block, put) + 1 : last + 1])
         if names_in([put.expr]) & {name for s in between for name in binds(s)}:
             return False
     return True
@@ -190,7 +190,7 @@ def _row_again(
     `also` must mean the same in both places, too."""
     if not all(isinstance(s, _PLAIN) for s in L.walk(kept.rows.body)):
         return None
-    stmts = copy.deepcopy(kept.rows.body[: _place(kept.rows.body, kept.loop) + 1])
+    stmts = copy.deepcopy(kept.rows.body[: L.place_in(kept.rows.body, kept.loop) + 1])
     stmts = _needed(stmts, {*kept.names()})
     inside = list(L.walk(stmts))
     read = [p for s in inside for e in L.exprs_of(s) for p in L.walk_expr(e)]
@@ -201,7 +201,7 @@ def _row_again(
     given = exposed(body)
     times = Counter(name for s in L.walk(body) for name in binds(s))
     times.update(given)
-    ahead = {n for s in kept.home[: _place(kept.home, kept.rows)] for n in binds(s)} | given
+    ahead = {n for s in kept.home[: L.place_in(kept.home, kept.rows)] for n in binds(s)} | given
     sizes = {name for alloc in kept.allocs for name in names_in(alloc.sizes)}
     start = (exposed(stmts) | sizes | also) - {kept.rows.var}
     if any(times[name] > 1 or name not in ahead for name in start):
@@ -210,10 +210,6 @@ def _row_again(
     names |= {name: fresh(name) for s in inside for name in binds(s)}
     _rename(stmts, names)
     return stmts
-
-
-def _place(block: list[L.Stmt], stmt: L.Stmt) -> int:
-    return next(k for k, s in enumerate(block) if s is stmt)
 
 
 def _needed(stmts: list[L.Stmt], buffers: set[str]) -> list[L.Stmt]:
@@ -273,13 +269,13 @@ def _rewrite(
     two = L.Lit(2, "int64")
     told = L.Bin("+", L.mul(L.Name(kept.loop.var), two), taken, "int64")
     note = L.Let(last.name, L.Select(L.Bin(op, m, v, "bool"), last, told, "int64"))
-    block.insert(1 + max(_place(block, put) for put in kept.puts), note)
+    block.insert(1 + max(L.place_in(block, put) for put in kept.puts), note)
     block[:] = [s for s in block if not any(s is put for put in kept.puts)]
-    place = _place(rows, kept.loop)
+    place = L.place_in(rows, kept.loop)
     rows.insert(place + 1, L.Put(chosen, (L.Name(kept.rows.var),), last))
     rows.insert(place, L.Let(last.name, L.mul(sweep.loop.stop, two)))
     made = L.Alloc(chosen, "int64", kept.allocs[0].sizes[:1])
-    kept.home.insert(_place(kept.home, kept.allocs[0]), made)
+    kept.home.insert(L.place_in(kept.home, kept.allocs[0]), made)
     kept.home[:] = [s for s in kept.home if not any(s is alloc for alloc in kept.allocs)]
     # Of each buffer one row is left, which the sweep makes.
     for name in names:

@@ -320,6 +320,11 @@ def map_expr(e: Expr, f: Callable[[Expr], Expr | None]) -> Expr:
     return replace(e, **_NAMED[type(e)](changed))
 
 
+def place_in(block: list[Stmt], stmt: Stmt) -> int:
+    """Where a statement stands, which may be equal to others."""
+    return next(k for k, s in enumerate(block) if s is stmt)
+
+
 def blocks_of(stmt: Stmt) -> tuple[list[Stmt], ...]:
     find = _BLOCKS.get(type(stmt))
     return find(stmt) if find else ()
@@ -503,6 +508,14 @@ def either(a: Expr, b: Expr) -> Expr:
     if isinstance(b, Lit):
         return a
     return Bin("or", a, b, "bool")
+
+
+def both(a: Expr, b: Expr) -> Expr:
+    if isinstance(a, Lit):
+        return b if a.value else a
+    if isinstance(b, Lit):
+        return a if b.value else b
+    return Bin("and", a, b, "bool")
 
 
 def select(cond: Expr, x: Expr, y: Expr) -> Expr:

@@ -61,7 +61,7 @@ def _loop_around(use: Uses, block: list[L.Stmt]) -> L.Loop | None:
 
 def _last(block: list[L.Stmt], alloc: L.Alloc, loop: L.Loop) -> bool:
     """Whether the sizes of a buffer are what they were where it is made until a loop is over."""
-    made, end = (next(k for k, s in enumerate(block) if s is stmt) for stmt in (alloc, loop))
+    made, end = (L.place_in(block, stmt) for stmt in (alloc, loop))
     bound = {name for s in L.walk(block[made + 1 : end + 1]) for name in binds(s)}
     return not bound & names_in(alloc.sizes)
 

@@ -264,11 +264,11 @@ def _short(sweep: Shortened, calm: L.Expr, fresh: Callable[[str], str]) -> list[
     loop, number = sweep.loop, sweep.number
     dtype, limit = number.dtype, LIMITS[number.dtype]
     first = L.Name(fresh("first"))
-    tame = _both(
+    tame = L.both(
         L.compare("<=", number, L.Lit(limit, dtype)), L.compare(">=", number, L.Lit(-limit, dtype))
     )
-    wild = L.Un("not", _both(calm, tame), "bool")
-    gone = L.Branch(_both(L.compare("==", number, L.Lit(0.0, dtype)), calm), [L.Break()])
+    wild = L.Un("not", L.both(calm, tame), "bool")
+    gone = L.Branch(L.both(L.compare("==", number, L.Lit(0.0, dtype)), calm), [L.Break()])
     loop.soon = True
     if sweep.chosen is None:
         every = L.Branch(wild, [L.Let(first.name, loop.start)])
@@ -307,9 +307,3 @@ def _search(sweep: Shortened, first: L.Name, fresh: Callable[[str], str]) -> lis
     search = L.Loop(at.name, L.add(loop.stop, back), L.add(loop.start, back), back)
     search.body = [L.Let(first.name, L.Select(passes, first, at, "int64"))]
     return [L.Let(first.name, loop.stop), search]
-
-
-def _both(a: L.Expr, b: L.Expr) -> L.Expr:
-    if a == L.TRUE or b == L.TRUE:
-        return b if a == L.TRUE else a
-    return L.Bin("and", a, b, "bool")

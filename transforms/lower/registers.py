@@ -62,7 +62,7 @@ class _Summer:
             total = L.Name(self.fresh("acc"), dtype)
             before.append(L.Let(total.name, L.Lit(0, dtype)))
             after.append(L.Put(put.buffer, put.index, total, add=True))
-            place = next(k for k, s in enumerate(loop.body) if s is put)
+            place = L.place_in(loop.body, put)
             loop.body[place] = L.Let(total.name, L.Bin("+", total, put.expr, dtype))
         some = L.compare(">", span[1], span[0])
         if after and not L.is_lit(some, True):

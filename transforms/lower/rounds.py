@@ -57,7 +57,7 @@ def keep_zeros(body: list[L.Stmt], shares: Shares, fresh: Callable[[str], str]) 
                 continue
             known = settled(list(L.walk(body))) if known is None else known
             if _stays_zero(loop, stmt, found, shares, known):
-                at = next(k for k, s in enumerate(loop.body) if s is stmt)
+                at = L.place_in(loop.body, stmt)
                 first = L.compare("==", L.Name(loop.var), loop.start)
                 loop.body[at] = L.Branch(first, [stmt], [_without_zeros(stmt, found, fresh)])
 

@@ -38,7 +38,7 @@ def scalarise(body: list[L.Stmt], params: list[str]) -> None:
             block, alloc = use.allocs[0]
             _replace(home, name, alloc.dtype)
             # Positions must stay as they were surveyed.
-            block[next(k for k, s in enumerate(block) if s is alloc)] = L.Remark("")
+            block[L.place_in(block, alloc)] = L.Remark("")
 
 
 def survey(body: list[L.Stmt]) -> dict[str, Uses]:

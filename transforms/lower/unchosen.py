@@ -127,8 +127,7 @@ def _count(name: str, params: Parameters, wild: str, em: Emitter) -> list[L.Stmt
         x = L.Load(name, index, dtype)
         above = L.compare("<=", x, L.Lit(limit, dtype))
         below = L.compare(">=", x, L.Lit(-limit, dtype))
-        few = L.Bin("and", above, below, "bool")
-        more = L.Select(few, L.ZERO, L.ONE, "int64")
+        more = L.Select(L.both(above, below), L.ZERO, L.ONE, "int64")
         em.add(L.Let(wild, L.Bin("+", L.Name(wild), more, "int64")))
     return nest
 
