@@ -39,3 +39,16 @@ def test_names(call, kind, shown) -> None:
 def test_other_names() -> None:
     with pytest.raises(AttributeError, match="no attribute 'KeyError'"):
         _ = s2s.errors.KeyError
+
+
+def test_what_a_list_does_not_hold_is_missed_when_the_run_comes_there() -> None:
+    def chosen(x):
+        known = [1, 2, 3]
+        if x[0] > 100.0:
+            return x[known.index(7)]
+        return np.sum(x * x)
+
+    gradient, x = s2s.grad(chosen, backend="loops"), np.arange(3.0)
+    np.testing.assert_array_equal(gradient(x), 2.0 * x)
+    with pytest.raises(ValueError, match="not in the list"):
+        gradient(x + 200.0)

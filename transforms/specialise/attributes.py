@@ -264,9 +264,9 @@ class Attributes(Mixin):
         cell = owner.cell if isinstance(owner, ListVal) else None
         return self._pick(content.values, index, cell, node)
 
-    def no_element(self, message: str) -> NoReturn:
+    def no_element(self, message: str, error: str = "IndexError") -> NoReturn:
         """Fails if the run comes here: a list may still grow before it does."""
-        self.b.check(False, "IndexError", message)
+        self.b.check(False, error, message)
         raise Ended
 
     def list_element(self, content: Growing, index: Any) -> Value:

@@ -116,7 +116,7 @@ class Methods(Mixin):
             equal = [self.compare(ast.Eq(), v, args[0], node) for v in values]
             found = [self.static(e, node, "whether two elements are equal") for e in equal]
             if name == "index" and True not in found:
-                raise self.located(ValueError("the value is not in the list"), node)
+                self.no_element("the value is not in the list", "ValueError")
             return self.constant(found.index(True) if name == "index" else found.count(True))
         if name == "extend":
             items = self.static_items(args[0])

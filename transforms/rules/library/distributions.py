@@ -18,9 +18,9 @@ def _standard(x: Any, loc: Any, scale: Any) -> Any:
     return (np.asarray(x) - loc) / np.float64(1.0) / scale
 
 
-def _within(inside: Any, value: Any) -> Any:
-    """The logarithm of a density, which is 0 outside."""
-    return np.where(inside, value, -np.inf)
+def _within(z: Any, inside: Any, value: Any) -> Any:
+    """The logarithm of a density at `z`, which is 0 outside, and unknown where that is."""
+    return np.where(inside, value, np.where(z == z, -np.inf, np.nan))
 
 
 # ---------------------------------------------------------------- the normal distribution
@@ -88,14 +88,14 @@ def t_logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @written("scipy.stats.expon.logpdf")
 def expon_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
-    return _within(z >= 0, -z - np.log(scale))
+    return _within(z, z >= 0, -z - np.log(scale))
 
 
 @written("scipy.stats.gamma.logpdf")
 def gamma_logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     inside = np.where(z >= 0, z, 1.0)
-    return _within(z >= 0, xlogy(a - 1.0, inside) - inside - functions.lgamma(a) - np.log(scale))
+    return _within(z, z >= 0, xlogy(a - 1.0, inside) - inside - functions.lgamma(a) - np.log(scale))
 
 
 @written("scipy.stats.beta.logpdf")
@@ -104,7 +104,7 @@ def beta_logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     inside = (z >= 0) & (z <= 1)
     at = np.where(inside, z, 0.5)
     parts = xlogy(a - 1.0, at) + xlogy(b - 1.0, 1.0 - at)
-    return _within(inside, parts - betaln(a, b) - np.log(scale))
+    return _within(z, inside, parts - betaln(a, b) - np.log(scale))
 
 
 @written("scipy.stats.lognorm.logpdf")
@@ -112,19 +112,19 @@ def lognorm_logpdf(x: Any, s: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     at = np.log(np.where(z > 0, z, 1.0))
     normal = -0.5 * (at / s) ** 2 - np.log(s) - 0.5 * math.log(2.0 * math.pi)
-    return _within(z > 0, normal - at - np.log(scale))
+    return _within(z, z > 0, normal - at - np.log(scale))
 
 
 @written("scipy.stats.poisson.logpmf")
 def poisson_logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     n = np.asarray(k) - loc
-    return _within((n >= 0) & (n == np.floor(n)), xlogy(n, mu) - functions.lgamma(n + 1.0) - mu)
+    return _within(n, (n >= 0) & (n == np.floor(n)), xlogy(n, mu) - functions.lgamma(n + 1.0) - mu)
 
 
 @written("scipy.stats.uniform.logpdf")
 def uniform_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
-    return _within((z >= 0) & (z <= 1), 0.0 * z - np.log(scale))
+    return _within(z, (z >= 0) & (z <= 1), 0.0 * z - np.log(scale))
 
 
 @written("scipy.stats.chi2.logpdf")
@@ -137,13 +137,13 @@ def invgamma_logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
     at = np.where(z > 0, z, 1.0)
     value = -(a + 1.0) * np.log(at) - functions.lgamma(a) - 1.0 / at - np.log(scale)
-    return _within(z > 0, value)
+    return _within(z, z > 0, value)
 
 
 @written("scipy.stats.halfnorm.logpdf")
 def halfnorm_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = _standard(x, loc, scale)
-    return _within(z >= 0, 0.5 * math.log(2.0 / math.pi) - 0.5 * z * z - np.log(scale))
+    return _within(z, z >= 0, 0.5 * math.log(2.0 / math.pi) - 0.5 * z * z - np.log(scale))
 
 
 @written("scipy.stats.logistic.logpdf")
@@ -154,11 +154,12 @@ def logistic_logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @written("scipy.stats.binom.logpmf")
 def binom_logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
-    at = np.asarray(k) - loc
-    inside = (at >= 0) & (at <= n) & (at == np.floor(at))
-    at = np.where(inside, at, 0)
+    where = np.asarray(k) - loc
+    inside = (where >= 0) & (where <= n) & (where == np.floor(where))
+    at = np.where(inside, where, 0)
+    p = np.where((p >= 0) & (p <= 1), p, np.nan)
     ways = functions.lgamma(n + 1.0) - functions.lgamma(at + 1.0) - functions.lgamma(n - at + 1.0)
-    return _within(inside, ways + xlogy(at, p) + xlog1py(n - at, -p))
+    return _within(where, inside, ways + xlogy(at, p) + xlog1py(n - at, -p))
 
 
 @written("scipy.stats.bernoulli.logpmf")
