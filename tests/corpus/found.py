@@ -224,3 +224,21 @@ def which_row_came_last(a, x):
         for i in range(a.shape[1]):
             u[i] += x[k] * a[k, i]
     return np.sum(u * u) * k + x[k]
+
+
+@case(arr(9, 9), arr(9), value(9), wrt=(0, 1), tags="found loops")
+def loops_that_change_their_own_bounds(a, x, n):
+    """How often a loop runs is asked once, whatever becomes of the variable."""
+    u = np.zeros((n, n))
+    c = np.zeros(3)
+    j = n
+    for i in range(n):
+        for k in range(j):
+            for j in range(n - 1):
+                u[i, j] += a[i, k] * a[k, j]
+        m = n
+        for k in range(m):
+            m = m - 2
+            c[2] += x[k] * a[i, k]
+        c[1] += m * x[i]
+    return np.sum(u * u) + np.sum(c * c)
