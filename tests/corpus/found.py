@@ -242,3 +242,16 @@ def loops_that_change_their_own_bounds(a, x, n):
             c[2] += x[k] * a[i, k]
         c[1] += m * x[i]
     return np.sum(u * u) + np.sum(c * c)
+
+
+@case(arr(6, 6), arr(6), value(2), wrt=(0, 1), tags="found loops")
+def last_numbers_of_loops_that_change_places(a, x, m):
+    """A loop may join one before others only if nobody asks for the last number of either."""
+    c = np.zeros((a.shape[0], a.shape[1]))
+    d = a * 1.0
+    j = 3
+    for j in range(j + 1):  # noqa: B020
+        d[m, j] = 0.5 * x[j]
+    for j in range(m):
+        c[1, j] = x[j]
+    return j * x[0] + np.sum(np.sin(c) * a) + np.sum(d * d)
