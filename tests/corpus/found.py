@@ -232,3 +232,34 @@ def filled_with_the_largest_in_every_round(a, p):
     for _ in range(1, a.shape[0]):
         a.fill(np.max(p))
     return np.sum(a * a)
+
+
+@case(arr(9, 9), arr(9), value(9), wrt=(0, 1), tags="found loops")
+def loops_that_change_their_own_bounds(a, x, n):
+    """How often a loop runs is asked once, whatever becomes of the variable."""
+    u = np.zeros((n, n))
+    c = np.zeros(3)
+    j = n
+    for i in range(n):
+        for k in range(j):
+            for j in range(n - 1):
+                u[i, j] += a[i, k] * a[k, j]
+        m = n
+        for k in range(m):
+            m = m - 2
+            c[2] += x[k] * a[i, k]
+        c[1] += m * x[i]
+    return np.sum(u * u) + np.sum(c * c)
+
+
+@case(arr(6, 6), arr(6), value(2), wrt=(0, 1), tags="found loops")
+def last_numbers_of_loops_that_change_places(a, x, m):
+    """A loop may join one before others only if nobody asks for the last number of either."""
+    c = np.zeros((a.shape[0], a.shape[1]))
+    d = a * 1.0
+    j = 3
+    for j in range(j + 1):  # noqa: B020
+        d[m, j] = 0.5 * x[j]
+    for j in range(m):
+        c[1, j] = x[j]
+    return j * x[0] + np.sum(np.sin(c) * a) + np.sum(d * d)

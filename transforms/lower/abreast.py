@@ -25,7 +25,7 @@ from functools import cached_property
 from . import loop_ir as L
 from .independent import Shares, independent, with_bindings
 from .jam import is_cheap
-from .live import Names, after_loops, binds, exposed, names_in, reads
+from .live import Names, after_loops, binds, counters_read, exposed, names_in
 from .tile import Tile, accesses, loads_in, loops_in
 from .work import trips
 
@@ -114,18 +114,7 @@ def _is_plain(loop: L.Loop) -> bool:
         return False
     inside = {s.var for s in stmts if isinstance(s, L.Loop)}
     lets = {s.name for s in stmts if isinstance(s, L.Let)}
-    return not inside & lets and not _counters_read(loop.body, inside)
-
-
-def _counters_read(block: list[L.Stmt], counters: set[str]) -> bool:
-    """Whether one is read outside of the loops that count it."""
-    for s in block:
-        if reads(s) & counters:
-            return True
-        left = counters - {s.var} if isinstance(s, L.Loop) else counters
-        if any(_counters_read(inner, left) for inner in L.blocks_of(s)):
-            return True
-    return False
+    return not inside & lets and not counters_read(loop.body, inside)
 
 
 def _is_worth_a_look(loop: L.Loop) -> bool:

@@ -115,8 +115,11 @@ class _Jammer:
         seen = (put.buffer, *(s.buffer for s in last))
         if checks and any(self.shares(b, v) for b in seen for v in self.visible):
             return None  # it would be seen that a check comes before what was added until then
-        exprs = [added, *put.index, *bounds, loop.start, loop.stop]
-        exprs += [e for s in (*first, *last) for e in _exprs(s)]
+        around = [*bounds, loop.start, loop.stop]
+        around += [e for s in (*first, *last) for e in _exprs(s)]
+        if inner.var in names_in(around):
+            return None  # as the round before has left it
+        exprs = [added, *put.index, *around]
         loads = [p.buffer for e in exprs for p in L.walk_expr(e) if isinstance(p, L.Load)]
         written = [put.buffer, *(s.buffer for s in last)]
         if any(self.shares(load, buffer) for load in loads for buffer in written):

@@ -56,6 +56,17 @@ def exposed(body: list[L.Stmt]) -> Names:
     return Liveness().before(body, NONE, NONE)
 
 
+def counters_read(block: list[L.Stmt], counters: set[str]) -> bool:
+    """Whether one is read outside of the loops that count it."""
+    for s in block:
+        if reads(s) & counters:
+            return True
+        left = counters - {s.var} if isinstance(s, L.Loop) else counters
+        if any(counters_read(inner, left) for inner in L.blocks_of(s)):
+            return True
+    return False
+
+
 def after_loops(body: list[L.Stmt]) -> dict[int, Names]:
     """The variables that may be read after each loop of a function, by its identity."""
     live = Liveness()

@@ -41,6 +41,7 @@ from .independent import backwards_at_will
 from .insides import part_insides
 from .interchange import interchange
 from .jam import jam
+from .last_counts import keep_last_counts
 from .layout import Parameters, turn
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
@@ -169,6 +170,7 @@ def merged(
     visible = {cx.python_name(p) for p, _ in cx.function.effects}
     arrays, matrices = _arrays(cx, outs, visible), _whole_matrices(cx)
     sizes = (e for known in (arrays.sizes, matrices) for found in known.values() for e in found)
+    keep_last_counts(cx.em.out, cx.em.fresh)
     share_numbers(cx.em.out, params, sizes)
     integers = fixed_integers(cx.em.out, params)
     body = check_ahead(drop_settled(cx.em.out, shares, integers), visible, shares)

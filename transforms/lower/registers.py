@@ -53,11 +53,13 @@ class _Summer:
 
     def _loop(self, loop: L.Loop) -> list[L.Stmt]:
         span = L.span(loop)
-        if span is None:
+        bound = {name for s in L.walk(loop.body) for name in binds(s)} | {loop.var}
+        # What the loop went through is asked for after it.
+        if span is None or names_in(span) & bound:
             return [loop]
         before: list[L.Stmt] = []
         after: list[L.Stmt] = []
-        for put in self._sums(loop):
+        for put in self._sums(loop, bound):
             dtype = put.expr.dtype
             total = L.Name(self.fresh("acc"), dtype)
             before.append(L.Let(total.name, L.Lit(0, dtype)))
@@ -70,11 +72,10 @@ class _Summer:
             after = [L.Branch(some, after)]
         return [*before, loop, *after]
 
-    def _sums(self, loop: L.Loop) -> list[L.Put]:
+    def _sums(self, loop: L.Loop, bound: set[str]) -> list[L.Put]:
         """What is added in each round to one and the same element of a buffer that is only added
-        to: in which order does not matter."""
+        to: in which order does not matter.  `bound` are the names that the loop sets."""
         inside = list(L.walk(loop.body))
-        fixed = {name for s in inside for name in binds(s)} | {loop.var}
         # Beside other loops there is nothing to gain.
         if not all(isinstance(s, (L.Let, L.Put, L.Branch, L.Fail, L.Remark)) for s in inside):
             return []
@@ -86,7 +87,7 @@ class _Summer:
             and s.expr.dtype in FLOATS
             and s.expr.dtype == self.dtypes.get(s.buffer)
             and s.index
-            and not names_in([*s.index, L.Size(s.buffer, 0)]) & fixed
+            and not names_in([*s.index, L.Size(s.buffer, 0)]) & bound
             and not any(isinstance(p, L.Load) for e in s.index for p in L.walk_expr(e))
         ]
         fails = any(isinstance(s, L.Fail) for s in inside)

@@ -165,13 +165,16 @@ LET = L.Let("t", times(S, at("y", K, L.ZERO)))
         [rows(ADDED, first=[LET]), L.Put("y", (L.ZERO, L.ZERO), T)],
         [rows(ADDED, first=[L.Let("t", L.Bin("+", T, S, F))])],
         [rows(ADDED), L.Put("x", (K,), S)],
+        [rows(ADDED, stop=I)],
+        [rows(ADDED, inner=I)],
         [L.Bind("z", "x"), rows(L.Put("z", (I,), times(at("x", K), at("y", K, I)), add=True))],
     ],
     ids=[
         "written, not added", "of the row itself", "another row each time", "one element",
         "the same each time", "takes long", "triangular", "another row, too", "another step", "few",
         "something before", "a number read later", "a number that goes on",
-        "which round came last", "another name",
+        "which round came last", "as many as the loop inside left", "as many as last time",
+        "another name",
     ],
 )  # fmt: skip
 def test_left_alone(body):

@@ -72,9 +72,11 @@ def test_other_elements_may_be_added_to():
         loop(L.Put("c", (L.Load("x", (K,), "int64"),), at("x", I), add=True)),
         loop(ADDED, L.Branch(L.compare("<", I, K), [L.Break()])),
         loop(L.Put("c", (K,), L.Load("x", (I,), "float32"), add=True)),
+        loop(ADDED, L.Let("n", L.sub(N, L.ONE))),
     ],
     ids=["another element each time", "written", "read", "written elsewhere", "in some rounds",
-         "an index that changes", "an index that is read", "ends early", "of another type"],
+         "an index that changes", "an index that is read", "ends early", "of another type",
+         "a bound that changes"],
 )  # fmt: skip
 def test_left_alone(body):
     assert text(summed(body)) == text([body])
