@@ -227,6 +227,8 @@ _ON_INTEGERS: dict[Any, Writer] = {
     operator.and_: _method("and_"),
     operator.or_: _method("or_"),
     operator.xor: _method("xor"),
+    operator.lshift: _method("shl"),
+    operator.rshift: _method("ashr"),
     operator.floordiv: lambda builder, x, y: _divided(builder, x, y)[0],
     operator.mod: lambda builder, x, y: _divided(builder, x, y)[1],
     kernels.floor_divide: lambda builder, x, y: _divided(builder, x, y)[0],

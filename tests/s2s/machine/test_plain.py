@@ -17,7 +17,7 @@ J = np.array([2, 2, -2, -2, 3, 1, 4])
 
 
 def table(x: Any, i: Any, j: Any) -> Any:
-    out = np.zeros((x.shape[0], 18), x.dtype)
+    out = np.zeros((x.shape[0], 19), x.dtype)
     for k in range(x.shape[0]):
         out[k, 0] = np.sign(x[k])
         out[k, 1] = abs(x[k])
@@ -37,6 +37,7 @@ def table(x: Any, i: Any, j: Any) -> Any:
         out[k, 15] = i[k] ** 3
         out[k, 16] = np.sqrt(abs(x[k]))
         out[k, 17] = np.isnan(x[k]) and not i[k] < j[k]
+        out[k, 18] = (i[k] << 2) + (i[k] >> 1)
     return np.sum(x), out
 
 
@@ -58,7 +59,7 @@ def loss(w, x, n):
     kept = []
     if x[1] > 1.0:
         raise ValueError(f"{x[1]} is more than {n / 4}, with {x.shape[0]} numbers")
-    for i in range(n):
+    for i in range(n << 1 >> 1):
         if x[i] > 0.0:
             kept.append(np.tanh(w @ w) * x[i] ** 2 / np.sqrt(x[i]))
     total = np.sum(np.maximum(w, 0.1))
