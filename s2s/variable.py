@@ -104,7 +104,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         def method(*args: Any, **kwargs: Any) -> Any:
             if name in _IN_PLACE:
                 before_change(self._array)
-            if name == "resize" and not self._array.flags.owndata:
+            if name == "resize":  # of an array that nobody else has, and that owns its memory
                 self._array = self._array.copy()
                 return self._array.resize(*args, **kwargs)
             return self._part(found(*args, **kwargs))
