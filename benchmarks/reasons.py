@@ -6,6 +6,7 @@ REASONS = {
     "gmm-d64": "what each component leaves, 51 MB in all, is written and read again.",
     "det": "by hand the rows are counted by a recurrence and each minor is summed up in a "
     "register; here signs are kept.",
+    "call": "two numbers are made as objects of NumPy.",
     "nbody": "the adjoint of the masses is summed up in three parts, and the three coordinates are "
     "loops of unknown length.",
 }

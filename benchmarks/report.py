@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,9 @@ def failures(judged: list[j.Judged]) -> str:
         for peer, found in x.peers.items():
             if "error" in found:
                 lines.append(f"- {x.row.title}, {peer}: {found['error'].splitlines()[0][:200]}")
+    left_out = Counter(peer for x in judged if x.peers for peer in {*x.row.makers} - {*x.peers})
+    for peer, count in sorted(left_out.items()):
+        lines.append(f"- {peer}: not asked for on {count} rows")
     return "\n".join(lines)
 
 
