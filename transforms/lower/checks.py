@@ -143,7 +143,7 @@ class _Dropper:
                     for c in (cond, *_alternatives(cond)):
                         self.levels[-1].add(_Fact(c))
                 else:
-                    for part, when in ((stmt.then, cond), (stmt.orelse, _negated(cond))):
+                    for part, when in ((stmt.then, cond), (stmt.orelse, L.negated(cond))):
                         known = None if lets is None else dict(lets)
                         part[:] = self._inside(_Scope((when,)), part, known, True)
             elif isinstance(stmt, L.Forever):
@@ -261,11 +261,6 @@ def _note(stmt: L.Let, lets: Lets) -> None:
     use = _Use.of([expr])
     if stmt.name not in use.names and sum(1 for _ in L.walk_expr(expr)) <= LONG:
         lets[stmt.name] = expr, use
-
-
-def _negated(cond: L.Expr) -> L.Expr:
-    # Not the opposite comparison: nan fails both.
-    return cond.x if isinstance(cond, L.Un) and cond.op == "not" else L.Un("not", cond, "bool")
 
 
 def _only_fails(stmt: L.Branch) -> bool:

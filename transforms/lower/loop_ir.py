@@ -510,6 +510,11 @@ def either(a: Expr, b: Expr) -> Expr:
     return Bin("or", a, b, "bool")
 
 
+def negated(cond: Expr) -> Expr:
+    # Not the opposite comparison: nan fails both.
+    return cond.x if isinstance(cond, Un) and cond.op == "not" else Un("not", cond, "bool")
+
+
 def both(a: Expr, b: Expr) -> Expr:
     if isinstance(a, Lit):
         return b if a.value else a

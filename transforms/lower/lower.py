@@ -393,14 +393,9 @@ def _if(cx: Context, stmt: ir.If) -> None:
         for s in then if cond.value else orelse:
             cx.em.add(s)
     elif not then and orelse:
-        cx.em.add(L.Branch(_negated(cond), orelse))
+        cx.em.add(L.Branch(L.negated(cond), orelse))
     else:
         cx.em.add(L.Branch(cond, then, orelse))
-
-
-def _negated(cond: L.Expr) -> L.Expr:
-    # Not the opposite comparison: nan fails both.
-    return cond.x if isinstance(cond, L.Un) and cond.op == "not" else L.Un("not", cond, "bool")
 
 
 def _for(cx: Context, stmt: ir.For) -> None:
@@ -473,7 +468,7 @@ def _while(cx: Context, stmt: ir.While) -> None:
         _block(cx, stmt.test)
         cond = cast(cx.scalar(stmt.cond), "bool")
         if not L.is_lit(cond, True):
-            cx.em.add(L.Branch(_negated(cond), [L.Break()]))
+            cx.em.add(L.Branch(L.negated(cond), [L.Break()]))
         _block(cx, stmt.body)
         _until(cx, stmt.until, body)
     cx.env, cx.tested = env, tested
