@@ -290,17 +290,23 @@ def value_of(x: Operand) -> Dim | None:
 def _ends(loop: For) -> tuple[Dim, Dim] | None:
     """The least and the greatest index of a loop in steps of 1 or -1, if it runs."""
     start, stop = value_of(loop.start), value_of(loop.stop)
-    step = loop.step.value if isinstance(loop.step, Const) else None
+    step = _known_step(loop)
     if start is None or stop is None or step not in (1, -1):
         return None
     return (start, stop - 1) if step == 1 else (stop + 1, start)
 
 
+def _known_step(loop: For) -> int | None:
+    return loop.step.value if isinstance(loop.step, Const) else None
+
+
 def position(b: Builder, loop: For) -> Operand:
     """How far the index is from the first."""
-    position = b.sym(loop.index)
+    position, step = b.sym(loop.index), _known_step(loop)
+    if step == -1:
+        return (b.sym(loop.start) - position).operand
     if loop.start != int_const(0):
         position = position - loop.start
-    if not (isinstance(loop.step, Const) and loop.step.value == 1):
+    if step != 1:
         position = b.emit("floor_divide", position, loop.step)
     return position.operand

@@ -261,3 +261,20 @@ def test_slices_as_long_as_a_counter_tells_are_rows(program: Any) -> None:
             slope = (program(y + unit, n) - program(y - unit, n)) / 2e-6
             np.testing.assert_allclose(found[i], slope, rtol=1e-7, atol=1e-9)
     assert "append" not in gradient.source and "pop" not in gradient.source
+
+
+def _product_backwards(x: Any) -> Any:
+    total = 1.0
+    for i in range(x.shape[0] - 1, -1, -1):
+        total = np.sin(total * x[i])
+    return total
+
+
+def test_a_loop_downwards_counts_its_rounds_without_a_division() -> None:
+    g = s2s.value_and_grad(_product_backwards)
+    x = np.array([0.3, 1.2, 0.7])
+    _, found = g(x)
+    steps = np.eye(3) * 1e-6
+    wanted = [(_product_backwards(x + h) - _product_backwards(x - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(found, wanted, rtol=1e-8)
+    assert "//" not in g.source and "floor_divide" not in g.lowered
