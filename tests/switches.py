@@ -57,6 +57,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     ),
     "copies": ("lower.lower.read_in_place", lambda body, shares, fresh: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
+    "room": ("lower.lower.make_room", lambda body: None),
     "borders": ("lower.lower.write_borders_once", lambda body: None),
     "waiting": ("lower.lower.wait_less", lambda body: None),
 }

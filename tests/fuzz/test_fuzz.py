@@ -115,5 +115,5 @@ def f(x, m, y, d, s, n, idx):
     # Those have nothing to do in this program.
     idle = ["powers", "twice", "layout", "twins", "interchange", "selects", "shifted", "at will",
             "multiples", "rounds", "first touch", "unchosen", "passed on", "last chosen",
-            "gemm update", "rows", "narrow", "wrap", "jam", "waiting"]  # fmt: skip
+            "gemm update", "rows", "narrow", "wrap", "jam", "room", "waiting"]  # fmt: skip
     assert [switch for switch, text in texts.items() if text == usual] == idle

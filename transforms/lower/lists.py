@@ -118,10 +118,10 @@ def _element(cx: Context, operand: ir.Operand, p: Parts, i: L.Expr) -> Value:
 
 
 def pop(cx: Context, stack: ir.Operand) -> Value:
-    """Takes the last element off; an array is read where it lies."""
+    """Takes the last element off; an array is read where it lies.  There is one: a program has
+    been asked before its list gets shorter, and a sweep takes off what its forward part put on."""
     em = cx.em
     p = parts_of(cx, stack)
-    em.check(L.compare("==", p.count, L.ZERO), "IndexError", "pop from empty list" + cx.where())
     em.add(L.Let(p.count.name, L.sub(p.count, L.ONE)))
     last = em.variable(p.count, "at")
     if p.rank is None:

@@ -51,6 +51,7 @@ from .narrow import narrow
 from .numbers import fixed_integers, share_numbers
 from .parallel import Splitter, Verdict
 from .registers import sum_up
+from .room import make_room
 from .rounds import keep_zeros
 from .rows import join_rows
 from .scalarise import scalarise
@@ -216,6 +217,7 @@ def merged(
     read_in_place(body, shares, cx.em.fresh)
     run_abreast(body, arrays.dtypes, visible, shares, cx.em.fresh)
     hoist(body)
+    make_room(body)
     write_borders_once(body)
     wait_less(body)
     return body
