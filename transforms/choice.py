@@ -78,9 +78,10 @@ class Chooser:
                 return isinstance(x.type, Scalar) or self.saver.lasting(x)
             if x.name in indices:
                 return True
-            if x.name in needed:
-                block = self.saver.block_of(pair.save_scope)
-                return self.saver.settled.final(x, block, [ours for ours, _ in loops]) is not None
+            if x.name in needed or self.is_read(x):
+                settled = self.saver.final(x, pair) is not None
+                if settled or x.name in needed:
+                    return settled
             return self.saver.restored(x, pair) is not None or any(
                 c.phi == x and self.saver.increment(c) is not None
                 for ours, _ in loops
@@ -102,6 +103,10 @@ class Chooser:
                     value.operands = [a.name for a in operands]
                     todo += operands
         return out
+
+    def is_read(self, x: Var) -> bool:
+        op = self.saver.definitions.get(x.name)
+        return op is not None and op.name == "index"
 
     def only_looks(self, op: Op, x: Var, scope: Scope) -> bool:
         """Whether a value is an array of the same block seen otherwise, by which it is stored

@@ -3,7 +3,8 @@
 They are made before the outermost loop, so that how often loops run, and how large values are, must
 be known there, or at least how often and how large at most: a loop whose bounds depend on one
 around it gets as many places as its longest run takes, a slice whose length changes from round to
-round a row as long as the axis it is taken from.
+round a row as long as the axis it is taken from.  All rounds of an inner loop in which a value is
+the same share a place.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class SlotPlan:
     of the row there: `cuts` has the axis and the lengths for both.  "stack": last in, first out;
     `sizes`, `shape` and the positions are empty.  `loops` are the labels of the loops around the
     `Save`, `restore_loops` those around the `restore`, outermost first, up to the block that
-    holds both."""
+    holds both; of a dense one, those whose rounds have places of their own."""
 
     kind: str
     loops: tuple[str, ...]
@@ -70,19 +71,23 @@ class Places:
         b = Builder(self.saver.names, self.saver.facts)
         b.checks = False
         sizes: list[Operand] = []
+        own: list[tuple[For, For]] = []  # the loops whose rounds have places of their own
         saved: tuple[Block, list[Operand]] = ([], [])
         restored: tuple[Block, list[Operand]] = ([], [])
         there: dict[str, Dim | int] = {}  # the sweep's indices, by those of the program
         for level, (ours, theirs) in enumerate(loops):
             if not self.same_index(ours, theirs, there):
                 return None  # positions would not agree
+            there[ours.index.name] = value_of(theirs.index) or Dim.of(theirs.index.name)
+            if level and self.saver.is_same(pair.value, ours):
+                continue  # one place does for all rounds
             rounds = self.rounds(b, ours, first)
             if rounds is None:
                 rounds = self.most_rounds(b, ours, [loop for loop, _ in loops[:level]], first)
             if rounds is None:
                 return None
             sizes.append(rounds)
-            there[ours.index.name] = value_of(theirs.index) or Dim.of(theirs.index.name)
+            own.append((ours, theirs))
             for loop, (block, at) in ((ours, saved), (theirs, restored)):
                 with b.into(block):
                     at.append(position(b, loop))
@@ -105,8 +110,8 @@ class Places:
             before.setdefault(id(stmt), []).extend(made)
         return SlotPlan(
             "dense",
-            tuple(ours.label for ours, _ in loops),
-            tuple(theirs.label for _, theirs in loops),
+            tuple(ours.label for ours, _ in own),
+            tuple(theirs.label for _, theirs in own),
             tuple(sizes),
             tuple(shape),
             tuple(saved[1]),

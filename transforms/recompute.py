@@ -99,7 +99,8 @@ class Recomputer:
 
     `lookup` gives the operand that stands for a value at the new place, or None; what it
     does not know is computed from `definitions`, at most `limit` dear, and only if it is
-    among the `allowed`.  `twin` gives an
+    among the `allowed`.  `settled` reads an element where it still is after the loops, if its
+    array is not at hand as it was.  `twin` gives an
     array that has the size of another's axis.  `safe` allows only operations that cannot
     fail."""
 
@@ -108,6 +109,7 @@ class Recomputer:
     lookup: Callable[[Var], Operand | None]
     lasting: Callable[[Var], bool]
     twin: Callable[[Var, int], tuple[Var, int] | None] = lambda x, axis: None
+    settled: Callable[[Var], Op | None] = lambda x: None
     limit: float = LIMIT
     allowed: frozenset[str] | None = None
     safe: bool = False
@@ -129,6 +131,8 @@ class Recomputer:
             return None
         if self.allowed is not None and x.name not in self.allowed:
             return None
+        if op.name == "index" and isinstance(op.args[0], Var) and self.lookup(op.args[0]) is None:
+            op = self.settled(x) or op
         if op.name == "shape" and isinstance(op.args[0], Var):
             found = self.twin(op.args[0], op.attrs["axis"])
             if self.lookup(op.args[0]) is None and found is not None:

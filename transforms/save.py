@@ -88,6 +88,7 @@ class Saver:
         self.plans: dict[str, SlotPlan] = {}
         self.recomputed: dict[str, Var] = {}
         self.settled = Settled(function, facts, self.order)
+        self.finals: dict[tuple[str, Scope, Scope], Op | None] = {}
         self.chosen: dict[str, Choice] = {}
         # What the sweep has computed again, by the scope in which it has.
         self.again: dict[Scope, dict[str, tuple[int, Operand]]] = {}
@@ -163,11 +164,21 @@ class Saver:
 
     def settle(self, pair: Pair) -> bool:
         """Reads it again from an array that still holds it after the loops."""
-        loops = [ours for ours, _ in pair.loops()]
-        if not loops or not isinstance(pair.save.value, Var):
+        if not isinstance(pair.save.value, Var):
             return False
-        final = self.settled.final(pair.value, self.block_of(pair.save_scope), loops)
+        final = self.final(pair.value, pair)
         return final is not None and self.recompute(pair, final)
+
+    def final(self, x: Var, pair: Pair) -> Op | None:
+        """Reads a value of the block in which a slot is saved from what an array is after the
+        loops."""
+        loops = [ours for ours, _ in pair.loops()]
+        if not loops:
+            return None
+        key = x.name, pair.save_scope, pair.common
+        if key not in self.finals:
+            self.finals[key] = self.settled.final(x, self.block_of(pair.save_scope), loops)
+        return self.finals[key]
 
     def block_of(self, scope: Scope) -> Block:
         if scope.stmt is None:
@@ -200,7 +211,11 @@ class Saver:
         definitions = self.definitions
         if instead is not None:
             definitions = {**definitions, pair.value.name: instead}
-        maker = Recomputer(definitions, self.names, lookup, self.lasting, twin)
+
+        def settled(x: Var) -> Op | None:
+            return self.final(x, pair)
+
+        maker = Recomputer(definitions, self.names, lookup, self.lasting, twin, settled)
         choice = self.chosen.get(pair.slot.name)
         if choice is not None and instead is None:
             if pair.value.name in choice.stored:
@@ -272,6 +287,21 @@ class Saver:
     def computed_again(self, x: Var, pair: Pair) -> Operand | None:
         at, known = self.again.get(pair.restore_scope, {}).get(x.name, (0, None))
         return known if at < self.order[id(pair.restore)] else None
+
+    def is_same(self, x: Var, loop: For | While) -> bool:
+        """Whether a value is the same in all rounds of a loop: made of what is made outside."""
+        inside, seen, todo = self.scopes.inner(loop), {x.name}, [x]
+        while todo:
+            name = todo.pop().name
+            if not self.scopes.home[name].inside(inside):
+                continue
+            op = self.definitions.get(name)
+            if op is None or op.name in ("restore", "undef"):
+                return False  # a counter, or what rounds hand on
+            new = [a for a in op.args if isinstance(a, Var) and a.name not in seen]
+            seen.update(a.name for a in new)
+            todo += new
+        return True
 
     def lasting(self, x: Var) -> bool:
         return lasting(x, self.definitions, self.overwritten)

@@ -278,3 +278,83 @@ def test_a_loop_downwards_counts_its_rounds_without_a_division() -> None:
     wanted = [(_product_backwards(x + h) - _product_backwards(x - h)) / 2e-6 for h in steps]
     np.testing.assert_allclose(found, wanted, rtol=1e-8)
     assert "//" not in g.source and "floor_divide" not in g.lowered
+
+
+def power_steps(w: Any, n: int) -> Any:
+    """`x[i]` is the same in all rounds of the innermost loop, and not after it."""
+    x = np.ones(n) / n
+    for _ in range(3):
+        y = np.zeros(n)
+        for i in range(n):
+            for j in range(n):
+                y[j] += w[i, j] * x[i]
+        for i in range(n):
+            x[i] = np.sin(y[i])
+    return np.sum(x * x)
+
+
+def rounds_that_ask(w: Any, n: int) -> Any:
+    """The same, where only some of the rounds need it."""
+    x = np.ones(n) / n
+    for _ in range(3):
+        for i in range(n):
+            for j in range(n):
+                if w[i, j] > 0.5:
+                    x[j] = np.sin(x[j] + w[i, j] * w[i, 0])
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("program", [power_steps, rounds_that_ask])
+def test_what_an_inner_loop_does_not_change_has_one_place(program: Any, n: int) -> None:
+    gradient = s2s.grad(program, wrt="w", backend="loops")
+    w = np.random.default_rng(n).uniform(size=(n, n))
+    found = gradient(w, n)
+    for at in np.ndindex(n, n):
+        h = np.zeros((n, n))
+        h[at] = 1e-6
+        slope = (program(w + h, n) - program(w - h, n)) / 2e-6
+        np.testing.assert_allclose(found[at], slope, rtol=1e-7, atol=1e-9)
+    if program is power_steps:
+        assert "[_, i]" in gradient.source and "[_, i, j]" not in gradient.source
+
+
+def alignment(score: Any, gap: Any) -> Any:
+    """Each sum is made of elements that stay as they are."""
+    n, m = score.shape
+    H = np.zeros((n + 1, m + 1))
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            H[i, j] = max(
+                H[i - 1, j - 1] + score[i - 1, j - 1], H[i - 1, j] - gap, H[i, j - 1] - gap
+            )
+    return H[n, m]
+
+
+def overwritten_alignment(score: Any, gap: Any) -> Any:
+    """The elements are written once more, so that the sums are kept."""
+    n, m = score.shape
+    H = np.zeros((n + 1, m + 1))
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            H[i, j] = max(
+                H[i - 1, j - 1] + score[i - 1, j - 1], H[i - 1, j] - gap, H[i, j - 1] - gap
+            )
+            H[i - 1, j - 1] = 0.0
+    return H[n, m]
+
+
+@pytest.mark.parametrize(("program", "stored"), [(alignment, 0), (overwritten_alignment, 3)])
+def test_sums_of_what_stays_are_computed_again(program: Any, stored: int) -> None:
+    gradient = s2s.grad(program, wrt=("score", "gap"), backend="loops")
+    for shape in ((3, 4), (1, 1), (0, 2)):
+        score = np.random.default_rng(1).normal(size=shape)
+        of_score, of_gap = gradient(score, 0.3)
+        slope = (program(score, 0.3 + 1e-6) - program(score, 0.3 - 1e-6)) / 2e-6
+        np.testing.assert_allclose(of_gap, slope, rtol=1e-7, atol=1e-9)
+        for at in np.ndindex(*shape):
+            h = np.zeros(shape)
+            h[at] = 1e-6
+            slope = (program(score + h, 0.3) - program(score - h, 0.3)) / 2e-6
+            np.testing.assert_allclose(of_score[at], slope, rtol=1e-7, atol=1e-9)
+    assert gradient.source.count("np.empty(") == stored
