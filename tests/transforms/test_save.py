@@ -358,3 +358,27 @@ def test_sums_of_what_stays_are_computed_again(program: Any, stored: int) -> Non
             slope = (program(score + h, 0.3) - program(score - h, 0.3)) / 2e-6
             np.testing.assert_allclose(of_score[at], slope, rtol=1e-7, atol=1e-9)
     assert gradient.source.count("np.empty(") == stored
+
+
+def pairs_from_a_stack(x: Any) -> Any:
+    """Takes two numbers off, puts one on."""
+    h = []
+    for i in range(x.shape[0]):
+        h.append(x[i] * x[i])
+    s = 0.0
+    while len(h) > 1:
+        a = h.pop()
+        b = h.pop()
+        h.append(np.sqrt(a * b + 1.0))
+        s += a - b
+    return s + h[0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_a_list_of_numbers_that_shrinks_is_not_kept_whole(n: int) -> None:
+    gradient = s2s.grad(pairs_from_a_stack, backend="loops")
+    x = np.linspace(0.4, 1.3, n)
+    steps = np.eye(n) * 1e-6
+    slopes = [(pairs_from_a_stack(x + h) - pairs_from_a_stack(x - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(gradient(x), slopes, rtol=1e-7, atol=1e-9)
+    assert "list(h)" not in gradient.source

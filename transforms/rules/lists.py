@@ -40,6 +40,14 @@ def _zero(b: Builder, like: Sym) -> Sym:
     return b.emit("zeros_like", like, dtype=like.dtype)
 
 
+def _zero_element(b: Builder, items: Any, at: Any) -> Any:
+    """A zero of the shape that an element has; of numbers all have the same."""
+    elem = _list(items.type).elem
+    if isinstance(elem, Scalar):
+        return np.dtype(elem.dtype).type(0)
+    return _zero(b, b.emit("list_get", items, at))
+
+
 def _last(b: Builder, items: Any) -> Sym:
     return b.emit("list_get", items, b.emit("list_len", items) - 1)
 
@@ -74,7 +82,7 @@ def _pullback_append(b: Builder, g: Sym, out: Any, args: Any, attrs: Attrs, want
 
 
 def _pullback_drop(b: Builder, g: Sym, out: Any, args: Any, attrs: Attrs, wanted: Any) -> Bars:
-    return {0: b.emit("list_append", g, _zero(b, _last(b, args[0])))}
+    return {0: b.emit("list_append", g, _zero_element(b, args[0], -1))}
 
 
 def _infer_new(b: Builder, types: Types, attrs: Attrs, operands: Sequence[Operand]) -> Type:
@@ -139,7 +147,7 @@ def _pullback_set(b: Builder, g: Sym, out: Any, args: Any, attrs: Attrs, wanted:
     bars: Bars = {}
     if 0 in wanted:
         # The element it replaced may have had another shape.
-        bars[0] = b.emit("list_set", g, args[1], _zero(b, b.emit("list_get", args[0], args[1])))
+        bars[0] = b.emit("list_set", g, args[1], _zero_element(b, args[0], args[1]))
     if 2 in wanted:
         bars[2] = b.emit("list_get", g, args[1])
     return bars
