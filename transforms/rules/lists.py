@@ -145,11 +145,12 @@ def _evaluate_set(items: list[Any], i: int, v: Any) -> list[Any]:
 
 def _pullback_set(b: Builder, g: Sym, out: Any, args: Any, attrs: Attrs, wanted: Any) -> Bars:
     bars: Bars = {}
+    # The element is read first, so that the list may then be written in place.
+    if 2 in wanted:
+        bars[2] = b.emit("list_get", g, args[1])
     if 0 in wanted:
         # The element it replaced may have had another shape.
         bars[0] = b.emit("list_set", g, args[1], _zero_element(b, args[0], args[1]))
-    if 2 in wanted:
-        bars[2] = b.emit("list_get", g, args[1])
     return bars
 
 
