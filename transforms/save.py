@@ -46,6 +46,7 @@ from .ir import (
     substitute,
     walk,
 )
+from .lengths import with_lengths
 from .places import Places, SlotPlan, position
 from .recompute import NEVER, Recomputer, lasting, overwritten
 from .respell import respell
@@ -57,7 +58,7 @@ from .simplify.dead import drop_dead
 def save(module: Module, facts: Facts | None = None) -> Module:
     def plan(function: Function, known: Facts | None) -> Function:
         known = known or Facts()
-        saver = Saver(_sorted_heads(function), known)
+        saver = Saver(with_lengths(_sorted_heads(function), known), known)
         chooser = Chooser(saver)
         choices = chooser.choices()
         added = [chooser.add_slots(choice, its) for choice, its in choices]

@@ -36,12 +36,15 @@ class ListParts(Mixin):
         """A bound as Python takes it: from the end if it is negative, and never beyond an end."""
         if not isinstance(place, Num):
             return self.refuse(node, f"{self.kind_of(place)} cannot bound a slice")
+        at = self._from_the_front(place, count)
+        return self.b.emit("maximum", self.b.emit("minimum", at, high), low)
+
+    def _from_the_front(self, place: Num, count: Sym) -> Sym:
+        """A place, counted from the end if it is negative."""
         at = self.b.sym(place.operand)
         if place.known is None:
-            at = self.b.emit("where", at < 0, at + count, at)
-        elif place.known[0] < 0:
-            at = at + count
-        return self.b.emit("maximum", self.b.emit("minimum", at, high), low)
+            return self.b.emit("where", at < 0, at + count, at)
+        return at + count if place.known[0] < 0 else at
 
     def list_with(self, content: Growing, place: Value, value: Value, node: Any) -> ListVal:
         """A new list with a value before the place, which counts as a bound of a slice does."""
@@ -57,8 +60,7 @@ class ListParts(Mixin):
         self.b.check(count > 0, "IndexError", "pop from empty list")
         if not isinstance(place, Num):
             self.refuse(node, f"{self.kind_of(place)} cannot be the place of an element")
-        at = self.b.sym(place.operand)
-        at = self.b.emit("where", at < 0, at + count, at)
+        at = self._from_the_front(place, count)
         self.b.check(at >= 0, "IndexError", "pop index out of range")
         self.b.check(at < count, "IndexError", "pop index out of range")
         element = self.list_element(content, at.operand)

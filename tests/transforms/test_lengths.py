@@ -1,0 +1,81 @@
+"""Of a list that the sweep needs for its length alone, the length is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s
+
+
+def front_of_a_queue(x: Any) -> Any:
+    q = []
+    for i in range(x.shape[0]):
+        q.append(x[i] * 2.0)
+    s = 0.0
+    while len(q) > 0:
+        s = np.sin(s + q.pop(0))
+    return s
+
+
+def queue_that_grows_again(x: Any) -> Any:
+    q = [x[0]]
+    s, rounds = 0.0, 0
+    while len(q) > 0 and rounds < 9:
+        v = q.pop(0)
+        s += v * v
+        q.append(np.sin(v))
+        if rounds % 2 == 0:
+            q.append(v * x[1])
+        rounds += 1
+    return s
+
+
+def elements_are_needed_too(x: Any) -> Any:
+    q = [x[0], x[1]]
+    s = 0.0
+    for i in range(5):
+        q.append(q[i] * q[i + 1])
+        q.insert(0, np.sin(q[i]))
+        s += q[0] * q[len(q) - 1]
+    return s
+
+
+def lists_of_arrays(x: Any) -> Any:
+    q = []
+    for i in range(4):
+        q.append(x * i)
+    s = 0.0
+    while len(q) > 0:
+        v = q.pop(0)
+        s += np.sum(v * v) * len(q)
+    return s
+
+
+@pytest.mark.parametrize("backend", ["loops", "numba", "python"])
+@pytest.mark.parametrize(
+    "program", [front_of_a_queue, queue_that_grows_again, elements_are_needed_too, lists_of_arrays]
+)
+def test_gradient(program: Any, backend: Any) -> None:
+    gradient = s2s.grad(program, backend=backend)
+    x = np.array([0.4, 0.9, -0.3])
+    steps = np.eye(3) * 1e-6
+    slopes = [(program(x + h) - program(x - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(gradient(x), slopes, rtol=1e-7, atol=1e-9)
+
+
+def test_the_list_itself_is_not_kept() -> None:
+    gradient = s2s.grad(front_of_a_queue)
+    gradient(np.ones(3))
+    assert "list(q)" not in gradient.source and ".append(len(q))" in gradient.source
+
+
+def test_second_derivatives() -> None:
+    hessian = s2s.hessian(front_of_a_queue)
+    x = np.array([0.4, 0.9, -0.3])
+    gradient = s2s.grad(front_of_a_queue)
+    steps = np.eye(3) * 1e-6
+    slopes = [(gradient(x + h) - gradient(x - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(hessian(x), slopes, rtol=1e-6, atol=1e-8)
