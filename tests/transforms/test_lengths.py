@@ -79,3 +79,48 @@ def test_second_derivatives() -> None:
     steps = np.eye(3) * 1e-6
     slopes = [(gradient(x + h) - gradient(x - h)) / 2e-6 for h in steps]
     np.testing.assert_allclose(hessian(x), slopes, rtol=1e-6, atol=1e-8)
+
+
+def stack_of_arrays(x: Any) -> Any:
+    h = []
+    for i in range(4):
+        h.append(x * (i + 1.0))
+    while len(h) > 1:
+        a = h.pop()
+        b = h.pop()
+        h.append(np.sin(a) + b)
+    return np.sum(h[0])
+
+
+def list_of_arrays_written(x: Any) -> Any:
+    h = []
+    for i in range(4):
+        h.append(x * (i + 1.0))
+    for i in range(1, 4):
+        h[i] = h[i] * np.sin(h[i - 1])
+    return np.sum(h[3])
+
+
+def shapes_that_differ(x: Any) -> Any:
+    """Of each element the shape is its own."""
+    h = []
+    for i in range(1, 4):
+        h.append(x[:i] * 2.0)
+    for i in range(2):
+        h[i] = np.sin(h[i + 1]) * x[0]
+    s = 0.0
+    while len(h) > 0:
+        s += np.sum(h.pop() ** 2) * len(h)
+    return s
+
+
+@pytest.mark.parametrize("backend", ["loops", "numba", "python"])
+@pytest.mark.parametrize("program", [stack_of_arrays, list_of_arrays_written, shapes_that_differ])
+def test_lists_of_arrays(program: Any, backend: Any) -> None:
+    gradient = s2s.grad(program, backend=backend)
+    x = np.array([0.4, 0.9, -0.3])
+    steps = np.eye(3) * 1e-6
+    slopes = [(program(x + h) - program(x - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(gradient(x), slopes, rtol=1e-7, atol=1e-9)
+    if program is not shapes_that_differ:
+        assert "list(h)" not in gradient.source

@@ -46,6 +46,8 @@ class ShapeTwins:
                 found = self.twins.axis(dims_of(v)[op.attrs["axis"]])
                 return op if found is None else Op("shape", (found[0],), {"axis": found[1]})
             twin = self.twins.shape(v)
+        elif binder.op.name == "list_get" and not is_users(binder):
+            twin = self.twins.shape(v)
         elif not v.user and is_users(binder):
             twin = self.ancestor(v)
         return op if twin is None else replace(op, args=(*op.args[:at], twin, *op.args[at + 1 :]))
