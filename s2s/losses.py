@@ -27,7 +27,7 @@ class Loss(Announces):
     _s2s_plain = True  # compiled code may make one
 
     def __init__(
-        self, name: str | None = None, reduction: str | None = "sum_over_batch_size", **_: Any
+        self, name: str | None = None, reduction: str | None = "sum_over_batch_size"
     ) -> None:
         if reduction not in REDUCTIONS:
             raise ValueError(f"there is no reduction {reduction!r}; choose from {REDUCTIONS}")

@@ -17,7 +17,9 @@ def one(size: Any) -> int:
     return int(size) if isinstance(size, int) else int(size[0])
 
 
-class Conv2D(Affine):
+class OverImages(Affine):
+    """What layers have in common that go over images with a window."""
+
     def __init__(
         self,
         filters: int,
@@ -35,6 +37,8 @@ class Conv2D(Affine):
         if self.input_shape is not None:
             self.complete((None, *self.input_shape))
 
+
+class Conv2D(OverImages):
     def kernel_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         return (*self.kernel_size, input_shape[-1], self.filters)
 
@@ -79,27 +83,10 @@ class Conv1D(Affine):
         return self.finished(np.tensordot(seen, self.kernel, 2))
 
 
-class Conv2DTranspose(Affine):
+class Conv2DTranspose(OverImages):
     """What takes the outputs of a `Conv2D` back to the shape of its inputs: its adjoint."""
 
     bias_axis = -2
-
-    def __init__(
-        self,
-        filters: int,
-        kernel_size: Any,
-        strides: Any = (1, 1),
-        padding: str = "valid",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        if padding not in ("valid", "same"):
-            raise ValueError(f"padding is 'valid' or 'same', not {padding!r}")
-        self.filters = filters
-        self.kernel_size, self.strides = pair(kernel_size), pair(strides)
-        self.padding = padding
-        if self.input_shape is not None:
-            self.complete((None, *self.input_shape))
 
     def kernel_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         return (*self.kernel_size, self.filters, input_shape[-1])

@@ -282,3 +282,8 @@ def test_a_layer_added_to_a_compiled_model() -> None:
     model.layers.pop(1)
     with pytest.raises(ValueError, match="late was built for inputs of 1 features"):
         step(X, Y)
+
+
+def test_a_loss_takes_no_keyword_it_does_not_know() -> None:
+    with pytest.raises(TypeError, match="reductoin"):
+        s2s.losses.Loss(reductoin="sum")  # type: ignore[call-arg]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from . import loop_ir as L
+from .ends import larger, smaller
 from .independent import Common
 from .jam import plus, renamed, whole_rounds
 from .live import binds, exposed, names_in, reads
@@ -198,10 +199,10 @@ class Tile:
         ends = [L.add(place, L.lit(n * self.step + by)) for n in range(self.rounds)]
         if fixed[0]:
             least = ends[0 if self.step > 0 else -1]
-            left = least if self._reaches(start, by) else _larger(least, start)
+            left = least if self._reaches(start, by) else larger(least, start)
             return _Ways([], (start, least), [(left, end) for end in ends])
         most = ends[-1 if self.step > 0 else 0]
-        to = most if self._stays_below(stop, by) else _smaller(most, stop)
+        to = most if self._stays_below(stop, by) else smaller(most, stop)
         return _Ways([(end, to) for end in ends], (most, stop), [])
 
     def _spelt(self, e: L.Expr) -> L.Expr:
@@ -289,11 +290,3 @@ def _writes_neighbours(body: list[L.Stmt], around: str) -> bool:
         for s in puts
         if (found := [index for buffer, index in places if buffer == s.buffer])
     )
-
-
-def _larger(a: L.Expr, b: L.Expr) -> L.Expr:
-    return L.select(L.compare(">", a, b), a, b)
-
-
-def _smaller(a: L.Expr, b: L.Expr) -> L.Expr:
-    return L.select(L.compare("<", a, b), a, b)

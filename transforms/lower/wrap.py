@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 
 from . import loop_ir as L
+from .ends import apart, larger, smaller
 from .live import binds, names_in
 
 # A longer body is not written down three times.
@@ -44,14 +45,14 @@ def _cut(loop: L.Loop) -> list[L.Stmt]:
         return [loop]
     first, end = low, high = bounds
     for shift, size in found.values():
-        low = _larger(low, L.lit(-shift))
-        high = _smaller(high, L.sub(size, L.lit(shift)))
+        low = larger(low, L.lit(-shift))
+        high = smaller(high, L.sub(size, L.lit(shift)))
     j = L.Name(loop.var)
     before, middle, after = (copy.deepcopy(loop) for _ in range(3))
     L.map_stmts(middle.body, lambda e: L.add(j, L.lit(found[e][0])) if e in found else None)
-    _run(before, first, _smaller(low, end))
+    _run(before, first, smaller(low, end))
     _run(middle, low, high)
-    _run(after, _larger(low, high), end)
+    _run(after, larger(low, high), end)
     parts: list[L.Stmt] = [before, middle, after]
     # Where nothing wraps at an end, no round is left there.
     if low == first:
@@ -69,7 +70,7 @@ def _run(loop: L.Loop, first: L.Expr, end: L.Expr) -> None:
 
 
 def _is_size(e: L.Expr) -> bool:
-    return L.is_simple(_apart(e)[0])
+    return L.is_simple(apart(e)[0])
 
 
 def _wrapped(var: str, inside: list[L.Stmt], bound: set[str]) -> dict[L.Expr, tuple[int, L.Expr]]:
@@ -87,31 +88,3 @@ def _wrapped(var: str, inside: list[L.Stmt], bound: set[str]) -> dict[L.Expr, tu
                 if L.is_simple(size) and not names_in([size]) & bound:
                     found[part] = shift, size
     return found
-
-
-def _larger(a: L.Expr, b: L.Expr) -> L.Expr:
-    if isinstance(a, L.Lit) and isinstance(b, L.Lit):
-        return a if a.value >= b.value else b
-    return a if a == b else L.select(L.compare(">=", a, b), a, b)
-
-
-def _smaller(a: L.Expr, b: L.Expr) -> L.Expr:
-    gap = _gap(a, b)
-    if gap is not None:
-        return a if gap <= 0 else b
-    return L.select(L.compare("<=", a, b), a, b)
-
-
-def _gap(a: L.Expr, b: L.Expr) -> int | None:
-    """a - b, where it is known."""
-    if isinstance(a, L.Lit) and isinstance(b, L.Lit):
-        return a.value - b.value
-    (x, p), (y, q) = _apart(a), _apart(b)
-    return p - q if x == y else None
-
-
-def _apart(e: L.Expr) -> tuple[L.Expr, int]:
-    """An expression without the number that is added to it."""
-    if isinstance(e, L.Bin) and e.op in "+-" and isinstance(e.right, L.Lit):
-        return e.left, e.right.value if e.op == "+" else -e.right.value
-    return e, 0
