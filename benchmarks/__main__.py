@@ -81,7 +81,7 @@ def processor() -> str:
 
 
 def measure(chosen: list[r.Row], options: argparse.Namespace) -> None:
-    peers = STARTED[:2] if options.quick else STARTED
+    peers = options.starts.split(",") if options.starts else STARTED[: 2 if options.quick else None]
     tasks = [(row, peer) for row in chosen for peer in (None, *peers)]
     if options.no_start:
         tasks = [(row, peer) for row, peer in tasks if peer is None]
@@ -109,6 +109,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", default="", help="beginnings of names, separated by commas")
     parser.add_argument("--peers", default="", help="time only these, separated by commas")
+    parser.add_argument("--starts", default="", help="measure only the starts of these")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions and peers")
     parser.add_argument("--threads", type=int, default=1, help="for every library (default 1)")
     parser.add_argument("--rounds", type=int, help="repetitions (default 40, quick 8)")
