@@ -56,6 +56,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
         lambda body, dtypes, visible, shares, fresh: None,
     ),
     "copies": ("lower.lower.read_in_place", lambda body, shares, fresh: None),
+    "window": ("lower.lower.keep_windows", lambda body, params, owned, shares, fresh: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
     "room": ("lower.lower.make_room", lambda body: None),
     "borders": ("lower.lower.write_borders_once", lambda body: None),

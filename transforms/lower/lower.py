@@ -65,6 +65,7 @@ from .unchosen import skip_unchosen
 from .unread import drop_unread
 from .values import buffer_value
 from .waiting import wait_less
+from .window import keep_windows
 from .worth import Amounts, judged
 from .wrap import cut_wrapping
 from .write import write
@@ -216,6 +217,8 @@ def merged(
     jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
     read_in_place(body, shares, cx.em.fresh)
     run_abreast(body, arrays.dtypes, visible, shares, cx.em.fresh)
+    owned = {n: dtype for n, dtype in arrays.dtypes.items() if n in whole}
+    keep_windows(body, params, owned, shares, cx.em.fresh)
     hoist(body)
     make_room(body)
     write_borders_once(body)
