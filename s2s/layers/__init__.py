@@ -3,6 +3,7 @@
 from .base import Layer
 from .conv import Conv1D, Conv2D, Conv2DTranspose
 from .dense import Dense
+from .depthwise import DepthwiseConv2D, SeparableConv2D
 from .flatten import Flatten, Input
 from .merging import Add, Average, Concatenate, Maximum, Minimum, Multiply, Subtract
 from .pointwise import ELU, Activation, Lambda, LeakyReLU, ReLU, Rescaling, Softmax
@@ -28,11 +29,11 @@ from .wrapping import Bidirectional, TimeDistributed
 __all__ = [
     "ELU", "GRU", "LSTM", "Activation", "Add", "Average", "AveragePooling1D", "AveragePooling2D",
     "AvgPool1D", "AvgPool2D", "BatchNormalization", "Bidirectional", "Concatenate", "Conv1D",
-    "Conv2D", "Conv2DTranspose", "Dense", "Dropout", "Embedding", "Flatten", "GaussianNoise",
-    "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalMaxPooling1D",
+    "Conv2D", "Conv2DTranspose", "Dense", "DepthwiseConv2D", "Dropout", "Embedding", "Flatten",
+    "GaussianNoise", "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalMaxPooling1D",
     "GlobalMaxPooling2D", "Input", "Lambda", "Layer", "LayerNormalization", "LeakyReLU",
     "MaxPool1D", "MaxPool2D", "MaxPooling1D", "MaxPooling2D", "Maximum", "Minimum",
     "MultiHeadAttention", "Multiply", "Permute", "ReLU", "RepeatVector", "Rescaling", "Reshape",
-    "SimpleRNN", "Softmax", "Subtract", "TimeDistributed", "UpSampling1D", "UpSampling2D",
-    "ZeroPadding2D",
+    "SeparableConv2D", "SimpleRNN", "Softmax", "Subtract", "TimeDistributed", "UpSampling1D",
+    "UpSampling2D", "ZeroPadding2D",
 ]  # fmt: skip

@@ -43,6 +43,18 @@ LAYERS: dict[str, tuple[Make, Any]] = {
     "conv_same": (lambda k: k.layers.Conv2D(3, (3, 2), padding="same"), image(2, 5, 5, 2)),
     "conv_strided": (lambda k: k.layers.Conv2D(2, 3, strides=2, padding="same"), image(2, 6, 7, 1)),
     "conv_no_bias": (lambda k: k.layers.Conv2D(2, 2, (1, 2), use_bias=False), image(2, 4, 5, 2)),
+    "depthwise": (lambda k: k.layers.DepthwiseConv2D(3), image(2, 6, 5, 2)),
+    "depthwise_options": (
+        lambda k: k.layers.DepthwiseConv2D(3, 2, "same", 2, activation="tanh"),
+        image(2, 5, 5, 3),
+    ),
+    "separable": (lambda k: k.layers.SeparableConv2D(3, 2), image(2, 6, 5, 2)),
+    "separable_options": (
+        lambda k: k.layers.SeparableConv2D(
+            3, 3, strides=2, padding="same", depth_multiplier=2, use_bias=False
+        ),
+        image(2, 6, 5, 2),
+    ),
     "max_pool": (lambda k: k.layers.MaxPool2D(), image(2, 5, 6, 2)),
     "max_pool_same": (lambda k: k.layers.MaxPool2D(3, 2, padding="same"), image(1, 5, 6, 2)),
     "max_pool_of_sequences": (lambda k: k.layers.MaxPooling1D(3, 2, "same"), image(2, 6, 2)),
@@ -162,6 +174,23 @@ OPTIMIZERS: dict[str, Make] = {
     "adagrad_options": lambda k: k.optimizers.Adagrad(
         0.1, initial_accumulator_value=0.5, epsilon=1e-3
     ),
+    "adamax": lambda k: k.optimizers.Adamax(0.05),
+    "adamax_options": lambda k: k.optimizers.Adamax(0.05, beta_1=0.8, beta_2=0.9, epsilon=1e-3),
+    "nadam": lambda k: k.optimizers.Nadam(0.05),
+    "nadam_options": lambda k: k.optimizers.Nadam(0.05, beta_1=0.8, weight_decay=0.01),
+    "adadelta": lambda k: k.optimizers.Adadelta(1.0),
+    "adadelta_options": lambda k: k.optimizers.Adadelta(1.0, rho=0.8, epsilon=1e-3),
+    "ftrl": lambda k: k.optimizers.Ftrl(0.1),
+    "ftrl_options": lambda k: k.optimizers.Ftrl(
+        0.1,
+        learning_rate_power=-0.7,
+        l1_regularization_strength=0.01,
+        l2_regularization_strength=0.02,
+        l2_shrinkage_regularization_strength=0.03,
+        beta=0.1,
+    ),
+    "lion": lambda k: k.optimizers.Lion(0.01),
+    "lion_options": lambda k: k.optimizers.Lion(0.01, beta_1=0.7, beta_2=0.8, clipnorm=0.5),
     "clipnorm": lambda k: k.optimizers.SGD(0.1, clipnorm=0.5),
     "clipvalue": lambda k: k.optimizers.SGD(0.1, clipvalue=0.2),
     "global_clipnorm": lambda k: k.optimizers.Adam(0.05, global_clipnorm=0.3),
