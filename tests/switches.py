@@ -32,7 +32,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "selects": ("lower.lower.choose", lambda body, params, fresh: None),
     "shifted": ("lower.lower.part_shifted", lambda body, visible, shares, fresh: body),
     "at will": ("lower.lower.backwards_at_will", lambda body, shares, visible: []),
-    "registers": ("lower.lower.sum_up", lambda body, dtypes, visible, shares, fresh: body),
+    "registers": ("lower.lower.sum_up", lambda body, dtypes, visible, shares, fresh, places: body),
     "multiples": ("lower.lower.spell_multiples", lambda body: None),
     "gather": ("lower.lower.gather", lambda body, shares: None),
     "insides": ("lower.lower.part_insides", lambda body, shares: None),
@@ -58,6 +58,8 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "copies": ("lower.lower.read_in_place", lambda body, shares, fresh: None),
     "hoist": ("lower.lower.hoist", lambda body: None),
     "borders": ("lower.lower.write_borders_once", lambda body: None),
+    "within": ("lower.lower.stay_within", lambda body, params: None),
+    "unchecked": ("lower.lower.leave_unchecked", lambda body, params: None),
     "waiting": ("lower.lower.wait_less", lambda body: None),
 }
 
