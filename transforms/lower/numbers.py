@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from . import loop_ir as L
 from .live import binds, names_in
 
-# Calls that fail, if they do, the first time.
-_AGAIN = ("rt.int_power",)
+# Calls that take longer than a look at what they gave.
+_AGAIN = ("rt.natural_power",)
 
 
 def share_numbers(body: list[L.Stmt], params: Iterable[str], kept: Iterable[L.Expr]) -> None:
