@@ -20,6 +20,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "powers": ("pipeline.by_quotients", lambda module: module),
     "twice": ("simplify.twice._Sharing.stays", lambda self, stmt: True),
     "recompute": ("recompute.cost", lambda op: np.inf),
+    "few": ("lower.lower.count_few", lambda function, facts: None),
     "fuse": ("lower.lower.as_values", lambda function, facts: function),
     "layout": ("lower.lower.turn", lambda body, params, shares, em: None),
     "twins": ("lower.lower.pair", lambda body, params, shares, em: None),

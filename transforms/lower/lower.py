@@ -32,6 +32,7 @@ from .copies import read_in_place
 from .draw import draw
 from .elementwise import cast
 from .elsewhere import Elsewhere
+from .few import count_few
 from .first_touch import touch_first
 from .forwards import run_forwards
 from .fuse import as_values
@@ -125,6 +126,7 @@ def lower_function(
 ) -> L.Routine:
     """One function as loop-level IR."""
     facts = facts or Facts()
+    count_few(function, facts)
     function = as_values(function, facts)
     cx = Context(function, facts, failures or Failures(), boundscheck)
     params = [cx.python_name(p) for p in function.params]
