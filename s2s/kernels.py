@@ -150,9 +150,8 @@ def to_int(x: Any) -> Any:
     return np.asarray(x).astype(np.int64)[()]
 
 
-def int_power(x: Any, n: Any) -> Any:
-    if n < 0:
-        raise ValueError("Integers to negative integer powers are not allowed.")
+def natural_power(x: Any, n: Any) -> Any:
+    """Of integers, n >= 0; what does not fit is cut off."""
     base: Any = x if isinstance(x, np.generic) else np.int64(x)
     out: Any = type(base)(1)
     n = int(n)

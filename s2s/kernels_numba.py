@@ -178,11 +178,9 @@ def _to_int(x):  # type: ignore[no-untyped-def]
     return lambda x: np.int64(x)
 
 
-@overload(kernels.int_power, jit_options=_OPTIONS)
-def _int_power(x, n):  # type: ignore[no-untyped-def]
-    def int_power(x, n):  # type: ignore[no-untyped-def]
-        if n < 0:
-            raise ValueError("Integers to negative integer powers are not allowed.")
+@overload(kernels.natural_power, jit_options=_OPTIONS)
+def _natural_power(x, n):  # type: ignore[no-untyped-def]
+    def natural_power(x, n):  # type: ignore[no-untyped-def]
         out = np.int64(1)
         base = np.int64(x)
         left = np.int64(n)
@@ -193,7 +191,7 @@ def _int_power(x, n):  # type: ignore[no-untyped-def]
             base *= base
         return out
 
-    return int_power
+    return natural_power
 
 
 # Division with a remainder must not be reassociated.

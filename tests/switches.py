@@ -20,6 +20,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "powers": ("pipeline.by_quotients", lambda module: module),
     "twice": ("simplify.twice._Sharing.stays", lambda self, stmt: True),
     "recompute": ("recompute.cost", lambda op: np.inf),
+    "few": ("lower.lower.count_few", lambda function, facts: None),
     "fuse": ("lower.lower.as_values", lambda function, facts: function),
     "layout": ("lower.lower.turn", lambda body, params, shares, em: None),
     "twins": ("lower.lower.pair", lambda body, params, shares, em: None),
@@ -32,7 +33,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "selects": ("lower.lower.choose", lambda body, params, fresh: None),
     "shifted": ("lower.lower.part_shifted", lambda body, visible, shares, fresh: body),
     "at will": ("lower.lower.backwards_at_will", lambda body, shares, visible: []),
-    "registers": ("lower.lower.sum_up", lambda body, dtypes, visible, shares, fresh: body),
+    "registers": ("lower.lower.sum_up", lambda body, dtypes, visible, shares, fresh, places: body),
     "multiples": ("lower.lower.spell_multiples", lambda body: None),
     "gather": ("lower.lower.gather", lambda body, shares: None),
     "insides": ("lower.lower.part_insides", lambda body, shares: None),
@@ -60,6 +61,8 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "hoist": ("lower.lower.hoist", lambda body: None),
     "room": ("lower.lower.make_room", lambda body: None),
     "borders": ("lower.lower.write_borders_once", lambda body: None),
+    "within": ("lower.lower.stay_within", lambda body, params: None),
+    "unchecked": ("lower.lower.leave_unchecked", lambda body, params: None),
     "waiting": ("lower.lower.wait_less", lambda body: None),
 }
 

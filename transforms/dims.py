@@ -447,6 +447,17 @@ class Facts:
         self._guard(Guard("one", dim)) if size == 1 else self.guards.append(Guard("differ", dim))
         return size == 1
 
+    def settle(self, dim: Dim, value: int) -> None:
+        """Asks whether a size has a certain value, where it can be asked."""
+        dim = self.canonical(dim)
+        size = self._size(dim)
+        if size is None or dim.is_const:
+            return
+        if size == value:
+            self.rely_on_size(dim)
+        else:
+            self.guards.append(Guard("differ", dim, Dim.of(value)))
+
     def size_of(self, dim: Dim) -> int | None:
         """The size at hand, where there is one."""
         return self._size(self.canonical(dim))

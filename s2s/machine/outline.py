@@ -15,7 +15,7 @@ from typing import Any
 from llvmlite import ir
 
 from .buffers import Buffer
-from .emit import CODE, Body
+from .emit import CODE, SMALL, Body
 from .expressions import never_fails
 from .infer import Types
 from .kinds import Array
@@ -66,7 +66,7 @@ class Plan:
         return self._alone[s]
 
     def _is_pure(self, s: ast.For) -> bool:
-        """Starts no threads, makes no arrays, and `fails_simply`."""
+        """Starts no threads, makes no arrays but small ones for itself, and `fails_simply`."""
         for node in walk(s):
             if isinstance(node, ast.For) and is_parallel(node):
                 return False
@@ -74,8 +74,23 @@ class Plan:
                 (target,) = node.targets
                 if isinstance(target, ast.Name):
                     if isinstance(self.types.names[target.id], Array):
-                        return False
+                        if not self._is_own(target.id, node.value, s):
+                            return False
         return self.fails_simply(s)
+
+    def _is_own(self, name: str, value: ast.expr, s: ast.For) -> bool:
+        """A small new array that lies on the stack and is not mentioned elsewhere."""
+        if name not in self.private or not (isinstance(value, ast.Call) and _is_new(value)):
+            return False
+        assert isinstance(value.args[0], ast.Tuple)
+        count = 1
+        for e in value.args[0].elts:
+            if not isinstance(e, ast.Constant) or not isinstance(e.value, int):
+                return False
+            count *= e.value
+        if count > SMALL:
+            return False
+        return mentions(s)[name] == self.mentions[name]
 
     def fails_simply(self, s: ast.stmt) -> bool:
         """Raises nothing with values in it, calls nothing that may raise."""

@@ -30,7 +30,7 @@ from .kinds import (
     float64,
     int64,
 )
-from .writing import INT
+from .writing import INT, new_function
 
 FLOATS = (float32, float64)
 NUMBERS = (*FLOATS, int64)
@@ -184,6 +184,34 @@ def _power(builder: Any, x: Any, exponent: int) -> Any:
     return builder.fdiv(one, result) if exponent < 0 else result
 
 
+def _natural_power(builder: Any, x: Any, n: Any) -> Any:
+    """The same of integers, where the exponent is known when it runs; it is not negative."""
+    name, module = "s2s.power", builder.module
+    power = module.globals.get(name) or _write_power(module, name)
+    return builder.call(power, [x, n])
+
+
+def _write_power(module: Any, name: str) -> Any:
+    function = new_function(module, ir.FunctionType(INT, [INT, INT]), name)
+    entry, head, inside, after = map(function.append_basic_block, ("entry", "head", "inside", ""))
+    builder: Any = ir.IRBuilder(entry)
+    builder.branch(head)
+    builder.position_at_end(head)
+    result, x, left = (builder.phi(INT) for _ in range(3))
+    for phi, first in zip((result, x, left), (INT(1), *function.args)):
+        phi.add_incoming(first, entry)
+    builder.cbranch(builder.icmp_signed(">", left, INT(0)), inside, after)
+    builder.position_at_end(inside)
+    odd = builder.trunc(left, ir.IntType(1))
+    result.add_incoming(builder.select(odd, builder.mul(result, x), result), inside)
+    x.add_incoming(builder.mul(x, x), inside)
+    left.add_incoming(builder.ashr(left, INT(1)), inside)
+    builder.branch(head)
+    builder.position_at_end(after)
+    builder.ret(result)
+    return function
+
+
 _SIGNS = {
     operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">",
     operator.ge: ">=",
@@ -231,6 +259,7 @@ _ON_INTEGERS: dict[Any, Writer] = {
     operator.rshift: _method("ashr"),
     operator.floordiv: lambda builder, x, y: _divided(builder, x, y)[0],
     operator.mod: lambda builder, x, y: _divided(builder, x, y)[1],
+    kernels.natural_power: _natural_power,
     kernels.floor_divide: lambda builder, x, y: _divided(builder, x, y)[0],
     kernels.remainder: lambda builder, x, y: _divided(builder, x, y)[1],
     **{function: _compare_integers(sign) for function, sign in _SIGNS.items()},

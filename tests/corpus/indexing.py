@@ -319,3 +319,46 @@ def indices_into_arrays_of_two_lengths(x, y, idx):
 def places_taken_from_an_array(x, rows, columns):
     places = np.stack([rows, columns])
     return np.sum(x[tuple(places)] ** 2) * len(tuple(places))
+
+
+@case(arr(N, N), tags="indexing loops bits")
+def table_of_subsets(a):
+    n = a.shape[0]
+    table = np.zeros(2**n, a.dtype)
+    table[0] = 1.0
+    for chosen in range(1, 2**n):
+        row = -1
+        for j in range(n):
+            if chosen & (1 << j):
+                row += 1
+        sign = 1.0 if row % 2 == 0 else -1.0
+        for j in range(n):
+            if chosen & (1 << j):
+                table[chosen] += sign * a[row, j] * table[chosen ^ (1 << j)]
+                sign = -sign
+    return table[2**n - 1]
+
+
+@case(arr(2 * N + 2), arr(N), tags="indexing loops bits")
+def bits_taken_away_and_added(x, y):
+    total = 0.0
+    for i in range(-2, len(x)):
+        for j in range(len(y)):
+            b = 1 << j
+            if i & b and y[j] > 0.0:
+                total += x[i - b] * x[i] * y[j]
+                x[i] += 0.5 * x[i ^ b]
+            elif i & 2 != 0:
+                total -= x[(i ^ 2) % len(x)] * y[j]
+            elif (i | b) < len(x):
+                total += x[i | b] * y[j] ** 2
+    return total
+
+
+@case(arr(N + 1, 3), arr(3, 2), arr(N, 2), tags="indexing slices")
+def elements_of_short_axes(p, q, r):
+    total = np.sum(p[:, 0] * p[:, 1] + p[:, 2] ** 2)
+    for i in range(r.shape[0]):
+        d = p[i] - q[:, 1]
+        total += np.sqrt(d[0] ** 2 + d[1] ** 2 + 1.0) * r[i, 0] + np.sum(d * q[:, 0]) * r[i, 1]
+    return total

@@ -82,7 +82,7 @@ def _of_all_rounds(loop: L.Loop, cond: L.Expr) -> L.Expr | None:
     assert span is not None
     least, end = span
     some = L.compare(">", end, least)
-    last = _in_last_round(loop.var, end, cond)
+    last = in_last_round(loop.var, end, cond)
     if last is None:
         return None
     # A loop without rounds does not go beyond an array.
@@ -93,14 +93,14 @@ def _of_all_rounds(loop: L.Loop, cond: L.Expr) -> L.Expr | None:
     return last if implied else L.both(some, last)
 
 
-def _in_last_round(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
+def in_last_round(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
     """A condition where the loop's variable is largest, if it holds there or in no round."""
     if var not in names_in([cond]):
         return cond
     if not isinstance(cond, L.Bin):
         return None
     if cond.op == "and":
-        left, right = (_in_last_round(var, end, e) for e in (cond.left, cond.right))
+        left, right = (in_last_round(var, end, e) for e in (cond.left, cond.right))
         return None if left is None or right is None else L.both(left, right)
     if cond.op not in (">=", ">") or var in names_in([cond.right]):
         return None

@@ -192,7 +192,11 @@ def _power(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr
         if isinstance(x, L.Lit):
             return L.Call("np.power", (x, n), compute)
         return L.Bin("**", x, n, compute)
-    return fit(L.Call("rt.int_power", (x, n), compute), compute)
+    n = em.let(n)
+    if not isinstance(n, L.Size):
+        negative = "Integers to negative integer powers are not allowed."
+        em.check(L.compare("<", n, L.Lit(0, compute)), "ValueError", negative)
+    return fit(L.Call("rt.natural_power", (x, n), compute), compute)
 
 
 def _whole_power(x: L.Expr, n: int, dtype: str) -> L.Expr:

@@ -26,7 +26,7 @@
              | Size(buffer, axis)                   an int64
              | Bin(op, left, right, dtype)          op is Python's operator
              | Un(op, x, dtype)                     "-", "not", "~"
-             | Call(function, args, dtype)          a scalar function: "np.exp", "rt.int_power"
+             | Call(function, args, dtype)          a scalar function: "np.exp", "rt.natural_power"
              | Cast(x, dtype)
              | Select(cond, x, y, dtype)
              | Field(x, name, dtype)                of a record

@@ -31,6 +31,8 @@ from .context import HANDLERS, Context, Failures
 from .copies import read_in_place
 from .draw import draw
 from .elementwise import cast
+from .elsewhere import Elsewhere
+from .few import count_few
 from .first_touch import touch_first
 from .forwards import run_forwards
 from .fuse import as_values
@@ -61,11 +63,13 @@ from .siblings import Merger
 from .stacks import push_statement
 from .store import store
 from .twins import pair
+from .unchecked import leave_unchecked
 from .unchosen import skip_unchosen
 from .unread import drop_unread
 from .values import buffer_value
 from .waiting import wait_less
 from .window import keep_windows
+from .within import stay_within
 from .worth import Amounts, judged
 from .wrap import cut_wrapping
 from .write import write
@@ -124,6 +128,7 @@ def lower_function(
 ) -> L.Routine:
     """One function as loop-level IR."""
     facts = facts or Facts()
+    count_few(function, facts)
     function = as_values(function, facts)
     cx = Context(function, facts, failures or Failures(), boundscheck)
     params = [cx.python_name(p) for p in function.params]
@@ -175,7 +180,9 @@ def merged(
     keep_last_counts(cx.em.out, cx.em.fresh)
     share_numbers(cx.em.out, params, sizes)
     integers = fixed_integers(cx.em.out, params)
-    body = check_ahead(drop_settled(cx.em.out, shares, integers), visible, shares)
+    body = drop_settled(cx.em.out, shares, integers)
+    stay_within(body, params)
+    body = check_ahead(body, visible, shares)
     mirror(body, shares)
     drop_unread(body)
     spell_multiples(body)
@@ -200,7 +207,8 @@ def merged(
     join_rows(body, whole, shares, cx.em.fresh)
     narrow(body, params)
     spell_additions(body, arrays.dtypes)
-    body = sum_up(body, arrays.dtypes, visible, shares, cx.em.fresh)
+    places = Elsewhere(body, params, arrays.sizes)
+    body = sum_up(body, arrays.dtypes, visible, shares, cx.em.fresh, places)
     cut_wrapping(body)
     # Compiled for types alone, code is not made for some sizes and not for others.
     if parallel or (parallel is None and facts.sizes is not None):
@@ -223,6 +231,7 @@ def merged(
     make_room(body)
     write_borders_once(body)
     wait_less(body)
+    leave_unchecked(body, params)
     return body
 
 

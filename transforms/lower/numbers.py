@@ -16,6 +16,9 @@ from collections.abc import Iterable
 from . import loop_ir as L
 from .live import binds, names_in
 
+# Calls that take longer than a look at what they gave.
+_AGAIN = ("rt.natural_power",)
+
 
 def share_numbers(body: list[L.Stmt], params: Iterable[str], kept: Iterable[L.Expr]) -> None:
     """Rewrites `body` in place.  The names in `kept` stay."""
@@ -34,7 +37,11 @@ def share_numbers(body: list[L.Stmt], params: Iterable[str], kept: Iterable[L.Ex
     for stmt in body:
         if other:
             L.map_stmts([stmt], named)
-        if isinstance(stmt, L.Let) and times[stmt.name] == 1 and _is_fixed(stmt.expr, times):
+        if (
+            isinstance(stmt, L.Let)
+            and times[stmt.name] == 1
+            and _is_fixed(stmt.expr, times, _AGAIN)
+        ):
             known = first.setdefault(stmt.expr, stmt.name)
             if known != stmt.name and stmt.name not in stay:
                 other[stmt.name] = known
@@ -68,12 +75,13 @@ def spelt_out(e: L.Expr, integers: dict[str, L.Expr]) -> L.Expr:
     return L.map_expr(e, spelt)
 
 
-def _is_fixed(e: L.Expr, times: Counter[str]) -> bool:
-    """Whether an expression has the same value wherever its names are bound."""
+def _is_fixed(e: L.Expr, times: Counter[str], calls: tuple[str, ...] = ()) -> bool:
+    """Whether an expression has the same value wherever its names are bound.  It may hold `calls`
+    beside those of NumPy's functions."""
     for part in L.walk_expr(e):
         if isinstance(part, (L.Load, L.Field)):
             return False
-        if isinstance(part, L.Call) and not part.function.startswith("np."):
+        if isinstance(part, L.Call) and not part.function.startswith(("np.", *calls)):
             return False
         name = part.buffer if isinstance(part, L.Size) else getattr(part, "name", None)
         if name is not None and times[name] > 1:

@@ -6,7 +6,8 @@
                                         if n > 0:
                                             c_bar[2] += acc
 
-So the loop writes nothing to memory, and several of its rounds are computed at once.
+So the loop writes nothing to memory, and several of its rounds are computed at once.  Where only
+some rounds add, the element has to be there if none does (`elsewhere.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import loop_ir as L
+from .elsewhere import Elsewhere, additions
 from .live import binds, names_in
 from .siblings import Shares
 
@@ -26,11 +28,12 @@ def sum_up(
     visible: set[str],
     shares: Shares,
     fresh: Callable[[str], str],
+    places: Elsewhere,
 ) -> list[L.Stmt]:
     """`dtypes` are those of the arrays among the parameters; `visible` are the buffers whose
     contents the caller sees even if the call fails."""
     made = {s.name: s.dtype for s in L.walk(body) if isinstance(s, L.Alloc)}
-    return _Summer({**made, **dtypes}, visible, shares, fresh).block(body)
+    return _Summer({**made, **dtypes}, visible, shares, fresh, places).block(body)
 
 
 class _Summer:
@@ -40,8 +43,10 @@ class _Summer:
         visible: set[str],
         shares: Shares,
         fresh: Callable[[str], str],
+        places: Elsewhere,
     ) -> None:
         self.dtypes, self.visible, self.shares, self.fresh = dtypes, visible, shares, fresh
+        self.places = places
 
     def block(self, body: list[L.Stmt]) -> list[L.Stmt]:
         out: list[L.Stmt] = []
@@ -64,8 +69,7 @@ class _Summer:
             total = L.Name(self.fresh("acc"), dtype)
             before.append(L.Let(total.name, L.Lit(0, dtype)))
             after.append(L.Put(put.buffer, put.index, total, add=True))
-            place = L.place_in(loop.body, put)
-            loop.body[place] = L.Let(total.name, L.Bin("+", total, put.expr, dtype))
+            _replace(loop.body, put, L.Let(total.name, L.Bin("+", total, put.expr, dtype)))
         some = L.compare(">", span[1], span[0])
         if after and not L.is_lit(some, True):
             # An element that no round has come to may not be there.
@@ -73,15 +77,16 @@ class _Summer:
         return [*before, loop, *after]
 
     def _sums(self, loop: L.Loop, bound: set[str]) -> list[L.Put]:
-        """What is added in each round to one and the same element of a buffer that is only added
+        """What is added in all rounds to one and the same element of a buffer that is only added
         to: in which order does not matter.  `bound` are the names that the loop sets."""
         inside = list(L.walk(loop.body))
         # Beside other loops there is nothing to gain.
         if not all(isinstance(s, (L.Let, L.Put, L.Branch, L.Fail, L.Remark)) for s in inside):
             return []
+        some = [s for s in additions(loop) if self.places.is_there(s)]
         found = [
             s
-            for s in loop.body
+            for s in (*loop.body, *some)
             if isinstance(s, L.Put)
             and s.add
             and s.expr.dtype in FLOATS
@@ -91,18 +96,30 @@ class _Summer:
             and not any(isinstance(p, L.Load) for e in s.index for p in L.walk_expr(e))
         ]
         fails = any(isinstance(s, L.Fail) for s in inside)
-        others = {s.buffer for s in inside if isinstance(s, L.Put) and not s.add}
-        others |= {
-            p.buffer
-            for s in inside
-            for e in L.exprs_of(s)
-            if not isinstance(e, L.Whole)
-            for p in L.walk_expr(e)
-            if isinstance(p, L.Load)
-        }
         return [
             s
             for s in found
-            if not any(self.shares(s.buffer, other) for other in others)
+            if not any(self._meets(s, other) for other in inside)
             and not (fails and any(self.shares(s.buffer, v) for v in self.visible))
         ]
+
+    def _meets(self, put: L.Put, stmt: L.Stmt) -> bool:
+        """Whether a statement may read the element that is added to, or write it."""
+        if isinstance(stmt, L.Put) and not stmt.add and self.shares(put.buffer, stmt.buffer):
+            return True
+        return any(
+            isinstance(p, L.Load)
+            and self.shares(put.buffer, p.buffer)
+            and not (put.buffer == p.buffer and self.places.is_other(stmt, p, put))
+            for e in L.exprs_of(stmt)
+            if not isinstance(e, L.Whole)
+            for p in L.walk_expr(e)
+        )
+
+
+def _replace(body: list[L.Stmt], old: L.Stmt, new: L.Stmt) -> None:
+    for place, stmt in enumerate(body):
+        if stmt is old:
+            body[place] = new
+        for block in L.blocks_of(stmt):
+            _replace(block, old, new)

@@ -295,6 +295,29 @@ def test_numbers_that_a_nest_changes():
     agree(CARRIED + "".join(lines) + "    return ()\n", np.arange(4.0), 0.5, 3.0, 4)
 
 
+def test_small_arrays_of_a_nest_lie_in_it():
+    """So that loops over them need not be functions."""
+    small = """
+    for i in range(n):
+        d_{1} = np.empty(({0},), np.float64)
+        for j in range(3):
+            d_{1}[j] = x[i] * (j + 1)
+        for j in range(3):
+            s = s + d_{1}[j] * {1}.0
+"""
+
+    def compiled(*more):
+        lines = [small.format(3, k) for k in range(12)]
+        text = "".join(["def f(x, s, n):\n", *lines, *more, "    return (s,)\n"])
+        (made,) = agree(text, np.arange(4.0), 0.5, 4).inspect_llvm().values()
+        return made
+
+    assert "nest.11(" in compiled() and "nest.12(" not in compiled()
+    # Not one that is long, or read elsewhere.
+    assert "nest.13(" in compiled(small.format(300, 12))
+    assert "nest.13(" in compiled(small.format(3, 12), "    s = s + d_12[0]\n")
+
+
 def test_other_functions_are_called():
     agree(
         """

@@ -17,7 +17,7 @@ J = np.array([2, 2, -2, -2, 3, 1, 4])
 
 
 def table(x: Any, i: Any, j: Any) -> Any:
-    out = np.zeros((x.shape[0], 19), x.dtype)
+    out = np.zeros((x.shape[0], 20), x.dtype)
     for k in range(x.shape[0]):
         out[k, 0] = np.sign(x[k])
         out[k, 1] = abs(x[k])
@@ -38,6 +38,7 @@ def table(x: Any, i: Any, j: Any) -> Any:
         out[k, 16] = np.sqrt(abs(x[k]))
         out[k, 17] = np.isnan(x[k]) and not i[k] < j[k]
         out[k, 18] = (i[k] << 2) + (i[k] >> 1)
+        out[k, 19] = i[k] ** abs(j[k]) + 2 ** abs(i[k])
     return np.sum(x), out
 
 
@@ -59,7 +60,7 @@ def loss(w, x, n):
     kept = []
     if x[1] > 1.0:
         raise ValueError(f"{x[1]} is more than {n / 4}, with {x.shape[0]} numbers")
-    for i in range(n << 1 >> 1):
+    for i in range(n << 1 >> n ** (n - 4)):
         if x[i] > 0.0:
             kept.append(np.tanh(w @ w) * x[i] ** 2 / np.sqrt(x[i]))
     total = np.sum(np.maximum(w, 0.1))
@@ -87,6 +88,20 @@ def test_without_numba(tmp_path: Any) -> None:
     )
     assert done.stdout.splitlines()[-1:] == ["False"], done.stderr
     assert "2.0 is more than 1.0, with 4 numbers" in done.stdout
+
+
+@pytest.mark.parametrize("backend", ["loops", "numba"])
+def test_powers_of_whole_numbers(backend: Any) -> None:
+    def f(x: Any, b: Any, n: Any) -> Any:
+        return np.sum(x) * (b**n)
+
+    g = s2s.grad(f, wrt="x", backend=backend)
+    for b, n in ((2, 0), (0, 0), (0, 3), (-3, 5), (2, 62), (2, 63), (2, 64), (3, 100), (7, 1)):
+        with np.errstate(over="ignore"):
+            want = float(np.int64(b) ** np.int64(n))
+        np.testing.assert_array_equal(g(np.ones(2), b, n), [want, want])
+    with pytest.raises(ValueError, match="negative integer powers"):
+        g(np.ones(2), 2, -1)
 
 
 @pytest.mark.parametrize("n", [1, 64])

@@ -167,7 +167,7 @@ def test_results_and_errors_stay():
     x, y, c = rng.normal(size=9), rng.normal(size=9), rng.normal(size=3)
     now = s2s.value_and_grad(distances, wrt=("x", "c"), backend="loops")
     value, bars = now(x, y, c)
-    with switched_off("checks ahead", "at will", "registers"):
+    with switched_off("checks ahead", "unchecked", "at will", "registers"):
         was = s2s.value_and_grad(again(distances), wrt=("x", "c"), backend="loops")
         right, right_bars = was(x, y, c)
     assert now.lowered.count("for i_1") == 1 and was.lowered.count("for i_") == 2

@@ -9,6 +9,7 @@ import pytest
 
 import s2s
 from s2s.transforms.lower import loop_ir as L
+from s2s.transforms.lower.elsewhere import Elsewhere
 from s2s.transforms.lower.registers import sum_up
 from s2s.transforms.lower.values import Emitter
 from s2s.transforms.lower.write import write
@@ -30,7 +31,9 @@ ADDED = L.Put("c", (K,), at("x", I), add=True)
 
 def summed(*body, visible=(), shares=lambda a, b: a == b):
     fresh = Emitter({"c", "x", "k", "n", "i"}).fresh
-    return sum_up(copy.deepcopy(list(body)), {"c": F, "x": F}, {*visible}, shares, fresh)
+    new = copy.deepcopy(list(body))
+    places = Elsewhere(new, ["c", "x", "k", "n"], {"c": (N,), "x": (N,)})
+    return sum_up(new, {"c": F, "x": F}, {*visible}, shares, fresh, places)
 
 
 def text(body):
@@ -79,6 +82,47 @@ def test_other_elements_may_be_added_to():
          "a bound that changes"],
 )  # fmt: skip
 def test_left_alone(body):
+    assert text(summed(body)) == text([body])
+
+
+INT = "int64"
+J = L.Name("j")
+HAS = L.compare("!=", L.Bin("&", J, L.Bin("<<", L.ONE, I, INT), INT), L.ZERO)
+SMALLER = L.Bin("^", J, L.Bin("<<", L.ONE, I, INT), INT)
+
+
+def table(*chosen, start: L.Expr = L.ZERO, stop: L.Expr = N):
+    """For each j, rounds in which i is one of its bits."""
+    return L.Loop("j", start, stop, L.ONE, [loop(L.Branch(HAS, list(chosen)))])
+
+
+def test_in_some_rounds_if_the_element_is_there():
+    added = L.Put("c", (J,), at("c", SMALLER), add=True)
+    assert (
+        text(summed(table(added)))
+        == """\
+    for j in range(n):
+        acc = np.float64(0.0)
+        for i in range(n):
+            if j & 1 << i != 0:
+                acc = acc + c[j ^ 1 << i]
+        if n > 0:
+            c[j] += acc"""
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        table(L.Put("c", (J,), at("c", SMALLER), add=True), stop=K),
+        table(L.Put("c", (J,), at("c", SMALLER), add=True), start=K),
+        table(L.Put("c", (J,), at("c", L.add(J, I)), add=True)),
+        table(L.Put("c", (J,), at("c", SMALLER), add=True), L.Put("x", (I,), at("c", I))),
+        table(L.Put("c", (J,), at("c", SMALLER), add=True), L.Put("c", (I,), at("x", I))),
+    ],
+    ids=["beyond", "maybe negative", "maybe the same", "also read", "also written"],
+)
+def test_in_some_rounds_left_alone(body):
     assert text(summed(body)) == text([body])
 
 

@@ -1,0 +1,147 @@
+"""A loop is written a second time without checks that cannot fail."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import s2s
+from s2s.transforms.lower import loop_ir as L
+from s2s.transforms.lower.unchecked import leave_unchecked
+from s2s.transforms.lower.write import write
+from tests.switches import switched_off
+from tests.transforms.lower.test_layout import again
+
+F, INT = "float64", "int64"
+I, K, N, M, S = (*map(L.Name, "iknm"), L.Name("s", F))  # noqa: E741
+SIZE = L.Size("x", 0)
+CHOSEN = L.compare("<", L.Load("y", (I,), F), S)
+SUM = L.Let("s", L.Bin("+", S, L.Load("x", (I,), F), F))
+
+
+def fails(cond, message="far out"):
+    return L.Branch(cond, [L.Fail("IndexError", message)])
+
+
+BEYOND = fails(L.compare(">=", I, SIZE))
+
+
+def loop(*body, stop: L.Expr = N, step=1, parallel=False):
+    ends = (L.ZERO, stop) if step == 1 else (L.sub(stop, L.ONE), L.lit(-1))
+    return L.Loop("i", *ends, L.lit(step), list(body), parallel)
+
+
+def twice(*body):
+    out = copy.deepcopy(list(body))
+    leave_unchecked(out, ["x", "y", "s", "n", "m"])
+    return text(out)
+
+
+def text(body):
+    lines = write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], "")
+    return lines.split("def f(x, y, s, n, m):\n")[-1].replace("    return (s,)\n", "").rstrip()
+
+
+def test_in_some_rounds():
+    for step, ends in ((1, "n"), (-1, "n - 1, -1, -1")):
+        assert (
+            twice(loop(L.Branch(CHOSEN, [BEYOND, SUM]), step=step))
+            == f"""\
+    if n > x.shape[0]:
+        for i in range({ends}):
+            if y[i] < s:
+                if i >= x.shape[0]:
+                    raise IndexError("far out")
+                s = s + x[i]
+    else:
+        for i in range({ends}):
+            if y[i] < s:
+                s = s + x[i]"""
+        )
+
+
+def test_by_numbers_of_a_round_and_several():
+    index = L.Let("k", L.add(I, L.lit(2)))
+    both = L.either(L.compare("<", M, L.ZERO), L.compare(">=", K, SIZE))
+    new = twice(loop(L.Branch(CHOSEN, [index, fails(both), SUM])))
+    assert new.startswith("    if m < 0 or n + 2 > x.shape[0]:\n")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [loop(L.Branch(CHOSEN, [SUM]))],
+        [loop(L.Branch(CHOSEN, [fails(L.compare("<", I, M)), SUM]))],
+        [loop(L.Branch(CHOSEN, [fails(L.compare(">=", L.Load("y", (I,), INT), SIZE)), SUM]))],
+        [loop(L.Branch(CHOSEN, [fails(L.compare(">=", L.Load("y", (L.ZERO,), INT), SIZE)), SUM]))],
+        [loop(L.Let("k", L.add(K, L.ONE)), L.Branch(CHOSEN, [fails(L.compare(">=", K, SIZE))]))],
+        [loop(L.Branch(CHOSEN, [fails(L.compare(">=", K, SIZE)), SUM]))],
+        [
+            L.Branch(L.compare(">", N, M), [L.Let("k", M)]),
+            loop(L.Branch(CHOSEN, [fails(L.compare(">=", K, SIZE)), SUM])),
+        ],
+        [loop(L.Branch(CHOSEN, [BEYOND, SUM, L.Break()]))],
+        [loop(L.Branch(CHOSEN, [BEYOND, SUM]), parallel=True)],
+        [loop(L.Branch(CHOSEN, [fails(L.compare(">=", L.Bin("%", M, N, INT), SIZE)), SUM]))],
+    ],
+    ids=["nothing to check", "fails at first", "what is read", "what may be read too soon",
+         "a number that changes", "a name without a value", "a name that may have none",
+         "ends early", "on threads", "cannot be computed ahead"],
+)  # fmt: skip
+def test_left_alone(body):
+    assert twice(*body) == text(body)
+
+
+def chosen(x, y, row):
+    total = 0.0
+    for j in range(y.shape[0]):
+        if y[j] > 0.0:
+            total += x[row, j] * y[j]
+    return total
+
+
+@pytest.mark.parametrize("backend", ["loops", "numba"])
+def test_a_program(backend):
+    g = s2s.grad(chosen, wrt=("x", "y"), backend=backend)
+    x, y = np.arange(12.0).reshape(3, 4), np.array([1.0, -1.0, 2.0, 3.0])
+    for row in (0, 2, -1, -3):
+        x_bar, y_bar = g(x, y, row)
+        want = np.zeros((3, 4))
+        want[row] = np.where(y > 0, y, 0)
+        np.testing.assert_allclose(x_bar, want)
+        np.testing.assert_allclose(y_bar, np.where(y > 0, x[row], 0))
+    with switched_off("unchecked"):
+        plain = s2s.grad(again(chosen), backend=backend)
+        np.testing.assert_array_equal(plain(x, y, 1), g(x, y, 1)[0])
+        assert plain.lowered.count("for j") < g.lowered.count("for j")
+    for row in (3, -4):
+        with pytest.raises(IndexError, match="axis 0"):
+            g(x, y, row)
+        # What would fail is not asked for.
+        assert not g(x, -np.abs(y), row)[0].any()
+    with pytest.raises(IndexError, match="axis 1"):
+        g(x[:, :3], y, 0)
+    assert g(x[:, :3], np.array([1.0, 2.0, 0.5, -1.0]), 0)[0].shape == (3, 3)
+
+
+def test_what_was_written_before_an_error_is_seen():
+    def f(x, y):
+        for i in range(y.shape[0]):
+            if y[i] > 0.0:
+                x[i] = 2.0 * x[i] * y[i]
+        return x
+
+    for n in (3, 4):
+        for backend in ("loops", "numba"):
+            x, y = np.ones(n), np.array([1.0, -1.0, 2.0, 3.0])
+            same = x.copy()
+            try:
+                f(same, y)
+            except IndexError:
+                with pytest.raises(IndexError):
+                    s2s.function(f, backend=backend)(x, y)
+            else:
+                s2s.function(f, backend=backend)(x, y)
+            np.testing.assert_array_equal(x, same)

@@ -1,0 +1,56 @@
+"""Indices that cannot lie outside are not checked, nor counted from the end, on loop-level IR.
+
+    for c in range(1, n):                       for c in range(1, n):
+        if c & 1 << j != 0:                         if c & 1 << j != 0:
+            t = c ^ 1 << j                              t = c ^ 1 << j
+            at = t + n if t < 0 else t      →           at = t
+            if at < 0 or at >= n:                       s = s + x[at]
+                raise IndexError(…)
+            s = s + x[at]
+
+That is so where symbols for sizes and numbers do not tell, but loops and branches around do
+(`known.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from . import loop_ir as L
+from .known import Known
+
+
+def stay_within(body: list[L.Stmt], params: Iterable[str]) -> None:
+    """Rewrites `body` in place."""
+    if not any(map(_has_question, L.walk(body))):
+        return
+    known = Known(body, params)
+    idle: set[int] = set()
+
+    def plain(e: L.Expr) -> L.Expr | None:
+        if isinstance(e, L.Select) and e.dtype == "int64" and known.never(e.cond):
+            return L.map_expr(e.y, plain)
+        return None
+
+    for stmt in known.walk(body):
+        L.map_stmt(stmt, plain)
+        if L.is_check(stmt):
+            if known.never(stmt.cond):
+                idle.add(id(stmt))
+    if idle:
+        _drop(body, idle)
+
+
+def _has_question(stmt: L.Stmt) -> bool:
+    """Whether it may count from the end, or raise an error."""
+    if isinstance(stmt, L.Fail):
+        return True
+    wholes = (e for e in L.exprs_of(stmt) if not isinstance(e, L.Whole))
+    return any(isinstance(part, L.Select) for e in wholes for part in L.walk_expr(e))
+
+
+def _drop(body: list[L.Stmt], idle: set[int]) -> None:
+    body[:] = [s for s in body if id(s) not in idle]
+    for stmt in body:
+        for block in L.blocks_of(stmt):
+            _drop(block, idle)
