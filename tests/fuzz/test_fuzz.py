@@ -113,7 +113,8 @@ def f(x, m, y, d, s, n, idx):
     compared(trial, run_, trial.gradient("loops"))
     usual = lowered(trial.gradient("loops"))
     # Those have nothing to do in this program.
-    idle = ["powers", "twice", "layout", "twins", "interchange", "selects", "shifted", "at will",
-            "multiples", "rounds", "first touch", "unchosen", "passed on", "last chosen",
-            "gemm update", "rows", "narrow", "wrap", "jam", "room", "waiting"]  # fmt: skip
+    idle = ["powers", "twice", "few", "layout", "twins", "interchange", "selects", "shifted",
+            "at will", "multiples", "rounds", "first touch", "unchosen", "passed on",
+            "last chosen", "gemm update", "rows", "narrow", "wrap", "jam", "room", "within",
+            "unchecked", "waiting"]  # fmt: skip
     assert [switch for switch, text in texts.items() if text == usual] == idle
