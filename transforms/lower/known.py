@@ -1,12 +1,12 @@
 """What is known of integers where they are read, on loop-level IR.
 
-A loop's variable lies in the loop's range.  A number that is not negative is greater without than
-with one of its bits taken away: in
+A loop's variable lies in the loop's range.  A number that is not negative is greater than what is
+left of it without one of its bits: in
 
     if c & 1 << j != 0:
         … c ^ 1 << j …
 
-the latter is not negative and less than c.
+the latter is less than c and not negative, if c is not negative.
 """
 
 from __future__ import annotations
