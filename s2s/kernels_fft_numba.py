@@ -248,9 +248,12 @@ def _by_convolution(x, out, lines, n, wide, sign, factor):  # type: ignore[no-un
 
 
 @njit(**_OPTIONS)
-def _transform(x, out, lines, n, wide, sign, scale):  # type: ignore[no-untyped-def]
-    """Transforms each of `lines` blocks of n rows of x, which may be `out`.  (Numba goes
-    through all that is called once more for each function that calls it; so there are few.)"""
+def _fft(source, goal, inverse, scale):  # type: ignore[no-untyped-def]
+    """They may be the same.  (Numba goes through all that is called once more for each function
+    that calls it; so there are few.)"""
+    lines, n, wide = source.shape
+    x, out = source.reshape(-1), goal.reshape(-1)
+    sign = 1.0 if inverse else -1.0
     if n <= 1:
         for i in range(x.size):
             out[i] = x[i]
@@ -317,20 +320,13 @@ def _scale(x, n, scale):  # type: ignore[no-untyped-def]
 
 
 @njit(**_OPTIONS)
-def _fft(x, out, inverse, scale):  # type: ignore[no-untyped-def]
-    lines, n, wide = x.shape
-    way = 1.0 if inverse else -1.0
-    _transform(x.reshape(-1), out.reshape(-1), lines, n, wide, way, scale)
-
-
-@njit(**_OPTIONS)
 def _rfft(x, out, scale):  # type: ignore[no-untyped-def]
     lines, n, wide = x.shape
     half = n // 2
     done, source = out.reshape(-1), x.reshape(-1)
     if n % 2:
         z = source.astype(out.dtype)
-        _transform(z, z, lines, n, wide, -1.0, 0)
+        _fft(z.reshape((lines, n, wide)), z.reshape((lines, n, wide)), False, 0)
         for i in range(lines):
             for k in range((half + 1) * wide):
                 done[i * (half + 1) * wide + k] = z[i * n * wide + k]
@@ -339,7 +335,7 @@ def _rfft(x, out, scale):  # type: ignore[no-untyped-def]
         for i in range(lines * half):
             for q in range(wide):
                 z[i * wide + q] = complex(source[2 * i * wide + q], source[(2 * i + 1) * wide + q])
-        _transform(z, z, lines, half, wide, -1.0, 0)
+        _fft(z.reshape((lines, half, wide)), z.reshape((lines, half, wide)), False, 0)
         _untangle(z, done, lines, n, wide, _roots(n, -1.0).astype(out.dtype))
     _scale(done, n, scale)
 
@@ -359,13 +355,13 @@ def _irfft(y, out, scale):  # type: ignore[no-untyped-def]
                     value = source[(i * (half + 1) + k) * wide + q]
                     z[(i * n + k) * wide + q] = value
                     z[(i * n + n - k) * wide + q] = value.conjugate()
-        _transform(z, z, lines, n, wide, 1.0, 0)
+        _fft(z.reshape((lines, n, wide)), z.reshape((lines, n, wide)), True, 0)
         for i in range(z.size):
             done[i] = z[i].real
     else:
         z = np.empty(lines * half * wide, y.dtype)
         _tangle(source, z, lines, n, wide, _roots(n, -1.0).astype(y.dtype))
-        _transform(z, z, lines, half, wide, 1.0, 0)
+        _fft(z.reshape((lines, half, wide)), z.reshape((lines, half, wide)), True, 0)
         for i in range(lines * half):
             for q in range(wide):
                 done[2 * i * wide + q] = z[i * wide + q].real
