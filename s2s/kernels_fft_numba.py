@@ -1,10 +1,10 @@
 """How Numba computes Fourier transforms.
 
-Stockham's algorithm in mixed radix: each pass takes one factor out of the length and leaves the
-data in order.  The passes see an array of `n` rows of `wide` neighbours, so that transforms along
-an axis that is not the last run through memory as it lies.  A length with a large prime factor is
-done as a convolution, after Bluestein; transforms of real numbers of even length are complex ones
-of half the length.
+Stockham's algorithm in mixed radix: each pass (`kernels_fft_passes`) takes one factor out of the
+length and leaves the data in order.  The passes see an array of `n` rows of neighbours: some lines
+at a time are gathered as such, whatever axis they lie along, and stay in the cache until they are
+done.  A length with a large prime factor is done as a convolution, after Bluestein; transforms of
+real numbers of even length are complex ones of half the length.
 
 Numba compiles a function anew for each number it knows, and for `a[:] = b` all the text of an
 error: numbers are made to be unknown (`_ONE`), and whole arrays are written by loops.
@@ -19,6 +19,7 @@ from numba import njit
 from numba.extending import overload
 
 from . import kernels_fft, kernels_routines
+from .kernels_fft_passes import pass2, pass3, pass4, pass5
 
 _OPTIONS: Any = {
     "error_model": "numpy",
@@ -29,13 +30,9 @@ _OPTIONS: Any = {
 _ONE = np.ones(1, np.int64)  # a number that Numba does not know
 # Prime factors up to this are done directly.
 _LARGEST = 13
-# Cosine and sine of 2 pi / 5, and of twice that.
-_C1, _S1, _C2, _S2 = (
-    np.cos(0.4 * np.pi),
-    np.sin(0.4 * np.pi),
-    np.cos(0.8 * np.pi),
-    np.sin(0.8 * np.pi),
-)
+# So many lines are transformed at once, half as many of longer ones, so that they stay in the
+# nearest cache, and twice as many if they lie side by side.
+_TOGETHER, _LONG = 8, 128
 
 
 # ---------------------------------------------------------------- plans
@@ -95,103 +92,45 @@ def _turned(z, sign):  # type: ignore[no-untyped-def]
 
 
 @njit(**_OPTIONS)
-def _pass2(x, y, m, wide, step, w):  # type: ignore[no-untyped-def]
-    for p in range(m):
-        w1 = w[p * step]
-        for q in range(wide):
-            a, b = x[q + wide * p], x[q + wide * (p + m)]
-            y[q + wide * 2 * p] = a + b
-            y[q + wide * (2 * p + 1)] = (a - b) * w1
-
-
-@njit(**_OPTIONS)
-def _pass4(x, y, m, wide, step, w, sign):  # type: ignore[no-untyped-def]
-    for p in range(m):
-        w1, w2, w3 = w[p * step], w[2 * p * step], w[3 * p * step]
-        for q in range(wide):
-            a, b = x[q + wide * p], x[q + wide * (p + m)]
-            c, d = x[q + wide * (p + 2 * m)], x[q + wide * (p + 3 * m)]
-            even, odd = a + c, b + d
-            less, turned = a - c, _turned(b - d, sign)
-            y[q + wide * 4 * p] = even + odd
-            y[q + wide * (4 * p + 1)] = (less + turned) * w1
-            y[q + wide * (4 * p + 2)] = (even - odd) * w2
-            y[q + wide * (4 * p + 3)] = (less - turned) * w3
-
-
-@njit(**_OPTIONS)
-def _pass3(x, y, m, wide, step, w, sign, half, height):  # type: ignore[no-untyped-def]
-    for p in range(m):
-        w1, w2 = w[p * step], w[2 * p * step]
-        for q in range(wide):
-            a, b = x[q + wide * p], x[q + wide * (p + m)]
-            c = x[q + wide * (p + 2 * m)]
-            both = b + c
-            middle = a - half * both
-            turned = _turned(height * (b - c), sign)
-            y[q + wide * 3 * p] = a + both
-            y[q + wide * (3 * p + 1)] = (middle + turned) * w1
-            y[q + wide * (3 * p + 2)] = (middle - turned) * w2
-
-
-@njit(**_OPTIONS)
-def _pass5(x, y, m, wide, step, w, sign, c1, s1, c2, s2):  # type: ignore[no-untyped-def]
-    for p in range(m):
-        w1, w2, w3, w4 = w[p * step], w[2 * p * step], w[3 * p * step], w[4 * p * step]
-        for q in range(wide):
-            a, b = x[q + wide * p], x[q + wide * (p + m)]
-            c, d = x[q + wide * (p + 2 * m)], x[q + wide * (p + 3 * m)]
-            e = x[q + wide * (p + 4 * m)]
-            outer, inner = b + e, c + d
-            first, second = a + c1 * outer + c2 * inner, a + c2 * outer + c1 * inner
-            b, c = b - e, c - d
-            one, two = _turned(s1 * b + s2 * c, sign), _turned(s2 * b - s1 * c, sign)
-            y[q + wide * 5 * p] = a + outer + inner
-            y[q + wide * (5 * p + 1)] = (first + one) * w1
-            y[q + wide * (5 * p + 2)] = (second + two) * w2
-            y[q + wide * (5 * p + 3)] = (second - two) * w3
-            y[q + wide * (5 * p + 4)] = (first - one) * w4
-
-
-@njit(**_OPTIONS)
-def _pass_any(x, y, m, wide, step, w, r, parts):  # type: ignore[no-untyped-def]
+def _pass_any(xr, xi, yr, yi, m, wide, step, w, r):  # type: ignore[no-untyped-def]
     """Any radix: the sums as they are written down."""
     apart = w.size // r  # between the roots of order r
     for p in range(m):
-        for q in range(wide):
-            for j in range(r):
-                parts[j] = x[q + wide * (p + j * m)]
-            for k in range(r):
-                total = parts[0]
+        for k in range(r):
+            turn = w[p * k * step]
+            for q in range(wide):
+                real, imag = xr[q + wide * p], xi[q + wide * p]
                 for j in range(1, r):
-                    total += parts[j] * w[(j * k % r) * apart]
-                y[q + wide * (r * p + k)] = total * w[p * k * step]
+                    root = w[(j * k % r) * apart]
+                    a, b = xr[q + wide * (p + j * m)], xi[q + wide * (p + j * m)]
+                    real += a * root.real - b * root.imag
+                    imag += a * root.imag + b * root.real
+                yr[q + wide * (r * p + k)] = real * turn.real - imag * turn.imag
+                yi[q + wide * (r * p + k)] = real * turn.imag + imag * turn.real
 
 
 @njit(**_OPTIONS)
-def _passes(x, y, wide, w, radices, sign):  # type: ignore[no-untyped-def]
-    """The transform of the rows of x, in x or in y: the one that is returned."""
-    n = w.size
-    rest, step = n, _ONE[0]
-    c = np.empty(7, w.real.dtype)
-    c[0], c[1], c[2], c[3], c[4], c[5], c[6] = sign, 0.5, np.sqrt(0.75), _C1, _S1, _C2, _S2
-    way = c[0]
-    parts = np.empty(_LARGEST, w.dtype)
+def _passes(xr, xi, yr, yi, wide, w, radices, sign):  # type: ignore[no-untyped-def]
+    """The transform of the rows of x, in x or in y: that which is returned."""
+    rest, step = w.size, _ONE[0]
+    signs = np.empty(1, xr.dtype)
+    signs[0] = sign
+    way = signs[0]
     for r in radices:
         m = rest // r
         if r == 4:
-            _pass4(x, y, m, wide, step, w, way)
+            pass4(xr, xi, yr, yi, m, wide, step, w, way)
         elif r == 2:
-            _pass2(x, y, m, wide, step, w)
+            pass2(xr, xi, yr, yi, m, wide, step, w, way)
         elif r == 3:
-            _pass3(x, y, m, wide, step, w, way, c[1], c[2])
+            pass3(xr, xi, yr, yi, m, wide, step, w, way)
         elif r == 5:
-            _pass5(x, y, m, wide, step, w, way, c[3], c[4], c[5], c[6])
+            pass5(xr, xi, yr, yi, m, wide, step, w, way)
         else:
-            _pass_any(x, y, m, wide, step, w, r, parts)
-        x, y = y, x
+            _pass_any(xr, xi, yr, yi, m, wide, step, w, r)
+        xr, xi, yr, yi = yr, yi, xr, xi
         rest, step, wide = m, step * r, wide * r
-    return x
+    return xr, xi
 
 
 # ---------------------------------------------------------------- any length
@@ -208,62 +147,135 @@ def _chirp(n, sign):  # type: ignore[no-untyped-def]
 
 
 @njit(**_OPTIONS)
-def _copied(x):  # type: ignore[no-untyped-def]
-    out = np.empty(x.size, x.dtype)
-    for i in range(x.size):
-        out[i] = x[i]
-    return out
+def _multiply(re, im, wide, by, n):  # type: ignore[no-untyped-def]
+    """Each row by its number, those beyond by 0."""
+    for k in range(n):
+        real, imag = by[k].real, by[k].imag
+        for q in range(wide):
+            a, b = re[k * wide + q], im[k * wide + q]
+            re[k * wide + q] = a * real - b * imag
+            im[k * wide + q] = a * imag + b * real
+    for i in range(n * wide, re.size):
+        re[i] = im[i] = 0.0
+
+
+# ---------------------------------------------------------------- several lines at once
 
 
 @njit(**_OPTIONS)
-def _by_convolution(x, n, wide, sign):  # type: ignore[no-untyped-def]
+def _gather(x, first, lines, n, wide, left, across, re, im):  # type: ignore[no-untyped-def]
+    """Some columns of some blocks, as rows of neighbours; a line that lies in one piece is read as
+    it lies."""
+    for i in range(lines):
+        block = x[(first + i) * n * wide : (first + i + 1) * n * wide]
+        if wide == 1:
+            for k in range(n):
+                z = block[k]
+                re[k * lines + i] = z.real
+                im[k * lines + i] = z.imag
+        else:
+            for k in range(n):
+                start, goal = k * wide + left, (k * lines + i) * across
+                for q in range(across):
+                    z = block[start + q]
+                    re[goal + q] = z.real
+                    im[goal + q] = z.imag
+
+
+@njit(**_OPTIONS)
+def _scatter(x, first, lines, n, wide, left, across, re, im, factor):  # type: ignore[no-untyped-def]
+    for i in range(lines):
+        block = x[(first + i) * n * wide : (first + i + 1) * n * wide]
+        if wide == 1:
+            for k in range(n):
+                block[k] = complex(re[k * lines + i] * factor, im[k * lines + i] * factor)
+        else:
+            for k in range(n):
+                start, goal = k * wide + left, (k * lines + i) * across
+                for q in range(across):
+                    block[start + q] = complex(re[goal + q] * factor, im[goal + q] * factor)
+
+
+@njit(**_OPTIONS)
+def _share(lines, n, wide):  # type: ignore[no-untyped-def]
+    """How many blocks, and columns of each, are transformed at once."""
+    if wide >= _TOGETHER:
+        return _ONE[0], min(wide, 2 * _TOGETHER)
+    together = _TOGETHER if n <= _LONG else _TOGETHER // 2
+    return max(1, min(lines, together // max(1, wide))), max(1, wide)
+
+
+@njit(**_OPTIONS)
+def _by_convolution(x, out, lines, n, wide, sign, factor):  # type: ignore[no-untyped-def]
     """Bluestein: the transform as a convolution with a chirp, of a length of twos."""
-    m = 1
+    m = _ONE[0]
     while m < 2 * n - 1:
         m *= 2
+    at_once, across = _share(lines, n, wide)
     chirp = _chirp(n, sign)
     forth, back, radices = _roots(m, -1.0), _roots(m, 1.0), _factors(m)
-    one = _ONE[0]
-    kernel = np.zeros(m, np.complex128)
-    for k in range(n):
-        kernel[k] = chirp[k].conjugate()
-        kernel[(m - k) % m] = kernel[k]
-    spare = np.empty(m, np.complex128)
-    kernel = _copied(_passes(kernel, spare, one, forth, radices, -1.0))
-    line = np.empty(m, np.complex128)
-    for q in range(wide):
-        for k in range(n):
-            line[k] = x[q + wide * k] * chirp[k]
-        for k in range(n, m):
-            line[k] = 0.0
-        spectrum = _passes(line, spare, one, forth, radices, -1.0)
-        for k in range(m):
-            spectrum[k] *= kernel[k]
-        other = spare if spectrum is line else line
-        done = _passes(spectrum, other, one, back, radices, 1.0)
-        for k in range(n):
-            x[q + wide * k] = done[k] * chirp[k] / m
+    room = np.zeros((4, m * at_once * across))
+    kernel = np.empty(m, np.complex128)
+    # The first turn is for the kernel, which all lines are multiplied by.
+    groups = -(-lines // at_once)
+    for turn in range(-1, groups):
+        first = turn * at_once
+        some = min(at_once, lines - first) if turn >= 0 else 1
+        for left in range(0, wide if turn >= 0 else 1, across):
+            few = min(across, wide - left) if turn >= 0 else 1
+            v = some * few
+            a, b, c, d = room[0, : m * v], room[1, : m * v], room[2, : m * v], room[3, : m * v]
+            if turn < 0:
+                for k in range(n):
+                    a[k], b[k] = chirp[k].real / m, -chirp[k].imag / m
+                    a[(m - k) % m], b[(m - k) % m] = a[k], b[k]
+            else:
+                _gather(x, first, some, n, wide, left, few, a, b)
+                _multiply(a, b, v, chirp, n)
+            for way in range(2):
+                re, im = _passes(a, b, c, d, v, back if way else forth, radices, 2.0 * way - 1.0)
+                if radices.size % 2:
+                    a, b, c, d = c, d, a, b
+                if turn < 0:
+                    for k in range(m):
+                        kernel[k] = complex(re[k], im[k])
+                    break
+                if way:
+                    _multiply(re, im, v, chirp, n)
+                    _scatter(out, first, some, n, wide, left, few, re, im, factor)
+                else:
+                    _multiply(re, im, v, kernel, m)
 
 
 @njit(**_OPTIONS)
-def _transform(x, lines, n, wide, sign):  # type: ignore[no-untyped-def]
-    """Transforms each of `lines` blocks of n rows of x, in place; nothing is divided."""
+def _fft(source, goal, inverse, scale):  # type: ignore[no-untyped-def]
+    """They may be the same.  (Numba goes through all that is called once more for each function
+    that calls it; so there are few.)"""
+    lines, n, wide = source.shape
+    x, out = source.reshape(-1), goal.reshape(-1)
+    sign = 1.0 if inverse else -1.0
     if n <= 1:
+        for i in range(x.size):
+            out[i] = x[i]
         return
+    factors = np.ones(1, out.real.dtype)
+    if scale:
+        factors[0] = 1.0 / n if scale == 1 else 1.0 / np.sqrt(n)
+    factor = factors[0]
     radices = _factors(n)
-    size = n * wide
     if radices[radices.size - 1] > _LARGEST:
-        for i in range(lines):
-            _by_convolution(x[i * size : (i + 1) * size], n, wide, sign)
+        _by_convolution(x, out, lines, n, wide, sign, factor)
         return
-    w = _roots(n, sign).astype(x.dtype)
-    spare = np.empty(size, x.dtype)
-    for i in range(lines):
-        block = x[i * size : (i + 1) * size]
-        done = _passes(block, spare, wide, w, radices, sign)
-        if radices.size % 2:
-            for k in range(size):
-                block[k] = done[k]
+    at_once, across = _share(lines, n, wide)
+    w = _roots(n, sign).astype(out.dtype)
+    room = np.empty((4, n * at_once * across), out.real.dtype)
+    for first in range(0, lines, at_once):
+        some = min(at_once, lines - first)
+        for left in range(0, wide, across):
+            few = min(across, wide - left)
+            _gather(x, first, some, n, wide, left, few, room[0], room[1])
+            re, im = _passes(room[0], room[1], room[2], room[3], some * few, w, radices, sign)
+            _scatter(out, first, some, n, wide, left, few, re, im, factor)
 
 
 # ---------------------------------------------------------------- real numbers
@@ -308,24 +320,13 @@ def _scale(x, n, scale):  # type: ignore[no-untyped-def]
 
 
 @njit(**_OPTIONS)
-def _fft(x, out, inverse, scale):  # type: ignore[no-untyped-def]
-    lines, n, wide = x.shape
-    flat = out.reshape(-1)
-    source = x.reshape(-1)
-    for i in range(flat.size):
-        flat[i] = source[i]
-    _transform(flat, lines, n, wide, 1.0 if inverse else -1.0)
-    _scale(flat, n, scale)
-
-
-@njit(**_OPTIONS)
 def _rfft(x, out, scale):  # type: ignore[no-untyped-def]
     lines, n, wide = x.shape
     half = n // 2
     done, source = out.reshape(-1), x.reshape(-1)
     if n % 2:
         z = source.astype(out.dtype)
-        _transform(z, lines, n, wide, -1.0)
+        _fft(z.reshape((lines, n, wide)), z.reshape((lines, n, wide)), False, 0)
         for i in range(lines):
             for k in range((half + 1) * wide):
                 done[i * (half + 1) * wide + k] = z[i * n * wide + k]
@@ -334,7 +335,7 @@ def _rfft(x, out, scale):  # type: ignore[no-untyped-def]
         for i in range(lines * half):
             for q in range(wide):
                 z[i * wide + q] = complex(source[2 * i * wide + q], source[(2 * i + 1) * wide + q])
-        _transform(z, lines, half, wide, -1.0)
+        _fft(z.reshape((lines, half, wide)), z.reshape((lines, half, wide)), False, 0)
         _untangle(z, done, lines, n, wide, _roots(n, -1.0).astype(out.dtype))
     _scale(done, n, scale)
 
@@ -354,13 +355,13 @@ def _irfft(y, out, scale):  # type: ignore[no-untyped-def]
                     value = source[(i * (half + 1) + k) * wide + q]
                     z[(i * n + k) * wide + q] = value
                     z[(i * n + n - k) * wide + q] = value.conjugate()
-        _transform(z, lines, n, wide, 1.0)
+        _fft(z.reshape((lines, n, wide)), z.reshape((lines, n, wide)), True, 0)
         for i in range(z.size):
             done[i] = z[i].real
     else:
         z = np.empty(lines * half * wide, y.dtype)
         _tangle(source, z, lines, n, wide, _roots(n, -1.0).astype(y.dtype))
-        _transform(z, lines, half, wide, 1.0)
+        _fft(z.reshape((lines, half, wide)), z.reshape((lines, half, wide)), True, 0)
         for i in range(lines * half):
             for q in range(wide):
                 done[2 * i * wide + q] = z[i * wide + q].real

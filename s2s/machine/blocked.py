@@ -13,14 +13,13 @@ machine's vectors: two machines that multiply and add in one step agree to the l
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import ir
 
-from .tiles import FLAGS, Tiles
-from .writing import INT, counting, declared, new_function
+from .bands import BOOL, Bands
+from .tiles import FLAGS
+from .writing import INT, counting, declared
 
 NAME = "s2s.blocked"
 # The rows of a tile, and of one for what such tiles leave over.
@@ -33,7 +32,6 @@ MANY, MORE = 24, 40
 # if they begin with a line of the cache, of so many bytes, and their elements do not lie so many
 # bytes apart that they displace each other there.
 LINE, APART = 64, 2048
-BOOL = ir.IntType(1)
 
 
 def width(features: str) -> int:
@@ -44,7 +42,7 @@ def width(features: str) -> int:
     return 32 if "+avx" in names else 16
 
 
-class Gemm(Tiles):
+class Gemm(Bands):
     """The function for one type of numbers, in a module."""
 
     name = NAME
@@ -72,56 +70,93 @@ class Gemm(Tiles):
         p, n = self.pointer, self.number
         return [BOOL, BOOL, n, p, p, n, p, INT, INT, INT]
 
-    def _declare(self, name: str, kinds: list[Any]) -> Any:
-        type_ = ir.FunctionType(ir.VoidType(), kinds)
-        return new_function(self.module, type_, name, "noinline")
-
     # ---- loops over tiles
 
     def _write(self, made: Any) -> None:
         swap_a, swap_b, alpha, a, b, beta, c, m, n, k = made.args
-        high, low, first_high = self._band(ROWS), self._band(FEW), self._band(ROWS, copying=True)
-        copy = self._copy()
+        high, low, first_high = self._whole(ROWS), self._whole(FEW), self._whole(ROWS, copying=True)
+        high_edges, low_edges, copy = self._edges(ROWS), self._edges(FEW), self._copy()
         builder = ir.IRBuilder(made.append_basic_block())
-        panel = self._panel(builder)
-        self._scale_only(builder, beta, c, m, n, k)
+        panel, nothing = self._panel(builder), self._nothing(builder)
+        self._scale(builder, beta, c, m, n, k)
+        clean = builder.fcmp_ordered("==", beta, ir.Constant(self.number, 0.0))
         a_down, a_right = self._strides(builder, swap_a, k, m)
         b_down, b_right = self._strides(builder, swap_b, n, k)
         many = builder.icmp_signed(">=", m, self._enough(builder, b, n))
+        as_is = builder.not_(builder.or_(many, swap_b))
         middle = self._middle(builder, m)
         width = INT(self.columns)
         with self._steps(builder, k, self._stretch(builder, k)) as (p, depth):
-            first = builder.icmp_signed("==", p, INT(0))
+            fresh = builder.and_(clean, builder.icmp_signed("==", p, INT(0)))
             tiles = builder.sdiv(INT(self.room), builder.mul(depth, width))
-            with self._steps(builder, n, builder.mul(tiles, width)) as (left, across):
+            step = builder.mul(tiles, width)
+            # Columns that need no room are all taken at once.
+            all_ = builder.and_(n, INT(-self.columns))
+            more = builder.and_(as_is, builder.icmp_signed(">", all_, step))
+            step = builder.select(more, all_, step)
+            with self._steps(builder, n, step) as (left, across):
                 corner = self._at(builder, b, [(p, b_down), (left, b_right)])
-                ragged = builder.icmp_signed("!=", builder.srem(across, width), INT(0))
+                over = builder.and_(across, INT(self.columns - 1))
+                whole = builder.sub(across, over)
+                ragged = builder.icmp_signed("!=", over, INT(0))
                 before = builder.or_(swap_b, ragged)
                 with builder.if_then(before):
                     with self._steps(builder, across, self.columns) as (j, some):
                         source = self._at(builder, corner, [(j, b_right)])
                         goal = self._at(builder, panel, [(j, depth)])
                         builder.call(copy, [source, b_down, b_right, depth, some, goal])
+                there = (corner, b_down, INT(1))
 
-                def rows(band: Any, i: Any, down: Any, columns: list[Any]) -> None:
-                    start = self._at(builder, a, [(i, a_down), (p, a_right)])
-                    place = self._at(builder, c, [(i, n), (left, INT(1))])
-                    parts = [depth, start, a_down, a_right, *columns, place, n, down, across]
-                    builder.call(band, [*parts, alpha, beta, first, panel])
+                def start(i: Any, j: Any) -> tuple[list[Any], Any]:
+                    x = self._at(builder, a, [(i, a_down), (p, a_right)])
+                    place = self._at(builder, c, [(i, n), (builder.add(left, j), INT(1))])
+                    return [depth, x, a_down, a_right], place
 
-                there = [corner, b_down, INT(1)]
+                def tiles_of(called: Any, i: Any, rows: Any, lines: Any) -> None:
+                    parts, place = start(i, INT(0))
+                    parts += [*lines, place, n, rows, whole, alpha, fresh, nothing, panel]
+                    builder.call(called, parts)
+
                 early = builder.and_(many, builder.not_(before))
                 with builder.if_then(early):
-                    rows(first_high, INT(0), INT(ROWS), there)
+                    tiles_of(first_high, INT(0), INT(ROWS), there)
                 copied = builder.or_(before, many)
-                columns = [
-                    builder.select(copied, x, y) for x, y in zip((panel, width, depth), there)
-                ]
+                lines = [builder.select(copied, x, y) for x, y in zip((panel, width, depth), there)]
+
+                def edges_of(called: Any, i: Any, rows: Any, j: Any, columns: Any) -> None:
+                    base, down, right = lines
+                    parts, place = start(i, j)
+                    parts += [self._at(builder, base, [(j, right)]), down]
+                    builder.call(called, [*parts, place, n, rows, columns, alpha, fresh])
+
+                def some(size: Any) -> Any:
+                    return builder.if_then(builder.icmp_signed(">", size, INT(0)))
+
                 top = builder.select(early, INT(ROWS), INT(0))
-                for band, height, begin, end in ((high, ROWS, top, middle), (low, FEW, middle, m)):
-                    with self._steps(builder, builder.sub(end, begin), height) as (at, down):
-                        rows(band, builder.add(begin, at), down, columns)
+                for height, called, edges, begin, end in (
+                    (ROWS, high, high_edges, top, middle), (FEW, low, low_edges, middle, m),
+                ):  # fmt: skip
+                    rows = builder.sub(end, begin)
+                    below = builder.srem(rows, INT(height))
+                    rows = builder.sub(rows, below)
+                    with some(rows):
+                        with some(whole):
+                            tiles_of(called, begin, rows, lines)
+                        with some(over):
+                            edges_of(edges, begin, rows, whole, over)
+                    with some(below):
+                        with self._steps(builder, across, self.columns) as (j, columns):
+                            edges_of(edges, builder.add(begin, rows), below, j, columns)
         builder.ret_void()
+
+    def _nothing(self, builder: Any) -> Any:
+        """A line of a tile by which nothing is changed, whatever it is added to."""
+        room = builder.alloca(self.vector, self.vectors)
+        line = builder.bitcast(room, self.pointer)
+        for half in range(self.vectors):
+            zero = ir.Constant(self.vector, [-0.0] * self.lanes)
+            self._store(builder, zero, line, half)
+        return line
 
     def _enough(self, builder: Any, b: Any, n: Any) -> Any:
         """How many rows it takes for copying to pay."""
@@ -154,12 +189,14 @@ class Gemm(Tiles):
         below = builder.select(two, INT(2 * FEW), builder.select(fits, over, INT(0)))
         return builder.sub(m, below)
 
-    def _scale_only(self, builder: Any, beta: Any, c: Any, m: Any, n: Any, k: Any) -> None:
-        """A sum of no products."""
+    def _scale(self, builder: Any, beta: Any, c: Any, m: Any, n: Any, k: Any) -> None:
+        """What products are added to, if that is not what there is; or a sum of no products."""
+        zero, one = (ir.Constant(self.number, x) for x in (0.0, 1.0))
+        clean = builder.fcmp_ordered("==", beta, zero)
+        kept = builder.fcmp_ordered("==", beta, one)
         none = builder.icmp_signed("<=", k, INT(0))
-        with builder.if_then(none, likely=False):
-            zero = ir.Constant(self.number, 0.0)
-            clean = builder.fcmp_ordered("==", beta, zero)
+        wanted = builder.or_(none, builder.not_(builder.or_(clean, kept)))
+        with builder.if_then(wanted, likely=False):
             with counting(builder, builder.mul(m, n)) as loop:
                 place = builder.gep(c, [loop])
                 scaled = builder.fmul(builder.load(place), beta, flags=FLAGS)
@@ -170,25 +207,13 @@ class Gemm(Tiles):
         one = INT(1)
         return builder.select(swapped, one, width), builder.select(swapped, height, one)
 
-    @contextlib.contextmanager
-    def _steps(self, builder: Any, stop: Any, step: Any) -> Iterator[tuple[Any, Any]]:
-        """A loop over 0, step, … with how much is left there, `step` at most."""
-        step = INT(step) if isinstance(step, int) else step
-        rounds = builder.sdiv(builder.add(stop, builder.sub(step, INT(1))), step)
-        with counting(builder, rounds) as loop:
-            at = builder.mul(loop, step)
-            left = builder.sub(stop, at)
-            whole = builder.icmp_signed(">", left, step)
-            yield at, builder.select(whole, step, left)
-
     # ---- columns of b
 
     def _copy(self) -> Any:
         """copy(b, down, right, depth, across, panel): row by row, zeros for what is missing."""
-        name = f"{NAME}.copy.{self.columns}.{self.suffix}"
-        if name in self.module.globals:
-            return self.module.globals[name]
-        made = self._declare(name, [self.pointer, INT, INT, INT, INT, self.pointer])
+        made = self._declare(
+            f"copy.{self.columns}", [self.pointer, INT, INT, INT, INT, self.pointer]
+        )
         b, down, right, depth, across, panel = made.args
         panel.add_attribute("noalias")
         builder = ir.IRBuilder(made.append_basic_block())
@@ -255,125 +280,3 @@ class Gemm(Tiles):
         lower = [self.lanes + i if i & size else i + size for i in lanes]
         made = [builder.shuffle_vector(x, y, ir.Constant(kind, o)) for o in (upper, lower)]
         return made[0], made[1]
-
-    # ---- tiles
-
-    def _band(self, height: int, copying: bool = False) -> Any:
-        """band(depth, a, down, right, b, b_down, b_right, c, c_down, rows, across, alpha, beta,
-        first, panel): the tiles of some rows, side by side.  One that is `copying` leaves the
-        columns in the panel; `b_right` is for one column, of the panel for one of a tile."""
-        p, n = self.pointer, self.number
-        kinds = [INT, p, INT, INT, p, INT, INT, p, INT, INT, INT, n, n, BOOL, p]
-        name = f"{NAME}.{'copying' if copying else 'band'}.{height}.{self.suffix}"
-        made = self._declare(name, kinds)
-        depth, a, down, right, b, b_down, b_right, c, c_down, rows, across, alpha, beta = made.args[
-            :-2
-        ]
-        first, panel = made.args[-2:]
-        builder: Any = ir.IRBuilder(made.append_basic_block())
-        # Rows that are not there are computed as the last one is, and not kept.
-        starts = []
-        for i in range(height):
-            beyond = builder.icmp_signed(">=", INT(i), rows)
-            row = builder.select(beyond, builder.sub(rows, INT(1)), INT(i))
-            starts.append(builder.gep(a, [builder.mul(row, down)]))
-        whole_rows = builder.icmp_signed("==", rows, INT(height))
-        clean = builder.fcmp_ordered("==", beta, ir.Constant(n, 0.0))
-        fresh = builder.and_(first, clean)
-        one = ir.Constant(n, 1.0)
-        factor = builder.select(first, beta, one)
-        how = alpha, fresh, factor
-        # Whether what is kept takes no more than one step for each vector.
-        brief = builder.fcmp_ordered("==", builder.select(fresh, alpha, factor), one)
-        brief = builder.and_(brief, whole_rows)
-        tile, last, again, between, done = (builder.append_basic_block() for _ in range(5))
-        with builder.goto_block(tile):
-            j = builder.phi(INT)
-            begin = [[builder.phi(self.vector) for _ in range(self.vectors)] for _ in starts]
-
-        def line(j: Any) -> Callable[[Any], Any]:
-            here = self._at(builder, b, [(j, b_right)])
-            return lambda p: self._at(builder, here, [(p, b_down)])
-
-        def goal(j: Any) -> Any:
-            return self._at(builder, panel, [(j, depth)]) if copying else None
-
-        def start(at: Any, meanwhile: Callable[[int, int], None] | None = None) -> None:
-            """The first products of a tile, at `at`."""
-            halves = self._line(builder, line(at)(INT(0)), goal(at), self.vectors)
-            for i, row in enumerate(begin):
-                x = self._spread(builder, builder.load(starts[i]))
-                for half, phi in enumerate(row):
-                    if meanwhile:
-                        meanwhile(i, half)
-                    phi.add_incoming(builder.fmul(x, halves[half], flags=FLAGS), builder.block)
-            j.add_incoming(at, builder.block)
-            builder.branch(tile)
-
-        def along(p: Any) -> Any:
-            return builder.mul(p, right)
-
-        # What is left over on the right is often one vector wide.
-        rest = builder.and_(across, INT(self.columns - 1))
-        slim = builder.icmp_unsigned("<", builder.sub(rest, INT(1)), INT(self.lanes))
-        wide = across if copying else builder.select(slim, builder.sub(across, rest), across)
-        with builder.if_then(builder.icmp_signed("==", wide, INT(0))):
-            builder.branch(done)
-        start(INT(0))
-        builder.position_at_end(tile)
-        place = builder.gep(c, [j])
-        sums = self._accumulate(
-            builder, depth, starts, along, line(j), begin=begin, first=1, copy=goal(j)
-        )
-        left = builder.sub(wide, j)
-        after = builder.add(j, INT(self.columns))
-        more = builder.icmp_signed(">", left, INT(self.columns))
-        builder.cbranch(builder.and_(brief, more), between, last)
-
-        # Stores that come in one go hold up the products after them, so they come in between.
-        builder.position_at_end(between)
-        lines = [builder.gep(place, [builder.mul(INT(i), c_down)]) for i in range(height)]
-
-        def keep(i: int, half: int) -> None:
-            self._store(builder, sums[i][half], lines[i], half)
-
-        def add(i: int, half: int) -> None:
-            there = self._load(builder, lines[i], half)
-            value = self._fused(builder, self._spread(builder, alpha), sums[i][half], there)
-            self._store(builder, value, lines[i], half)
-
-        ways = [builder.append_basic_block() for _ in range(2)]
-        builder.cbranch(fresh, *ways)
-        for way, meanwhile in zip(ways, (keep, add)):
-            builder.position_at_end(way)
-            start(after, meanwhile)
-
-        builder.position_at_end(last)
-        full = builder.icmp_signed(">=", left, INT(self.columns))
-        columns = builder.select(full, INT(self.columns), left)
-        with builder.if_else(whole_rows) as (inside, edge):
-            with inside:
-                with builder.if_else(full) as (all_, some):
-                    with all_:
-                        self._keep_whole(builder, sums, place, c_down, how)
-                    with some:
-                        self._keep_columns(builder, sums, place, c_down, columns, how)
-            with edge:
-                self._keep_part(builder, sums, place, c_down, rows, columns, how)
-        builder.cbranch(more, again, done)
-        builder.position_at_end(again)
-        start(after)
-        builder.position_at_end(done)
-        if not copying:
-            with builder.if_then(slim):
-                place, zero = builder.gep(c, [wide]), ir.Constant(self.vector, [0.0] * self.lanes)
-                sums = self._accumulate(
-                    builder, depth, starts, along, line(wide), begin=[[zero] for _ in starts]
-                )
-                with builder.if_else(whole_rows) as (inside, edge):
-                    with inside:
-                        self._keep_columns(builder, sums, place, c_down, rest, how)
-                    with edge:
-                        self._keep_part(builder, sums, place, c_down, rows, rest, how)
-        builder.ret_void()
-        return made

@@ -44,7 +44,7 @@ class Scattered(Gemm):
         builder = ir.IRBuilder(made.append_basic_block())
         *_, add, c, m, n, k = made.args
         beta = builder.uitofp(add, self.number)
-        self._scale_only(builder, beta, c, m, n, k)
+        self._scale(builder, beta, c, m, n, k)
         narrow = builder.icmp_signed("<=", n, INT(self.lanes))
         with builder.if_else(narrow) as ways:
             for way, shape in zip(ways, (NARROW, WIDE)):
@@ -57,7 +57,7 @@ class Scattered(Gemm):
     def _of_shape(self, rows: int, vectors: int) -> Any:
         self.rows, self.vectors, self.columns = rows, vectors, vectors * self.lanes
         width = INT(self.columns)
-        made = self._declare(f"{NAME}.{rows}.{self.suffix}", self._kinds())
+        made = self._declare(f"{rows}", self._kinds())
         a, row_table, column_table, b, add, c, m, n, k = made.args
         tile, copy = self._tile_at(), self._copy()
         builder = ir.IRBuilder(made.append_basic_block())
@@ -100,7 +100,7 @@ class Scattered(Gemm):
         """tile(depth, a, rows, columns, b, n, direct, panel, c, down, across, fresh, whole)"""
         p = self.pointer
         kinds = [INT, p, TABLE, TABLE, p, INT, INT, p, p, INT, INT, BOOL, BOOL]
-        made = self._declare(f"{NAME}.tile.{self.rows}.{self.suffix}", kinds)
+        made = self._declare(f"tile.{self.rows}", kinds)
         depth, a, rows, columns, b, n, direct, panel, c, down, across, fresh, whole = made.args
         builder: Any = ir.IRBuilder(made.append_basic_block())
         starts = []
@@ -110,25 +110,23 @@ class Scattered(Gemm):
             row = builder.select(beyond, builder.sub(down, INT(1)), INT(i))
             starts.append(builder.gep(a, [builder.load(builder.gep(rows, [row]))]))
 
-        def along(table: Any) -> Any:
-            return lambda q: builder.load(builder.gep(table, [q]))
+        def product(table: Any, line: Any) -> tuple[list[Any], list[Any]]:
+            far = builder.load(table)
+            return [builder.gep(s, [far]) for s in starts], self._line(builder, line, self.vectors)
 
         # First what can be read from where it lies, then what is copied.
-        sums = self._accumulate(
-            builder, direct, starts, along(columns), lambda q: self._at(builder, b, [(q, n)])
-        )
-        rest = builder.gep(columns, [direct])
+        sums = self._zeros(self.rows, self.vectors)
+        one = INT(1)
+        sums = self._accumulate(builder, direct, [(columns, one), (b, n)], product, sums)
+        rest, left = builder.gep(columns, [direct]), builder.sub(depth, direct)
         width = INT(self.columns)
-        sums = self._accumulate(
-            builder, builder.sub(depth, direct), starts, along(rest),
-            lambda q: self._at(builder, panel, [(q, width)]), sums,
-        )  # fmt: skip
+        sums = self._accumulate(builder, left, [(rest, one), (panel, width)], product, sums)
         with builder.if_else(whole) as (inside, edge):
             with inside:
                 self._keep_rows(builder, sums, c, n, across, fresh)
             with edge:
                 one = ir.Constant(self.number, 1.0)
-                self._keep_part(builder, sums, c, n, down, across, (one, fresh, one))
+                self._keep_part(builder, sums, c, n, down, across, (one, fresh))
         builder.ret_void()
         return made
 

@@ -15,7 +15,7 @@ from llvmlite import ir
 from . import kinds as types
 from . import writing
 from .advice import note
-from .writing import INT, declared
+from .writing import INT, counting, declared
 
 # Numba gives instructions without flags one by which sums may be taken in another order.
 FLAGS = ("contract",)
@@ -60,6 +60,17 @@ class Tiles:
         builder.branch(head).set_metadata("llvm.loop", note(self.module, told))
         builder.position_at_end(after)
 
+    @contextlib.contextmanager
+    def _steps(self, builder: Any, stop: Any, step: Any) -> Iterator[tuple[Any, Any]]:
+        """A loop over 0, step, … with how much is left there, `step` at most."""
+        step = INT(step) if isinstance(step, int) else step
+        rounds = builder.sdiv(builder.add(stop, builder.sub(step, INT(1))), step)
+        with counting(builder, rounds) as loop:
+            at = builder.mul(loop, step)
+            left = builder.sub(stop, at)
+            whole = builder.icmp_signed(">", left, step)
+            yield at, builder.select(whole, step, left)
+
     def _load(self, builder: Any, base: Any, half: int) -> Any:
         place = builder.gep(base, [INT(half * self.lanes)])
         return builder.load(builder.bitcast(place, self.vector.as_pointer()), align=self.item)
@@ -69,7 +80,7 @@ class Tiles:
         builder.store(value, builder.bitcast(place, self.vector.as_pointer()), align=self.item)
 
     def _phi(self, builder: Any, value: Any, block: Any) -> Any:
-        phi = builder.phi(self.vector)
+        phi = builder.phi(value.type)
         phi.add_incoming(value, block)
         return phi
 
@@ -92,7 +103,7 @@ class Tiles:
 
     # ---- sums
 
-    def _line(self, builder: Any, place: Any, goal: Any, vectors: int) -> list[Any]:
+    def _line(self, builder: Any, place: Any, vectors: int, goal: Any = None) -> list[Any]:
         """The vectors of a line of columns, which are left at `goal`, if there is one."""
         halves = [self._load(builder, place, half) for half in range(vectors)]
         if goal is not None:
@@ -104,38 +115,34 @@ class Tiles:
         self,
         builder: Any,
         depth: Any,
-        starts: list[Any],
-        along: Callable[[Any], Any],
-        line: Callable[[Any], Any],
-        begin: list[list[Any]] | None = None,
-        first: int = 0,
-        copy: Any = None,
+        moving: list[tuple[Any, Any]],
+        product: Callable[..., tuple[list[Any], list[Any]]],
+        begin: list[list[Any]],
     ) -> list[list[Any]]:
-        """The sums of a tile, from `begin` or 0 on, which has the `first` products.  Product p is
-        of what lies `along(p)` from the start of each row with the vectors at `line(p)`, which are
-        left one after the other at `copy`, if that is asked for."""
-        zero = ir.Constant(self.vector, [0.0] * self.lanes)
-        begin = begin or [[zero] * self.vectors for _ in starts]
+        """The sums of a tile, from `begin` on.  `product` gives where a number of each row lies and
+        the vectors that it is multiplied by, told where they are of what is `moving` on with every
+        product: places, and how far."""
         before = builder.block
         head, done = builder.append_basic_block(), builder.append_basic_block()
-        builder.cbranch(builder.icmp_signed(">", depth, INT(first)), head, done)
+        builder.cbranch(builder.icmp_signed(">", depth, INT(0)), head, done)
         builder.position_at_end(head)
-        p = builder.phi(INT)
-        p.add_incoming(INT(first), before)
+        left = builder.phi(INT)
+        left.add_incoming(depth, before)
+        places = [self._phi(builder, place, before) for place, _ in moving]
         phis = [[self._phi(builder, s, before) for s in row] for row in begin]
-        place, far = line(p), along(p)
-        goal = None if copy is None else self._at(builder, copy, [(p, INT(self.columns))])
-        halves = self._line(builder, place, goal, len(begin[0]))
+        numbers, halves = product(*places)
         sums = []
-        for start, row in zip(starts, phis):
-            x = self._spread(builder, builder.load(builder.gep(start, [far])))
+        for number, row in zip(numbers, phis):
+            x = self._spread(builder, builder.load(number))
             sums.append([self._fused(builder, x, y, s) for y, s in zip(halves, row)])
+        for phi, (_, step) in zip(places, moving):
+            phi.add_incoming(builder.gep(phi, [step]), head)
         for row, new in zip(phis, sums):
             for phi, value in zip(row, new):
                 phi.add_incoming(value, head)
-        after = builder.add(p, INT(1))
-        p.add_incoming(after, head)
-        back = builder.cbranch(builder.icmp_signed("<", after, depth), head, done)
+        after = builder.sub(left, INT(1))
+        left.add_incoming(after, head)
+        back = builder.cbranch(builder.icmp_signed(">", after, INT(0)), head, done)
         # Of two rounds at once the operands would not fit into the registers.
         back.set_metadata("llvm.loop", note(self.module, [("unroll.disable", None)]))
         builder.position_at_end(done)
@@ -145,50 +152,21 @@ class Tiles:
                 phi.add_incoming(value, head)
         return ends
 
+    def _zeros(self, rows: int, vectors: int) -> list[list[Any]]:
+        zero = ir.Constant(self.vector, [0.0] * self.lanes)
+        return [[zero] * vectors for _ in range(rows)]
+
     # ---- what is kept
-    # `how`: what sums are multiplied by, whether that is all (`fresh`), and what is there is
-    # multiplied by before they are added if it is not.
+    # `how`: what sums are multiplied by, and whether that is all (`fresh`), or what is there is
+    # added.
 
     def _kept(self, builder: Any, value: Any, place: Any, how: Any) -> None:
-        alpha, fresh, factor = how
+        alpha, fresh = how
         if isinstance(value.type, ir.VectorType):
-            alpha, factor = (self._spread(builder, x, value.type) for x in (alpha, factor))
+            alpha = self._spread(builder, alpha, value.type)
         new = builder.fmul(alpha, value, flags=FLAGS)
-        there = builder.fmul(builder.load(place, align=self.item), factor, flags=FLAGS)
-        more = self._fused(builder, alpha, value, there)
+        more = self._fused(builder, alpha, value, builder.load(place, align=self.item))
         builder.store(builder.select(fresh, new, more), place, align=self.item)
-
-    def _keep_whole(self, builder: Any, sums: list[list[Any]], c: Any, down: Any, how: Any) -> None:
-        """The same for a whole tile, without multiplying by one."""
-        alpha, fresh, factor = how
-        one = ir.Constant(self.number, 1.0)
-        scale, there = (self._spread(builder, x) for x in (alpha, factor))
-
-        def each(kept: Callable[[Any, Any], Any], read: bool) -> None:
-            for i, row in enumerate(sums):
-                line = builder.gep(c, [builder.mul(INT(i), down)])
-                for half, value in enumerate(row):
-                    before = self._load(builder, line, half) if read else None
-                    self._store(builder, kept(value, before), line, half)
-
-        with builder.if_else(fresh) as (new, old):
-            with new:
-                with builder.if_else(builder.fcmp_ordered("==", alpha, one)) as (plain, other):
-                    with plain:
-                        each(lambda value, _: value, False)
-                    with other:
-                        each(lambda value, _: builder.fmul(scale, value, flags=FLAGS), False)
-            with old:
-                with builder.if_else(builder.fcmp_ordered("==", factor, one)) as (plain, other):
-                    with plain:
-                        each(lambda value, c: self._fused(builder, scale, value, c), True)
-                    with other:
-                        each(
-                            lambda value, c: self._fused(
-                                builder, scale, value, builder.fmul(c, there, flags=FLAGS)
-                            ),
-                            True,
-                        )
 
     def _keep_columns(
         self, builder: Any, sums: list[list[Any]], c: Any, down: Any, columns: Any, how: Any

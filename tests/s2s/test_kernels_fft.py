@@ -14,7 +14,8 @@ pytest.importorskip("numba")
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17, 22, 32, 60, 64, 97, 143)
 
 
-@pytest.mark.parametrize(("lines", "wide"), [(1, 1), (2, 3)])
+# One line, some and more than are transformed at once, in rows, in columns and in between.
+@pytest.mark.parametrize(("lines", "wide"), [(1, 1), (2, 3), (9, 1), (1, 21), (3, 8)])
 def test_transforms_are_numpys(lines: int, wide: int) -> None:
     from s2s import kernels_fft_numba as compiled
 
@@ -35,6 +36,31 @@ def _compare(ours, theirs, source, shape, dtype, *options):  # type: ignore[no-u
     ours(source, one, *options)
     theirs(source, other, *options)
     np.testing.assert_allclose(one, other, rtol=0, atol=1e-13 * max(1.0, np.abs(other).max()))
+
+
+def test_long_lines_and_none() -> None:
+    from s2s import kernels_fft_numba as compiled
+
+    rng = np.random.default_rng(0)
+    for shape in ((9, 256, 1), (3, 331, 2), (1, 17, 40), (0, 4, 1), (2, 4, 0), (2, 0, 3)):
+        z = rng.normal(size=shape) + 1j * rng.normal(size=shape)
+        one, other = np.empty_like(z), z.copy()
+        compiled._fft(z, one, False, 1)
+        compiled._fft(other, other, False, 1)
+        np.testing.assert_array_equal(one, other)  # in place, too
+        if z.size:
+            np.testing.assert_allclose(one, np.fft.fft(z, axis=1, norm="forward"), atol=1e-15)
+
+
+def test_single_precision() -> None:
+    from s2s import kernels_fft_numba as compiled
+
+    rng = np.random.default_rng(0)
+    for n in LENGTHS:
+        z = rng.normal(size=(9, n, 1)).astype(np.complex64)
+        out = np.empty_like(z)
+        compiled._fft(z, out, False, 0)
+        np.testing.assert_allclose(out, np.fft.fft(z, axis=1), atol=1e-5 * n)
 
 
 def filtered(x, h):

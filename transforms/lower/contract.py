@@ -15,6 +15,7 @@ from .. import ir
 from ..dims import Dim
 from ..records import record, replace
 from . import loop_ir as L
+from . import pair_order
 from .broadcast import meet, project
 from .context import Context, handles, shape_of
 from .elementwise import cast
@@ -465,21 +466,16 @@ def _one_covers(letters: list[str]) -> bool:
 def _pairwise(
     cx: Context, dtype: str, values: list[Value], letters: list[str], out: str
 ) -> tuple[list[Value], list[str]]:
-    """Multiplies two operands at a time until two remain, those first that take the fewest nested
-    loops; a letter that nobody else has is summed on the way."""
+    """Multiplies two operands at a time until two remain; a letter that nobody else has is summed
+    on the way."""
     values, letters = list(values), list(letters)
     while len(values) > 2:
-        i, j = min(itertools.combinations(range(len(values)), 2), key=lambda p: _cost(letters, *p))
-        rest = set("".join(s for p, s in enumerate(letters) if p not in (i, j)) + out)
-        kept = "".join(dict.fromkeys(c for c in letters[i] + letters[j] if c in rest))
+        i, j = pair_order.first(tuple(letters), out)
+        kept = pair_order.kept(letters, i, j, out)
         z = _pair(cx, dtype, [values[i], values[j]], [letters[i], letters[j]], kept)
         values = [z, *(v for p, v in enumerate(values) if p not in (i, j))]
         letters = [kept, *(s for p, s in enumerate(letters) if p not in (i, j))]
     return values, letters
-
-
-def _cost(letters: list[str], i: int, j: int) -> tuple[int, int, int]:
-    return len(set(letters[i] + letters[j])), i, j
 
 
 def _pair(cx: Context, dtype: str, values: list[Value], letters: list[str], out: str) -> Value:
