@@ -46,12 +46,16 @@ class Buffer:
                 offset = term if offset is None else builder.add(offset, term, flags=["nsw"])
             raw = builder.bitcast(self.data, POINTER)
             return builder.bitcast(builder.gep(raw, [offset]), self.data.type)
-        offset = index[0]
-        for i, size in zip(index[1:], self.sizes[1:]):
-            offset = builder.add(builder.mul(offset, size, flags=["nsw"]), i, flags=["nsw"])
-        for size in self.sizes[len(index) :]:
-            offset = builder.mul(offset, size, flags=["nsw"])
-        return builder.gep(self.data, [offset], inbounds=True)
+        # Step by step, so that what an outer loop counts is added there.
+        steps: list[Any] = [None]
+        for size in reversed(self.sizes[1:]):
+            inner = steps[0]
+            steps.insert(0, size if inner is None else builder.mul(size, inner, flags=["nsw"]))
+        made = self.data
+        for i, step in zip(index, steps):
+            offset = i if step is None else builder.mul(i, step, flags=["nsw"])
+            made = builder.gep(made, [offset], inbounds=True)
+        return made
 
     def part(self, builder: Any, type_: Any, index: list[Any]) -> Buffer:
         """x[i, …] with fewer indices than x has axes."""

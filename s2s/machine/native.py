@@ -14,7 +14,7 @@ from llvmlite import ir
 from ..doors import Door
 from ..errors import Overlap
 from ..linking import DOOR, Code
-from . import apart, counts, door, optimise, routines, scattered
+from . import apart, care, counts, door, optimise, routines, scattered
 from .buffers import Buffer, of_values, parts_of_type
 from .context import Context
 from .frame import Frame
@@ -59,7 +59,8 @@ def native(source: Source, written: list[int], way_in: Door) -> Code:
     if missing is None:
         raise Unsupported("a function that needs its environment")
     # Most of a long kernel runs no loop often enough for its addresses to matter.
-    return Code(optimise.object_code(final, not is_long(source.function)), links, missing)
+    careful = not is_long(source.function) and care.pays(source.function)
+    return Code(optimise.object_code(final, careful), links, missing)
 
 
 def listing(source: Source, level: str) -> str:

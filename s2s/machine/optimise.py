@@ -83,7 +83,7 @@ def run(module: Any, target: Any = None, neighbours: bool = False) -> None:
 
 def object_code(module: Any, care: bool = True) -> bytes:
     """With care, addresses in loops are counted up in as few registers as can be, which is half of
-    the time that this takes; products of matrices and stencils gain by it, others do not."""
+    the time that this takes; few loops gain by it (`care.py`)."""
     if care:
         return machine().emit_object(module)
     llvm.set_option(_WHO, "-disable-lsr=true")

@@ -28,4 +28,4 @@ def object_code(name: str, whose: str) -> bytes:
         optimise.tidy(final)  # the loops that matter are written as they are to be
     else:
         optimise.run(final, neighbours=kind == scattered.NAME)
-    return optimise.machine().emit_object(final)
+    return optimise.object_code(final, care=False)
