@@ -16,15 +16,15 @@ the border stays as it is, for nothing else is written there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from ..records import field, record
 from . import loop_ir as L
 from .extents import Extents
 from .scalarise import Uses, level_of, survey
 from .work import settled
 
 
-@dataclass
+@record
 class _Writes:
     """What a loop writes to a buffer: statements that every round comes to and that write nothing
     but a number, with the block they stand in; and others.  Each has the loops around it."""

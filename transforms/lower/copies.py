@@ -18,8 +18,8 @@ element of it but its own, which it has read before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from ..records import record
 from . import loop_ir as L
 from .live import binds, names_in
 from .scalarise import Uses, level_of, survey
@@ -47,7 +47,7 @@ def _read_one(body: list[L.Stmt], shares: Shares, fresh: Callable[[str], str]) -
     return False
 
 
-@dataclass
+@record
 class _Copied:
     """Loops over the same range: the first copies, all read the copy.  `row` is where the element
     of a round lies, and `expr` what the copy holds, in terms of the first loop's variable."""

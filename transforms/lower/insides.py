@@ -18,8 +18,8 @@ too short to be cut.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 
+from ..records import record
 from . import loop_ir as L
 from .live import names_in
 from .siblings import Shares
@@ -31,7 +31,7 @@ DEEPEST = 2
 Range = tuple[L.Expr, int, L.Expr]
 
 
-@dataclass
+@record
 class _Box:
     """A nest, and where along each axis its elements of a buffer lie: from where, how many."""
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from ..records import record
 from . import loop_ir as L
 from .live import binds, exposed, names_in
 from .narrow import without_axis
@@ -33,7 +33,7 @@ LONG = 60
 _PLAIN = (L.Let, L.Put, L.Loop, L.Branch, L.Fail, L.Remark)
 
 
-@dataclass
+@record
 class _Kept:
     """What `loop`, in `rows`, puts into rows of two buffers, for a sweep in `swept` that compares
     the first of them with the second."""

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ..records import record
 from . import loop_ir as L
 from .gather import keeps_zero
 from .scalarise import Uses, level_of, survey
 
 
-@dataclass
+@record
 class _Multiple:
     """A nest that fills `name` with multiples of `of`, and where it stands."""
 

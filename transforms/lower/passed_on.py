@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
+from ..records import field, record
 from . import loop_ir as L
 from .live import Names, after_loops, binds, exposed, names_in
 from .siblings import Shares
@@ -39,7 +39,7 @@ _FOLLOWS = {
 TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
 
-@dataclass
+@record
 class Shortened:
     """`number` is what a loop passes on from round to round, as it is where `passes` holds."""
 

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from ..records import record
 from . import loop_ir as L
 from .extents import Extents
 from .independent import Shares, with_bindings
@@ -30,7 +30,7 @@ from .live import binds, names_in
 from .work import settled
 
 
-@dataclass
+@record
 class _Sum:
     """An element that is added to and set to zero in one block, and where; the loops around it."""
 
@@ -120,7 +120,7 @@ def _same_each_round(index: L.Index, loops: list[L.Loop], extents: Extents) -> b
     return all(extents.ends(e, loops) is not None for e in index)
 
 
-@dataclass
+@record
 class _Access:
     """Of a buffer that is read, with its dtype, or written, without; of all of it without index."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeGuard
 
+from ..records import record
 from . import loop_ir as L
 from .ends import larger, smaller
 from .independent import Common
@@ -19,7 +19,7 @@ from .live import binds, exposed, names_in, reads
 from .work import settled
 
 
-@dataclass
+@record
 class _Ways:
     """How a loop inside runs in all rounds: those it needs alone first, then together, then those
     that are left, as bounds for each round."""
