@@ -2,7 +2,7 @@
 
 That search is more than half of the time that machine code takes.  Addresses are written so that
 what an outer loop counts is added there (`buffers.py`): loops of which several rounds are computed
-at once have nothing left to gain.  Loops that branch take one round at a time, and are soon searched.
+at once have nothing left to gain.  Loops that branch take one round at a time, and are few.
 """
 
 from __future__ import annotations

@@ -68,8 +68,9 @@ def parsed(text: str) -> Any:
 
 def run(module: Any, target: Any = None, neighbours: bool = False) -> None:
     """Optimises: first what is inlined meets, so that pairs of counts are found; then all.
-    Neighbours in memory that no loop runs over may be computed at once, too."""
-    for level in (0, 3):
+    Neighbours in memory that no loop runs over may be computed at once, too: for that, more loops
+    are written out, which others do not gain by."""
+    for level in (0, 3 if neighbours else 2):
         how = builder(target or machine(), level, neighbours and level == 3)
         passes = how.getModulePassManager()
         if level == 0:
