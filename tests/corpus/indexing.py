@@ -355,6 +355,16 @@ def bits_taken_away_and_added(x, y):
     return total
 
 
+@case(arr(N), ints(5, low=-70, high=140), ints(5, low=-9, high=9), tags="indexing loops bits")
+def bits_shifted_out(x, places, numbers):
+    total = 0.0
+    for k in range(5):
+        for j in range(len(x)):
+            far = (numbers[k] << (places[k] + j)) % 5 + (numbers[k] >> places[k])
+            total += x[j] ** 2 * far + x[j] * (numbers[k] >> 70)
+    return total + np.sum(x) * np.sum((numbers << places) % 7 - (numbers >> abs(places)))
+
+
 @case(arr(N + 1, 3), arr(3, 2), arr(N, 2), tags="indexing slices")
 def elements_of_short_axes(p, q, r):
     total = np.sum(p[:, 0] * p[:, 1] + p[:, 2] ** 2)

@@ -15,13 +15,12 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from . import loop_ir as L
+from .shifts import shifted
 from .values import Emitter
 
 _ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/"}
-_BITS = {
-    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
-    "left_shift": "<<", "right_shift": ">>",
-}  # fmt: skip
+_BITS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+_SHIFTS = {"left_shift": "<<", "right_shift": ">>"}
 _COMPARE = {
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
     "equal": "==", "not_equal": "!=",
@@ -47,7 +46,7 @@ _RUNTIME = {
 
 # Work per element, roughly in additions; what is absent costs 8.
 _COSTS = {
-    **dict.fromkeys((*_ARITHMETIC, *_BITS, *_COMPARE), 1),
+    **dict.fromkeys((*_ARITHMETIC, *_BITS, *_SHIFTS, *_COMPARE), 1),
     **dict.fromkeys(
         ("negative", "absolute", "positive", "where", "cast", "square", "logical_not",
          "logical_and", "logical_or", "maximum", "minimum", "strong_mul", "invert", "isnan",
@@ -123,6 +122,10 @@ def element(
             logic = {"&": "and", "|": "or", "^": "!="}[_BITS[op]]
             return L.Bin(logic, xs[0], xs[1], "bool")
         return fit(L.Bin(_BITS[op], xs[0], xs[1], compute), compute)
+    if op in _SHIFTS:
+        wide = "uint64" if kind(compute) == "u" else "int64"
+        x, by = (cast(a, wide) for a in xs)
+        return cast(shifted(em, _SHIFTS[op], x, by), compute)
     if op in ("floor_divide", "remainder", "mod") and kind(compute) == "i":
         sign = "//" if op == "floor_divide" else "%"
         if isinstance(xs[1], L.Lit) and xs[1].value > 0:

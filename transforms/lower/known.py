@@ -1,7 +1,7 @@
 """What is known of integers where they are read, on loop-level IR.
 
-A loop's variable lies in the loop's range.  A number that is not negative is greater than what is
-left of it without one of its bits: in
+A loop's variable lies in the loop's range, and `j & 63` and `j % 64` between 0 and 63.  A number
+that is not negative is greater than what is left of it without one of its bits: in
 
     if c & 1 << j != 0:
         … c ^ 1 << j …
@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from . import loop_ir as L
 from .live import binds, names_in
 from .numbers import spelt_out
+from .shifts import asked
 
 # What an integer is made from is not written out if it is longer than this.
 LONG = 30
@@ -60,17 +61,43 @@ class Known:
             return self.is_natural(whole)
         if not isinstance(e, L.Bin):
             return False
+        if e.op == "%":
+            return isinstance(e.right, L.Lit) and e.right.value > 0
+        if e.op == "-" and isinstance(e.left, L.Lit):
+            return self.is_natural(e.right) and self.is_below(e.right, L.lit(e.left.value + 1))
         sides = [self.is_natural(side) for side in (e.left, e.right)]
         return any(sides) if e.op == "&" else e.op in ("|", "^") and all(sides)
 
     def is_below(self, e: L.Expr, end: L.Expr) -> bool:
         """Certainly e < end, of integers spelt out."""
-        if isinstance(e, L.Lit) and isinstance(end, L.Lit):
-            return e.value < end.value
+        if isinstance(end, L.Lit):
+            most = self.most(e)
+            return most is not None and most < end.value
         if isinstance(e, L.Name):
             return self._ends.get(e.name) == end
         whole = self.without_bit(e)
         return whole is not None and self.is_natural(whole) and self.is_below(whole, end)
+
+    def most(self, e: L.Expr) -> int | None:
+        """A number that an integer spelt out certainly does not exceed."""
+        if isinstance(e, L.Lit):
+            return e.value
+        if isinstance(e, L.Name):
+            end = self._ends.get(e.name)
+            return end.value - 1 if isinstance(end, L.Lit) else None
+        whole = self.without_bit(e)
+        if whole is not None and self.is_natural(whole):
+            return self.most(whole)
+        if not isinstance(e, L.Bin):
+            return None
+        if e.op == "%" and isinstance(e.right, L.Lit) and e.right.value > 0:
+            return e.right.value - 1
+        if e.op == "-" and isinstance(e.left, L.Lit) and e.left.value >= 0:
+            return e.left.value if self.is_natural(e.right) else None
+        # What is common with a natural number is no greater than it.
+        natural = [side for side in (e.left, e.right) if e.op == "&" and self.is_natural(side)]
+        found = [most for side in natural if (most := self.most(side)) is not None]
+        return min(found, default=None)
 
     def never(self, cond: L.Expr) -> bool:
         """Certainly does not hold."""
@@ -156,6 +183,8 @@ class Known:
 
 def _is_bit(e: L.Expr) -> bool:
     """No more than one bit is set."""
+    if (shift := asked(e)) is not None:
+        e = shift[1]  # or 0
     if isinstance(e, L.Lit):
         return e.value > 0 and e.value & (e.value - 1) == 0
     return isinstance(e, L.Bin) and e.op == "<<" and L.is_lit(e.left, 1) and e.dtype == "int64"

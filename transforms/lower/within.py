@@ -28,9 +28,12 @@ def stay_within(body: list[L.Stmt], params: Iterable[str]) -> None:
     idle: set[int] = set()
 
     def plain(e: L.Expr) -> L.Expr | None:
-        if isinstance(e, L.Select) and e.dtype == "int64" and known.never(e.cond):
-            return L.map_expr(e.y, plain)
-        return None
+        if not isinstance(e, L.Select) or e.dtype != "int64":
+            return None
+        cond = _possible(e.cond, known)
+        if cond == e.cond:
+            return None
+        return L.select(cond, *(L.map_expr(way, plain) for way in (e.x, e.y)))
 
     for stmt in known.walk(body):
         L.map_stmt(stmt, plain)
@@ -39,6 +42,15 @@ def stay_within(body: list[L.Stmt], params: Iterable[str]) -> None:
                 idle.add(id(stmt))
     if idle:
         _drop(body, idle)
+
+
+def _possible(cond: L.Expr, known: Known) -> L.Expr:
+    """Without the cases that are never so."""
+    if known.never(cond):
+        return L.lit(False, "bool")
+    if isinstance(cond, L.Bin) and cond.op == "or":
+        return L.either(_possible(cond.left, known), _possible(cond.right, known))
+    return cond
 
 
 def _has_question(stmt: L.Stmt) -> bool:

@@ -204,6 +204,8 @@ def _bin(e: L.Bin) -> tuple[str, int]:
     left, right = e.left, e.right
     if isinstance(left, L.Lit) and isinstance(right, L.Lit):
         return f"{typed(left)} {e.op} {typed(right)}", p
+    if e.op == "<<" and isinstance(left, L.Lit):
+        return f"{typed(left)} << {_at(right, p + 1)}", p  # a number of Python's would not wrap
     if e.op == "**" or e.op in _COMPARISONS:
         return f"{_at(left, p + 1)} {e.op} {_at(right, p + 1)}", p
     return f"{_at(left, p)} {e.op} {_at(right, p + 1)}", p

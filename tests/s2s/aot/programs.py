@@ -54,6 +54,14 @@ def blurred(x):
     return np.sum(out * out)
 
 
+def bits(x, n):
+    """Shifts, some of which go too far."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        total += x[j] ** 2 * (n >> j) + x[j] * (n << (j + 60))
+    return total
+
+
 def growing(x):
     """A loop whose end only the numbers tell, a list, and arrays that take turns."""
     values = []

@@ -14,6 +14,7 @@ import s2s
 from s2s.aot import build, statuses
 from tests.s2s.aot.programs import (
     MIXED,
+    bits,
     blurred,
     growing,
     mixed,
@@ -52,6 +53,16 @@ def test_elementary_functions_equal_to_the_last_bit(tmp_path) -> None:
     expected, x_expected = s2s.value_and_grad(waves)(x)
     assert value == expected
     np.testing.assert_array_equal(x_bar, x_expected)
+
+
+def test_shifts(tmp_path) -> None:
+    library = build(s2s.value_and_grad(bits), "float64[n], int64", out=tmp_path / "bits").load()
+    x = np.linspace(0.5, 1.5, 70)
+    places = np.arange(70)
+    for n in map(np.int64, (1, -3, 2**62)):
+        value, x_bar = library.bits(x, n)
+        assert value == s2s.value_and_grad(bits)(x, n)[0]
+        np.testing.assert_allclose(x_bar, 2 * x * (n >> places) + (n << (places + 60)))
 
 
 def test_what_is_relied_on_of_sizes_does_not_fix_them(tmp_path) -> None:

@@ -104,8 +104,8 @@ def test_in_some_rounds_if_the_element_is_there():
     for j in range(n):
         acc = np.float64(0.0)
         for i in range(n):
-            if j & 1 << i != 0:
-                acc = acc + c[j ^ 1 << i]
+            if j & np.int64(1) << i != 0:
+                acc = acc + c[j ^ np.int64(1) << i]
         if n > 0:
             c[j] += acc"""
     )

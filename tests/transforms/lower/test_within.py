@@ -53,8 +53,8 @@ def test_a_number_without_one_of_its_bits():
         within(loop(L.Branch(HAS, read(L.Bin("^", C, BIT, INT)))))
         == """\
     for c in range(1, n):
-        if c & 1 << j != 0:
-            t = c ^ 1 << j
+        if c & np.int64(1) << j != 0:
+            t = c ^ np.int64(1) << j
             at = t
             s = s + x[at]"""
     )
@@ -85,6 +85,57 @@ def test_a_number_without_one_of_its_bits():
 )  # fmt: skip
 def test_known(body):
     assert "raise" not in within(body) and " else " not in within(body)
+
+
+def shift(by: L.Expr) -> L.Expr:
+    far = L.either(L.compare("<", by, L.ZERO), L.compare(">=", by, L.lit(64)))
+    return L.Select(far, L.ZERO, L.Bin("<<", L.ONE, by, INT), INT)
+
+
+def puts(e: L.Expr):
+    return L.Put("x", (e,), S)
+
+
+def test_a_number_without_a_bit_that_may_be_shifted_out():
+    has = L.compare("!=", L.Bin("&", C, shift(J), INT), L.ZERO)
+    new = within(loop(L.Branch(has, read(L.Bin("^", C, shift(J), INT)))))
+    assert "raise" not in new and "at = t\n" in new and new.count("j >= 64") == 2
+
+
+@pytest.mark.parametrize("stop", [64, 10, 0])
+@pytest.mark.parametrize(
+    "by", [C, L.Bin("&", M, L.lit(63), INT), L.Bin("%", M, L.lit(64), INT),
+           L.Bin("-", L.lit(63), C, INT), L.Bin("&", C, M, INT), L.Bin("-", L.lit(63), T, INT)],
+    ids=["counted", "masked", "rest", "from above", "some bits", "by name"],
+)  # fmt: skip
+def test_shifts_that_do_not_go_too_far(by, stop):
+    body = [L.Let("t", L.Bin("&", M, L.lit(31), INT)), puts(shift(by))]
+    up = loop(*body, start=L.ZERO, stop=L.lit(stop))
+    down = loop(*body, start=L.lit(stop - 1), stop=L.lit(-1), step=-1)
+    assert " else " not in within(up) and " else " not in within(down)
+
+
+@pytest.mark.parametrize(
+    "by, left",
+    [(C, "c < 0"), (M, "m < 0 or m >= 64"),
+     (L.Bin("&", M, L.lit(64), INT), "m & 64 >= 64"),
+     (L.Bin("&", M, L.lit(-2), INT), "m & -2 < 0 or m & -2 >= 64"),
+     (L.Bin("%", M, L.lit(65), INT), "m % 65 >= 64"),
+     (L.Bin("%", M, N, INT), "m % n < 0 or m % n >= 64"),
+     (L.Bin("-", L.lit(8), C, INT), "8 - c < 0 or 8 - c >= 64"),
+     (L.Bin("-", L.lit(63), M, INT), "63 - m < 0 or 63 - m >= 64"),
+     (L.Bin("-", L.lit(-2), L.Size("x", 0), INT), "-2 - x.shape[0] < 0 or -2 - x.shape[0] >= 64"),
+     (L.Bin("-", L.lit(99), L.Size("x", 0), INT), "99 - x.shape[0] < 0 or 99 - x.shape[0] >= 64"),
+     (L.Size("x", 0), "x.shape[0] >= 64")],
+)  # fmt: skip
+def test_shifts_that_may_go_too_far(by, left):
+    new = within(loop(puts(shift(by)), start=L.lit(-1), stop=L.lit(10)))
+    assert f"0 if {left} else" in new
+
+
+@pytest.mark.parametrize("stop", [L.lit(65), N])
+def test_shifts_counted_too_far(stop):
+    assert "0 if c >= 64 else" in within(loop(puts(shift(C)), stop=stop))
 
 
 NOT = L.compare("==", L.Bin("&", C, BIT, INT), L.ZERO)
