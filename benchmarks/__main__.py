@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import subprocess
 import sys
 import tempfile
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build" / "bench"
 # Peers started in processes of their own; --quick takes the first two.
 STARTED = (r.OURS, r.JAX, r.TORCH, r.TF_FUNCTION)
+# So often starts are measured, as long as that takes no more seconds than this.
+STARTS, BRIEF = 3, 20.0
 LIBRARIES = ("numpy", "numba", "scipy", "jax", "torch", "tensorflow", "tensorflow-cpu", "autograd")
 
 
@@ -46,13 +50,21 @@ def child(command: list[str], env: dict[str, str], seconds: float) -> dict[str, 
 
 
 def started(row: r.Row, peer: str, options: argparse.Namespace) -> dict[str, Any]:
-    """The same process twice, first with empty caches."""
-    with tempfile.TemporaryDirectory() as folder:
-        env = threads.environment(options.threads, row.dtype, Path(folder))
-        command = ["benchmarks.fresh", row.name, peer]
-        cold = child(command, env, options.timeout)
-        warm = child(command, env, options.timeout) if "first" in cold else cold
-    return {"cold": cold, "warm": warm}
+    """The same process twice, first with empty caches; several times, of which the least counts,
+    unless that takes long."""
+    tries: list[dict[str, Any]] = []
+    begin = time.monotonic()
+    while len(tries) < STARTS and (not tries or time.monotonic() - begin < BRIEF):
+        with tempfile.TemporaryDirectory() as folder:
+            env = threads.environment(options.threads, row.dtype, Path(folder))
+            command = ["benchmarks.fresh", row.name, peer]
+            cold = child(command, env, options.timeout)
+            warm = child(command, env, options.timeout) if "first" in cold else cold
+        tries.append({"cold": cold, "warm": warm})
+    return {
+        when: min((t[when] for t in tries), key=lambda found: found.get("first", math.inf))
+        for when in ("cold", "warm")
+    }
 
 
 def machine(options: argparse.Namespace) -> dict[str, Any]:
@@ -83,8 +95,8 @@ def processor() -> str:
 def measure(chosen: list[r.Row], options: argparse.Namespace) -> None:
     peers = options.starts.split(",") if options.starts else STARTED[: 2 if options.quick else None]
     tasks = [(row, peer) for row in chosen for peer in (None, *peers)]
-    if options.no_start:
-        tasks = [(row, peer) for row, peer in tasks if peer is None]
+    if options.no_start or options.only_starts:
+        tasks = [(row, peer) for row, peer in tasks if (peer is None) == options.no_start]
     bar = tqdm(tasks, unit="process")
     found: dict[str, Any] = {}
     for row, peer in bar:
@@ -100,9 +112,15 @@ def measure(chosen: list[r.Row], options: argparse.Namespace) -> None:
             command += ["--only", ",".join(peers_timed)]
             found = {"start": {}, **child(command, env, options.timeout)}
         elif peer in row.makers:
+            if options.only_starts:
+                found = json.loads(kept_in(row).read_text())
             found["start"][peer] = started(row, peer, options)
-        kept = {"machine": machine(options), **found}
-        (KEPT / f"{row.name}.json").write_text(json.dumps(kept, indent=1) + "\n")
+        kept = {**found, "machine": machine(options)}
+        kept_in(row).write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def kept_in(row: r.Row) -> Path:
+    return KEPT / f"{row.name}.json"
 
 
 def main() -> int:
@@ -116,6 +134,7 @@ def main() -> int:
     parser.add_argument("--budget", type=float, help="seconds per peer (default 8, quick 2)")
     parser.add_argument("--timeout", type=float, default=1800.0, help="seconds per process")
     parser.add_argument("--no-start", action="store_true", help="no cold and warm starts")
+    parser.add_argument("--only-starts", action="store_true", help="leave the times as they are")
     parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
     parser.add_argument("--list", action="store_true", help="names of the rows")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks.md")
@@ -133,9 +152,8 @@ def main() -> int:
         measure(chosen, options)
     results = {}
     for row in rows.all_rows():
-        path = KEPT / f"{row.name}.json"
-        if path.exists():
-            results[row.name] = json.loads(path.read_text())
+        if kept_in(row).exists():
+            results[row.name] = json.loads(kept_in(row).read_text())
     report.write(rows.all_rows(), results, options.out)
     print(f"written: {options.out}")
     return 0

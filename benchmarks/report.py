@@ -63,7 +63,8 @@ def conditions(machines: list[dict[str, Any]]) -> str:
         "are compared first, their repetitions alternate, and the least time of a call counts.",
         "A call is the value and the gradient, or a whole training step.  Starts are measured in",
         "fresh processes, from the end of the import to the first result: cold with empty caches,",
-        "warm with filled ones; memory is that of the warm process at its peak.",
+        "warm with filled ones, the least of three unless they take long; memory is that of the",
+        "warm process at its peak.",
     ]
     if any(machine["quick"] for machine in machines):
         text.append("**Some rows are from a quick run with few repetitions.**")
