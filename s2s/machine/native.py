@@ -58,16 +58,19 @@ def native(source: Source, written: list[int], way_in: Door) -> Code:
     missing = optimise.missing(final)
     if missing is None:
         raise Unsupported("a function that needs its environment")
-    # Most of a long kernel runs no loop often enough for its addresses to matter.
-    careful = not is_long(source.function) and care.pays(source.function)
-    return Code(optimise.object_code(final, careful), links, missing)
+    return Code(optimise.object_code(final, _is_worth_care(source)), links, missing)
 
 
 def listing(source: Source, level: str) -> str:
     """The same without the way in, for people to read: in LLVM's language ("llvm") or for this
     machine ("asm")."""
     final, _ = _optimised(source, [], None)
-    return str(final) if level == "llvm" else optimise.machine().emit_assembly(final)
+    return str(final) if level == "llvm" else optimise.assembly(final, _is_worth_care(source))
+
+
+def _is_worth_care(source: Source) -> bool:
+    # Most of a long kernel runs no loop often enough for its addresses to matter.
+    return not is_long(source.function) and care.pays(source.function)
 
 
 def _optimised(

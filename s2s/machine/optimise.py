@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -83,15 +85,27 @@ def run(module: Any, target: Any = None, neighbours: bool = False) -> None:
 
 
 def object_code(module: Any, care: bool = True) -> bytes:
+    with _care(care):
+        return machine().emit_object(module)
+
+
+def assembly(module: Any, care: bool = True) -> str:
+    """The same to read."""
+    with _care(care):
+        return machine().emit_assembly(module)
+
+
+@contextlib.contextmanager
+def _care(care: bool) -> Iterator[None]:
     """With care, addresses in loops are counted up in as few registers as can be, which is half of
-    the time that this takes; few loops gain by it (`care.py`)."""
-    if care:
-        return machine().emit_object(module)
-    llvm.set_option(_WHO, "-disable-lsr=true")
+    the time that machine code takes; few loops gain by it (`care.py`)."""
+    if not care:
+        llvm.set_option(_WHO, "-disable-lsr=true")
     try:
-        return machine().emit_object(module)
+        yield
     finally:
-        llvm.set_option(_WHO, "-disable-lsr=false")
+        if not care:
+            llvm.set_option(_WHO, "-disable-lsr=false")
 
 
 def tidy(module: Any) -> None:
