@@ -10,7 +10,22 @@ from ..variable import Variable
 from .base import Optimizer
 
 
-class Adam(Optimizer):
+class Moments(Optimizer):
+    """Those that keep two moments of the gradients, each of which forgets at a rate of its own."""
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate, **kwargs)
+        self.beta_1, self.beta_2, self.epsilon = float(beta_1), float(beta_2), float(epsilon)
+
+
+class Adam(Moments):
     """`amsgrad` keeps the largest second moment seen, by which it divides."""
 
     def __init__(
@@ -23,9 +38,8 @@ class Adam(Optimizer):
         **kwargs: Any,
     ) -> None:
         self.slot_names = ("m", "v", "v_max") if amsgrad else ("m", "v")
-        super().__init__(learning_rate, **kwargs)
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, **kwargs)
         self.amsgrad = amsgrad
-        self.beta_1, self.beta_2, self.epsilon = float(beta_1), float(beta_2), float(epsilon)
 
     def update(self, k: int, gradient: Any, variable: Variable, rate: float) -> None:
         m, v = self.slots["m"][k], self.slots["v"][k]

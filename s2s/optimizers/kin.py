@@ -7,24 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..variable import Variable
+from .adaptive import Moments
 from .base import Optimizer
 
 
-class Adamax(Optimizer):
+class Adamax(Moments):
     """Adam that divides by the largest gradient seen, which it forgets slowly."""
 
     slot_names = ("m", "u")
-
-    def __init__(
-        self,
-        learning_rate: Any = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(learning_rate, **kwargs)
-        self.beta_1, self.beta_2, self.epsilon = float(beta_1), float(beta_2), float(epsilon)
 
     def update(self, k: int, gradient: Any, variable: Variable, rate: float) -> None:
         m, u = self.slots["m"][k], self.slots["u"][k]
@@ -35,22 +25,11 @@ class Adamax(Optimizer):
         variable.assign_sub(rate * m / ((one - power) * (u + self.epsilon)))
 
 
-class Nadam(Optimizer):
+class Nadam(Moments):
     """Adam that looks ahead by the momentum of the next step (Nesterov)."""
 
     slot_names = ("m", "v", "product")
     decay = 0.96  # of what is missing from the momentum
-
-    def __init__(
-        self,
-        learning_rate: Any = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(learning_rate, **kwargs)
-        self.beta_1, self.beta_2, self.epsilon = float(beta_1), float(beta_2), float(epsilon)
 
     def slot_start(self, name: str, variable: Variable) -> Any:
         if name == "product":  # of the momenta of all steps

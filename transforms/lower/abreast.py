@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import cached_property
 
 from . import loop_ir as L
-from .independent import Shares, independent, with_bindings
+from .independent import Shares, independent
 from .jam import is_cheap
-from .live import Names, after_loops, binds, counters_read, exposed, names_in
+from .live import binds, counters_read, exposed, names_in
+from .overview import Overview
 from .tile import Tile, accesses, loads_in, loops_in
 from .work import trips
 
@@ -50,11 +50,10 @@ def run_abreast(
 ) -> None:
     """Rewrites `body` in place.  `dtypes` are those of the arrays among the parameters; `visible`
     are the buffers that the caller sees even if the call fails."""
-    made = {s.name: s.dtype for s in L.walk(body) if isinstance(s, L.Alloc)}
-    _Runner(body, {**made, **dtypes}, visible, shares, fresh).block(body)
+    _Runner(body, dtypes, visible, shares, fresh).block(body)
 
 
-class _Runner:
+class _Runner(Overview):
     def __init__(
         self,
         body: list[L.Stmt],
@@ -63,16 +62,8 @@ class _Runner:
         shares: Shares,
         fresh: Callable[[str], str],
     ) -> None:
-        self.body, self.dtypes, self.visible, self.fresh = body, dtypes, visible, fresh
-        self._shares = shares
-
-    @cached_property
-    def shares(self) -> Shares:
-        return with_bindings(self.body, self._shares)
-
-    @cached_property
-    def after(self) -> dict[int, Names]:
-        return after_loops(self.body)
+        super().__init__(body, dtypes, shares)
+        self.visible, self.fresh = visible, fresh
 
     def block(self, block: list[L.Stmt]) -> None:
         out: list[L.Stmt] = []

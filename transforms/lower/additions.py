@@ -12,16 +12,16 @@ from collections import Counter
 
 from . import loop_ir as L
 from .live import binds, reads
+from .overview import dtypes_in
 
 
 def spell_additions(body: list[L.Stmt], dtypes: dict[str, str]) -> None:
     """Rewrites `body` in place.  `dtypes` are those of the arrays among the parameters."""
     stmts = list(L.walk(body))
-    made = {s.name: s.dtype for s in stmts if isinstance(s, L.Alloc)}
     read = Counter(name for s in stmts for name in reads(s))
     bound = Counter(name for s in stmts for name in binds(s))
     once = {name for name, times in read.items() if times == 1 == bound[name]}
-    _block(body, {**made, **dtypes}, once)
+    _block(body, dtypes_in(body, dtypes), once)
 
 
 def _block(block: list[L.Stmt], dtypes: dict[str, str], once: set[str]) -> None:

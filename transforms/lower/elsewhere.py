@@ -45,17 +45,14 @@ class Elsewhere:
             self._there[id(put)] = index
 
     def _look_at(self, known: Known, stmt: L.Stmt) -> None:
-        for e in L.exprs_of(stmt):
-            if isinstance(e, L.Whole):
-                continue
-            for load in L.walk_expr(e):
-                if isinstance(load, L.Load):
-                    self._others[id(stmt), load] = [
-                        (axis, whole)
-                        for axis, i in enumerate(load.index)
-                        if (whole := known.without_bit(known.spelt(i))) is not None
-                        and known.is_natural(whole)
-                    ]
+        for load in L.parts_read(stmt):
+            if isinstance(load, L.Load):
+                self._others[id(stmt), load] = [
+                    (axis, whole)
+                    for axis, i in enumerate(load.index)
+                    if (whole := known.without_bit(known.spelt(i))) is not None
+                    and known.is_natural(whole)
+                ]
 
     def is_there(self, put: L.Put) -> bool:
         """Whether an element exists to which a loop adds in some rounds, even if in none."""

@@ -29,6 +29,8 @@ def _gap(a: L.Expr, b: L.Expr) -> int | None:
 
 def apart(e: L.Expr) -> tuple[L.Expr, int]:
     """An expression without the number that is added to it."""
-    if isinstance(e, L.Bin) and e.op in "+-" and isinstance(e.right, L.Lit):
-        return e.left, e.right.value if e.op == "+" else -e.right.value
-    return e, 0
+    more = 0
+    while isinstance(e, L.Bin) and e.op in "+-" and isinstance(e.right, L.Lit):
+        more += e.right.value if e.op == "+" else -e.right.value
+        e = e.left
+    return e, more

@@ -18,12 +18,12 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable
-from functools import cached_property
 
 from . import loop_ir as L
 from .additions import added_to
-from .independent import Shares, with_bindings
-from .live import Names, after_loops, binds, names_in, reads
+from .independent import Shares
+from .live import binds, names_in, reads
+from .overview import Overview
 from .work import trips
 
 # So many rounds of the outer loop become one.
@@ -39,8 +39,7 @@ def jam(
 ) -> None:
     """Rewrites `body` in place.  `dtypes` are those of the arrays among the parameters; `visible`
     are the buffers that the caller sees even if the call fails."""
-    made = {s.name: s.dtype for s in L.walk(body) if isinstance(s, L.Alloc)}
-    _block(body, _Jammer(body, {**made, **dtypes}, visible, shares, fresh))
+    _block(body, _Jammer(body, dtypes, visible, shares, fresh))
 
 
 def _block(block: list[L.Stmt], jammer: _Jammer) -> None:
@@ -57,7 +56,7 @@ def _block(block: list[L.Stmt], jammer: _Jammer) -> None:
     block[:] = out
 
 
-class _Jammer:
+class _Jammer(Overview):
     def __init__(
         self,
         body: list[L.Stmt],
@@ -66,17 +65,9 @@ class _Jammer:
         shares: Shares,
         fresh: Callable[[str], str],
     ) -> None:
-        self.body, self.dtypes, self.visible, self.fresh = body, dtypes, visible, fresh
+        super().__init__(body, dtypes, shares)
+        self.visible, self.fresh = visible, fresh
         self.read = Counter(name for s in L.walk(body) for name in reads(s))
-        self._shares = shares
-
-    @cached_property
-    def shares(self) -> Shares:
-        return with_bindings(self.body, self._shares)
-
-    @cached_property
-    def after(self) -> dict[int, Names]:
-        return after_loops(self.body)
 
     def rows(self, loop: L.Loop) -> tuple[list[L.Stmt], L.Loop, L.Expr, list[L.Put]] | None:
         """What each round of a loop computes and checks first, the loop inside, what that adds to

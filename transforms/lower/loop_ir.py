@@ -359,6 +359,13 @@ _READ: dict[type, Callable[[Any], tuple[Any, ...]]] = {
 }
 
 
+def parts_read(stmt: Stmt) -> Iterator[Expr]:
+    """All parts of the expressions that a statement itself reads; what it takes whole is none."""
+    for e in exprs_of(stmt):
+        if not isinstance(e, Whole):
+            yield from walk_expr(e)
+
+
 def walk(body: list[Stmt]) -> Iterator[Stmt]:
     for stmt in body:
         yield stmt

@@ -3,8 +3,6 @@ would be slower for it, on loop-level IR."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from . import loop_ir as L
 from .work import CHEAP_CALLS
 
@@ -29,7 +27,7 @@ def _loses(loop: L.Loop, other: L.Loop) -> bool:
     beside a nest, unless functions are called."""
     if _one_by_one(loop):
         return False
-    parts = (p for s in loop.body for e in L.exprs_of(s) for p in _parts(e))
+    parts = (p for s in loop.body for p in L.parts_read(s))
     return any(isinstance(p, L.Call) for p in parts) or len(nested(other)) == 1
 
 
@@ -47,12 +45,8 @@ def _adds_to_rows(first: L.Loop, second: L.Loop) -> bool:
 
 def calls_slowly(body: list[L.Stmt]) -> bool:
     """Whether functions are called of which several at once take hardly longer than one."""
-    parts = (p for s in L.walk(body) for e in L.exprs_of(s) for p in _parts(e))
+    parts = (p for s in L.walk(body) for p in L.parts_read(s))
     return any(isinstance(p, L.Call) and p.function not in CHEAP_CALLS for p in parts)
-
-
-def _parts(e: L.Expr | L.Whole) -> Iterable[L.Expr]:
-    return () if isinstance(e, L.Whole) else L.walk_expr(e)
 
 
 def _one_by_one(loop: L.Loop) -> bool:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from . import loop_ir as L
 from .elsewhere import Elsewhere, additions
 from .live import binds, names_in
+from .overview import dtypes_in
 from .siblings import Shares
 
 FLOATS = ("float32", "float64")
@@ -32,8 +33,7 @@ def sum_up(
 ) -> list[L.Stmt]:
     """`dtypes` are those of the arrays among the parameters; `visible` are the buffers whose
     contents the caller sees even if the call fails."""
-    made = {s.name: s.dtype for s in L.walk(body) if isinstance(s, L.Alloc)}
-    return _Summer({**made, **dtypes}, visible, shares, fresh, places).block(body)
+    return _Summer(dtypes_in(body, dtypes), visible, shares, fresh, places).block(body)
 
 
 class _Summer:
@@ -111,9 +111,7 @@ class _Summer:
             isinstance(p, L.Load)
             and self.shares(put.buffer, p.buffer)
             and not (put.buffer == p.buffer and self.places.is_other(stmt, p, put))
-            for e in L.exprs_of(stmt)
-            if not isinstance(e, L.Whole)
-            for p in L.walk_expr(e)
+            for p in L.parts_read(stmt)
         )
 
 

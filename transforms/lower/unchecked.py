@@ -40,8 +40,7 @@ def leave_unchecked(body: list[L.Stmt], params: Iterable[str]) -> None:
 
 def _asks(stmt: L.Stmt) -> bool:
     """Whether it asks if a shift goes too far."""
-    wholes = (e for e in L.exprs_of(stmt) if not isinstance(e, L.Whole))
-    return any(asked(part) is not None for e in wholes for part in L.walk_expr(e))
+    return any(asked(part) is not None for part in L.parts_read(stmt))
 
 
 def _block(body: list[L.Stmt], bound: dict[str, None]) -> list[str]:

@@ -21,13 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
 
 from ..records import field, record
 from . import loop_ir as L
-from .independent import Shares, with_bindings
+from .ends import apart
+from .independent import Shares
 from .live import binds, names_in
 from .numbers import fixed_integers, spelt_out
+from .overview import Overview
 from .work import trips
 
 # More variables than this do not fit into registers, beside all else.
@@ -74,25 +75,20 @@ def keep_windows(
 ) -> None:
     """Rewrites `body` in place.  `owned` are the dtypes of parameters whose elements each have a
     place of their own in memory."""
-    made = {s.name: s.dtype for s in L.walk(body) if isinstance(s, L.Alloc)}
-    _Keeper(body, params, {**made, **owned}, shares, fresh).block(body)
+    _Keeper(body, params, owned, shares, fresh).block(body)
 
 
-class _Keeper:
+class _Keeper(Overview):
     def __init__(
         self,
         body: list[L.Stmt],
         params: list[str],
-        dtypes: dict[str, str],
+        owned: dict[str, str],
         shares: Shares,
         fresh: Callable[[str], str],
     ) -> None:
-        self.body, self.params, self.dtypes, self.fresh = body, params, dtypes, fresh
-        self._shares = shares
-
-    @cached_property
-    def shares(self) -> Shares:
-        return with_bindings(self.body, self._shares)
+        super().__init__(body, owned, shares)
+        self.params, self.fresh = params, fresh
 
     @cached_property
     def integers(self) -> dict[str, L.Expr]:
@@ -114,8 +110,7 @@ class _Keeper:
         if not all(isinstance(s, (L.Let, L.Put, L.Remark)) for s in loop.body):
             return [loop]
         bound = {loop.var} | {name for s in loop.body for name in binds(s)}
-        ends = [loop.start, loop.stop]
-        if names_in(ends) & bound or [*_loads(ends)]:
+        if names_in([loop.start, loop.stop]) & bound or _loads(L.parts_read(loop)):
             return [loop]
         windows = [w for w in self._windows(loop, bound) if w.hands_on(step)]
         while sum(len(w.seen) for w in windows) > VARIABLES:
@@ -128,7 +123,7 @@ class _Keeper:
         """The rows that a loop writes to."""
         accesses: dict[str, list[tuple[Index, bool]]] = {}
         for s in loop.body:
-            for load in _loads(L.exprs_of(s)):
+            for load in _loads(L.parts_read(s)):
                 accesses.setdefault(load.buffer, []).append((load.index, False))
             if isinstance(s, L.Put):
                 accesses.setdefault(s.buffer, []).append((s.index, True))
@@ -172,7 +167,7 @@ class _Keeper:
         """The row of an element, the axis along it, and where it lies from the counted place."""
         parts = [self._parts(e) for e in index]
         along = [k for k, (base, _) in enumerate(parts) if var in names_in([base])]
-        if len(along) != 1 or any([*_loads(index)]):
+        if len(along) != 1 or _loads(p for e in index for p in L.walk_expr(e)):
             return None
         (axis,) = along
         base, at = parts[axis]
@@ -181,10 +176,8 @@ class _Keeper:
 
     def _parts(self, e: L.Expr) -> tuple[L.Expr, int]:
         """What an index is made of, and the number that is added to it."""
-        e, more = spelt_out(e, self.integers), 0
-        while isinstance(e, L.Bin) and e.op in "+-" and isinstance(e.right, L.Lit):
-            e, more = e.left, more + (e.right.value if e.op == "+" else -e.right.value)
-        return (L.ZERO, more + e.value) if isinstance(e, L.Lit) else (e, more)
+        base, more = apart(spelt_out(e, self.integers))
+        return (L.ZERO, more + base.value) if isinstance(base, L.Lit) else (base, more)
 
     # ---- the loop
 
@@ -248,8 +241,5 @@ def _puts(buffer: str, loop: L.Loop) -> list[L.Put]:
     return [s for s in loop.body if isinstance(s, L.Put) and s.buffer == buffer]
 
 
-def _loads(exprs: Iterable[Any]) -> Iterator[L.Load]:
-    for e in exprs:
-        for part in () if isinstance(e, L.Whole) else L.walk_expr(e):
-            if isinstance(part, L.Load):
-                yield part
+def _loads(parts: Iterable[L.Expr]) -> list[L.Load]:
+    return [p for p in parts if isinstance(p, L.Load)]

@@ -37,9 +37,8 @@ def stay_within(body: list[L.Stmt], params: Iterable[str]) -> None:
 
     for stmt in known.walk(body):
         L.map_stmt(stmt, plain)
-        if L.is_check(stmt):
-            if known.never(stmt.cond):
-                idle.add(id(stmt))
+        if L.is_check(stmt) and known.never(stmt.cond):
+            idle.add(id(stmt))
     if idle:
         _drop(body, idle)
 
@@ -57,8 +56,7 @@ def _has_question(stmt: L.Stmt) -> bool:
     """Whether it may count from the end, or raise an error."""
     if isinstance(stmt, L.Fail):
         return True
-    wholes = (e for e in L.exprs_of(stmt) if not isinstance(e, L.Whole))
-    return any(isinstance(part, L.Select) for e in wholes for part in L.walk_expr(e))
+    return any(isinstance(part, L.Select) for part in L.parts_read(stmt))
 
 
 def _drop(body: list[L.Stmt], idle: set[int]) -> None:

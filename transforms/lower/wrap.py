@@ -77,14 +77,13 @@ def _wrapped(var: str, inside: list[L.Stmt], bound: set[str]) -> dict[L.Expr, tu
     """The remainders of `var + shift` by a size that is not among what the loop sets."""
     found: dict[L.Expr, tuple[int, L.Expr]] = {}
     for stmt in inside:
-        for e in L.exprs_of(stmt):
-            for part in () if isinstance(e, L.Whole) else L.walk_expr(e):
-                if not (isinstance(part, L.Call) and part.function == "rt.remainder"):
-                    continue
-                place, size = part.args
-                shift = L.offset(place, var)
-                if shift is None or abs(shift) > FAR or size.dtype != "int64":
-                    continue
-                if L.is_simple(size) and not names_in([size]) & bound:
-                    found[part] = shift, size
+        for part in L.parts_read(stmt):
+            if not (isinstance(part, L.Call) and part.function == "rt.remainder"):
+                continue
+            place, size = part.args
+            shift = L.offset(place, var)
+            if shift is None or abs(shift) > FAR or size.dtype != "int64":
+                continue
+            if L.is_simple(size) and not names_in([size]) & bound:
+                found[part] = shift, size
     return found
