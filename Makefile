@@ -1,6 +1,9 @@
 # Every target makes the virtual environment it needs; Python >= 3.10 and make are enough.
 #   make demo     train a small network with a compiled gradient
 #   make test     lint, types and tests: what continuous integration runs
+#   make test-all     the long suites in full       make test-memory  linear algebra on a hostile heap
+#   make test-pythons every supported Python that is installed
+#   make attack   bad inputs, hostile files and generated programs: tests/attack in full
 #   make lint     ruff and pyright        make format   apply ruff's fixes and formatting
 #   make golden   rewrite tests/golden after a change of the emitted code
 #   make fuzz     random programs against plain Python, N of them: make N=10000 fuzz
@@ -19,15 +22,30 @@ SEED ?= 0
 ROWS ?=
 ARGS ?=
 RUN := $(VENV)/bin/python
+PYTHONS ?= 3.10 3.11 3.12 3.13 3.14
 
 .DEFAULT_GOAL := test
-.PHONY: demo test lint format golden rules docs fuzz bench accuracy compile-times clean
+.PHONY: demo test test-all test-memory test-pythons attack lint format golden rules docs fuzz bench accuracy compile-times clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) examples/digits_mlp.py
 
 test: lint
 	$(RUN) -m pytest -n $(JOBS) -q
+
+test-all: lint
+	S2S_TEST_ALL=1 $(RUN) -m pytest -n $(JOBS) -q
+
+attack: $(VENV)/test.stamp
+	S2S_TEST_ALL=1 $(RUN) -m pytest -n $(JOBS) -q tests/attack
+
+test-pythons:
+	@for version in $(PYTHONS); do \
+	  if command -v python$$version > /dev/null; then \
+	    echo "== Python $$version"; \
+	    $(MAKE) PYTHON=python$$version VENV=.venv-$$version test || exit 1; \
+	  else echo "== Python $$version is not installed"; fi; \
+	done
 
 lint: $(VENV)/test.stamp
 	$(RUN) -m ruff check .

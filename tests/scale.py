@@ -1,0 +1,28 @@
+"""The size of long suites: a seeded sample by default, everything with `S2S_TEST_ALL=1`.
+
+`make test` runs the samples, `make test-all` and `make attack` everything.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+ALL = os.environ.get("S2S_TEST_ALL", "") not in ("", "0")
+
+
+def sample(cases: Sequence[T], n: int, seed: int = 0) -> list[T]:
+    """The same `n` of the cases in each run, in their order; all of them under `S2S_TEST_ALL`."""
+    if ALL or len(cases) <= n:
+        return list(cases)
+    chosen = sorted(random.Random(seed).sample(range(len(cases)), n))
+    return [cases[i] for i in chosen]
+
+
+def count(sampled: int, full: int) -> int:
+    """How many cases a generator makes."""
+    return full if ALL else sampled
