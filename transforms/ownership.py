@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from .build import NameSupply
+from .fixpoint import Attempts
 from .ir import (
     Array,
     Assign,
@@ -34,10 +35,9 @@ from .sharing import Edge, Walk, buffered
 def own(function: Function, names: NameSupply, for_lowering: bool = False) -> Walk:
     """Inserts copies into `function` (value form, changed in place) until every update may
     be done in place, results are fresh and effects reach their parameters."""
-    rounds = 0
+    rounds = Attempts("storage: insert copies")
     while True:
-        rounds += 1
-        assert rounds < 200, "copies do not settle"
+        rounds.count()
         walk = Walk(function, for_lowering)
         cuts = _Cuts(function, walk, names)
         if cuts.settle_conflicts() or cuts.settle_outputs():

@@ -10,6 +10,7 @@ from . import desugar
 from .custom import settle
 from .dims import Guard
 from .errors import TypeError_
+from .fixpoint import Attempts
 from .ir import (
     Array,
     Assign,
@@ -197,7 +198,9 @@ def loops(request: Request, seen: Examined) -> list[Verdict]:
 def _specialise(request: Request) -> Specialised:
     """Specialises, baking in the integer arguments that turn out to decide structure."""
     static = set(request.static)
+    rounds = Attempts("specialise: static arguments")
     while True:
+        rounds.count()
         try:
             return specialise(
                 request.function,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from .fixpoint import rewrites
 from .ir import (
     Assign,
     Block,
@@ -84,7 +85,7 @@ class Temporaries(Page):
 
     def count(self) -> None:
         """Drops temporaries nobody reads, and counts the reads of the others."""
-        while True:
+        for _ in rewrites("temporaries"):
             self.uses: Counter[str] = Counter()
             self.homes: dict[str, set[int]] = {}
             self.binds: Counter[str] = Counter()

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..fixpoint import Attempts
 from ..ir import (
     Array,
     Assign,
@@ -89,7 +90,9 @@ class Plan:
         self._survey(function.body, ())
         for x in (*function.results, *(v for _, v in function.effects)):
             self._note_use(x, ())
+        rounds = Attempts("batch")
         while True:
+            rounds.count()
             self._spread()
             if not self._grow():
                 break

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ..fixpoint import rewrites
 from ..records import record
 from . import loop_ir as L
 from .live import binds, names_in
@@ -29,8 +30,9 @@ from .siblings import Shares
 def read_in_place(body: list[L.Stmt], shares: Shares, fresh: Callable[[str], str]) -> None:
     """Rewrites `body` in place."""
     # What is read in the place of a copy may be one, too.
-    while _read_one(body, shares, fresh):
-        pass
+    for _ in rewrites("read_in_place"):
+        if not _read_one(body, shares, fresh):
+            break
 
 
 def _read_one(body: list[L.Stmt], shares: Shares, fresh: Callable[[str], str]) -> bool:

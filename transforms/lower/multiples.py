@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from ..fixpoint import rewrites
 from ..records import record
 from . import loop_ir as L
 from .gather import keeps_zero
@@ -37,7 +38,9 @@ class _Multiple:
 
 def spell_multiples(body: list[L.Stmt]) -> None:
     """Rewrites `body` in place."""
-    while (found := _find(body)) is not None:
+    for _ in rewrites("spell_multiples"):
+        if (found := _find(body)) is None:
+            break
         _spell_out(body, found)
 
 

@@ -13,6 +13,7 @@ used again at once stays near the processor.
 
 from __future__ import annotations
 
+from ..fixpoint import rewrites
 from . import loop_ir as L
 from .live import binds, names_in
 from .scalarise import Uses, level_of, survey
@@ -20,8 +21,9 @@ from .scalarise import Uses, level_of, survey
 
 def narrow(body: list[L.Stmt], params: list[str]) -> None:
     """Rewrites `body` in place."""
-    while _once(body, params):
-        pass
+    for _ in rewrites("narrow"):
+        if not _once(body, params):
+            break
 
 
 def _once(body: list[L.Stmt], params: list[str]) -> bool:

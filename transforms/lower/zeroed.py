@@ -41,19 +41,20 @@ def write_over(
     for stmt in body:
         for block in L.blocks_of(stmt):
             write_over(block, visible, shares, fresh)
-    position = 0
-    while position < len(body):
-        zeros = _nest(body[position], add=False)
-        if zeros is not None and not any(shares(zeros.put.buffer, v) for v in visible):
-            found = _next(body, position, zeros, shares)
-            if found is not None:
-                at, sums = found
-                pieces = _pieces(zeros, sums, fresh)
-                if pieces is not None:
-                    body[at : at + 1] = pieces
-                    del body[position]
-                    continue
-        position += 1
+    for stmt in [s for s in body if _nest(s, add=False) is not None]:
+        # Zeros that remain of a rewrite are no candidates again: nothing is added to them.
+        zeros = _nest(stmt, add=False)
+        assert zeros is not None
+        if any(shares(zeros.put.buffer, v) for v in visible):
+            continue
+        position = L.place_in(body, stmt)
+        found = _next(body, position, zeros, shares)
+        if found is not None:
+            at, sums = found
+            pieces = _pieces(zeros, sums, fresh)
+            if pieces is not None:
+                body[at : at + 1] = pieces
+                del body[position]
 
 
 def _nest(stmt: L.Stmt, add: bool) -> _Nest | None:
@@ -178,6 +179,8 @@ def _parts(
     count, end = let(zeros.stop), let(sums.stop if chosen else L.at_least_none(sums.stop))
     low = let(_lesser(L.lit(ahead), end))
     high = let(_greater(low, let(_lesser(end, L.add(count, L.lit(ahead))))))
+    if low == high:
+        return None  # nothing is added to any of them
     if not covers:
         rest = _greater(L.ZERO, L.sub(end, L.lit(ahead)))
         out.append(L.Loop(zeros.var, let(rest), count, L.ONE, zeros.body))
@@ -186,7 +189,8 @@ def _parts(
     written = _written(sums)
     written.start, written.stop = low, high
     after.start, after.stop = high, end
-    return [*out, *([] if low == L.ZERO else [before]), written, after]
+    parts = [part for part in (before, written, after) if part.start != part.stop]
+    return [*out, *parts]
 
 
 def _covers(count: L.Expr, end: L.Expr, ahead: int) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dims import Facts
+from ..fixpoint import rewrites
 from ..ir import (
     Assign,
     Block,
@@ -90,6 +91,9 @@ class _Rewriter:
             x = self.names[x.name]
         return x
 
+    def resolved(self, op: Op) -> Op:
+        return Op(op.name, tuple([self.read(a) for a in op.args]), op.attrs)
+
     def block(self, block: Block) -> Block:
         self.shared.append({})
         out: Block = []
@@ -113,11 +117,14 @@ class _Rewriter:
 
     def assign(self, stmt: Assign, out: Block) -> None:
         target, op = stmt.target, stmt.op
-        op = Op(op.name, tuple([self.read(a) for a in op.args]), op.attrs)
+        op = self.resolved(op)
         if not is_users(stmt):
-            op = self.twins.replace(op)
+            # Twins are found in the function as it was: names replaced since are resolved again.
+            op = self.resolved(self.twins.replace(op))
             found = simpler(self.context, op, target.type)
-            while isinstance(found, Op):
+            for _ in rewrites("simplify"):
+                if not isinstance(found, Op):
+                    break
                 op, found = found, simpler(self.context, found, target.type)
             if found is None:
                 found = self.known(op, target)

@@ -11,6 +11,7 @@ from ..build import Builder
 from ..counters import note_counter
 from ..dims import Dim
 from ..errors import TypeError_
+from ..fixpoint import Attempts
 from ..ir import Block, For, Operand, Scalar, Var, While
 from ..records import record
 from .expressions import NeedUnroll
@@ -114,7 +115,9 @@ class Loops(Mixin):
         """A loop, else as `otherwise` has it, else with lists of the run in place of lists whose
         elements are known one by one."""
         attempt = self.checkpoint()
+        rounds = Attempts("specialise: form of a loop")
         while True:
+            rounds.count()
             try:
                 return looped()
             except NeedUnroll as need:

@@ -13,6 +13,7 @@ from ..desugar import desugar
 from ..dims import Facts
 from ..errors import S2SError, UnsupportedError
 from ..fence import fence
+from ..fixpoint import Attempts
 from ..ir import Function, Module, Operand, Origin, Scalar, Span, Var, walk
 from ..pipeline_types import Build, ObjectGuard, Param
 from ..read import Source, imported_as, read, signature
@@ -120,7 +121,9 @@ def specialise(
     desugared: dict[Any, list[ast.stmt]] = {}
     alive: dict[Any, dict[int, frozenset[str]]] = {}
     builds: list[Build] = []
+    rounds = Attempts("specialise")
     while True:
+        rounds.count()
         plain = function.plain if isinstance(function, Derived) else function
         shared = Shared(
             plain, recursive, sources=sources, desugared=desugared, lifetimes=alive, builds=builds
