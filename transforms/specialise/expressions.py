@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from .values import (
     Cell,
     Closure,
     DictVal,
+    Disagreement,
     Ended,
     EnumerateVal,
     Growing,
@@ -83,7 +84,14 @@ class Expressions(Mixin):
         if method is None:
             self.refuse(node, f"{_phrase(node)} is not supported here")
         with self.b.at(self.origin(node)):
-            return method(node)
+            try:
+                return method(node)
+            except Disagreement as found:
+                self.refuse_content(found, node)
+
+    def refuse_content(self, found: Disagreement, node: ast.AST) -> NoReturn:
+        advice = "give it the same keys or elements on every path, before the branch or loop"
+        self.need_unroll(node, str(found), advice, peel=True)
 
     # ---- atoms
 

@@ -16,6 +16,7 @@ from .values import (
     Cell,
     Closure,
     DictVal,
+    Disagreement,
     Ended,
     Fields,
     Growing,
@@ -61,6 +62,8 @@ class Statements(Mixin):
                         return True
                 except Ended:
                     return True
+                except Disagreement as found:
+                    self.refuse_content(found, stmt)
         return False
 
     def run_Pass(self, node: ast.Pass) -> None:

@@ -233,9 +233,27 @@ class Maybe:
 
 @record(frozen=True)
 class Conflict:
-    """A name that means different things on different paths: an error only when read."""
+    """A name, or what a container holds, that differs between paths: an error only when read."""
 
     why: str
+
+    # The parts of what a container holds.  To read one here raises the error.
+
+    @property
+    def keys(self) -> NoReturn:
+        raise Disagreement(self.why)
+
+    @property
+    def values(self) -> NoReturn:
+        raise Disagreement(self.why)
+
+    @property
+    def operand(self) -> NoReturn:
+        raise Disagreement(self.why)
+
+
+class Disagreement(Exception):
+    """The content of a container was read that differs between paths."""
 
 
 class Undefined:
