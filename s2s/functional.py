@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .layers.base import Layer
@@ -62,6 +63,16 @@ class Functional(Model):
             places = [taken(values, a) for a in args]
             values.append(layer(*places, **{name: taken(values, v) for name, v in kwargs.items()}))
         return taken(values, self.results)
+
+
+@functools.cache
+def functional_class(cls: type[Model]) -> type[Functional]:
+    """A subclass of `cls` that is a functional model, under the same name: methods that `cls`
+    defines, `train_step` or `call`, come before those of `Functional`."""
+    if cls is Model:
+        return Functional
+    bases: tuple[Any, ...] = (cls, Functional)
+    return type(cls.__name__, bases, {"__module__": cls.__module__})
 
 
 def taken(values: Any, what: Any) -> Any:

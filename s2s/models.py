@@ -17,12 +17,16 @@ class Model(Layer):
 
     makes_weights = False  # its layers make theirs
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is Model and (is_symbol(args[:1]) or "inputs" in kwargs):
-            from .functional import Functional  # a model itself
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if is_symbol(args[:1]) or "inputs" in kwargs:
+            from .functional import Functional, functional_class  # a model itself
 
-            return object.__new__(Functional)
-        return super().__new__(cls)
+            # Not by attribute assignment, which is announced to compiled steps.
+            object.__setattr__(self, "__class__", functional_class(type(self)))
+            made: Any = self
+            Functional.__init__(made, *args, **kwargs)
+        else:
+            super().__init__(*args, **kwargs)
 
     def build(self, input_shape: tuple[Any, ...]) -> None:
         """Makes the weights for inputs of a shape, whose first axis is that of the samples."""

@@ -121,11 +121,13 @@ class _Rewriter:
         if not is_users(stmt):
             # Twins are found in the function as it was: names replaced since are resolved again.
             op = self.resolved(self.twins.replace(op))
-            found = simpler(self.context, op, target.type)
+            found = None
             for _ in rewrites("simplify"):
-                if not isinstance(found, Op):
+                simplified = simpler(self.context, op, target.type)
+                if not isinstance(simplified, Op):
+                    found = simplified
                     break
-                op, found = found, simpler(self.context, found, target.type)
+                op = simplified
             if found is None:
                 found = self.known(op, target)
             if found is not None:

@@ -159,3 +159,24 @@ def test_results_are_the_same_to_the_last_bit(size):
     assert value == right
     for bar, right_bar in zip(bars, right_bars):
         np.testing.assert_array_equal(bar, right_bar)
+
+
+def test_elements_to_which_nothing_is_added_stay():
+    three = L.lit(3)
+    body = (zeros(3, three), sums(0, three))
+    assert text(written(*body)) == text(body)
+
+
+def test_zeros_that_remain_are_not_candidates_again():
+    """Some elements are added to, the others stay zero: one rewrite, not one after another."""
+    body = written(zeros(2, L.lit(4)), sums(0, L.lit(3)))
+    assert (
+        text(body)
+        == """\
+    for i in range(1, 4):
+        x[i + 2] = 0.0
+    for j in range(2):
+        x[j] += y[j]
+    for j in range(2, 3):
+        x[j] = 0.0 + y[j]"""
+    )
