@@ -116,6 +116,7 @@ class _Desugar:
                 flags = [*c.left, *([c.broke] if c.broke else [])]
                 leave: list[ast.stmt] = [_assign(f, ast.Constant(True), stmt) for f in flags]
                 if tail or leave:
+                    self.uses_flag = True
                     test = _at(ast.Name(c.returned, ast.Load()), stmt)
                     if leave:
                         out.append(_if(test, leave, tail, stmt))

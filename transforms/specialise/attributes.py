@@ -256,6 +256,11 @@ class Attributes(Mixin):
             return self.list_element(content, index.operand)
         if index.known is not None:
             position = index.known[0]
+            if not isinstance(position, (int, np.integer)):
+                kind = "tuple" if isinstance(owner, TupleVal) else "list"
+                what = f"not {type(position).__name__}"
+                text = f"{kind} indices must be integers or slices, {what}"
+                raise self.located(TypeError(text), node)
             if not -len(content.values) <= position < len(content.values):
                 if isinstance(owner, TupleVal):
                     raise self.located(IndexError("tuple index out of range"), node)

@@ -26,6 +26,7 @@ from .derived import DerivedVal
 from .indexing import plain_items
 from .numpy_calls import path_of
 from .outline import Callee
+from .signatures import misfit
 from .values import (
     Bound,
     Closure,
@@ -146,6 +147,8 @@ class Calls(Mixin):
             return self.call(self.lift(*given), args, kwargs, node)
         builtin = getattr(self, f"call_{getattr(value, '__name__', '')}", None)
         if builtin is not None and getattr(value, "__module__", "") in ("builtins", "dataclasses"):
+            if problem := misfit(value, args, kwargs):
+                raise self.located(TypeError(problem), node)
             if value in ITERATING:
                 args = tuple(self.iterated(a, node) for a in args)
             result = builtin(args, kwargs, node)
@@ -153,7 +156,7 @@ class Calls(Mixin):
                 return result
         path = surface_of(value)
         if path is not None:
-            args, kwargs, out = self.split_out(value, args, kwargs)
+            args, kwargs, out = self.split_out(value, args, kwargs, node)
             if out is not None and isinstance(value, np.ufunc) and "where" in kwargs:
                 mask = kwargs.pop("where")
                 result = self.call_surface(path, args, kwargs, node)

@@ -64,6 +64,7 @@ def located(error: Exception, source: Source, span: Span) -> Exception:
     found = cls(text) if cls is not KeyError else KeyError(error.args[0])
     found.file, found.line, found.column = span.file, span.line, span.col  # type: ignore[attr-defined]
     found.source_line = line  # type: ignore[attr-defined]
+    found.said = str(error)  # type: ignore[attr-defined]
     return found
 
 

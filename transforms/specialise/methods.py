@@ -76,7 +76,7 @@ class Methods(Mixin):
             path = f"numpy.ndarray.{name}"
             if path not in SURFACES:
                 return self.refuse(node, f"ndarray.{name} has no rule", "write it in NumPy")
-            args, kwargs, out = self.split_out(None, args, kwargs)
+            args, kwargs, out = self.split_out(None, args, kwargs, node)
             result = self.call_surface(path, (owner, *args), kwargs, node)
             return result if out is None else self.write_out(result, out, node)
         if isinstance(owner, ListVal):

@@ -226,13 +226,17 @@ class NumpyCalls(Mixin):
 
     # ---- out=
 
-    def split_out(self, value: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+    def split_out(
+        self, value: Any, args: Any, kwargs: Any, node: Any
+    ) -> tuple[Any, Any, Any]:
         """The arguments without the array that the result is to be written into."""
         out = kwargs.get("out")
         if out is None and isinstance(value, np.ufunc) and len(args) > value.nin:
             args, out = args[: value.nin], args[value.nin]
         if isinstance(out, TupleVal) and len(out.values) == 1:
             out = out.values[0]
+        if not (out is None or isinstance(out, Ref) or isinstance(out, Obj) and out.value is None):
+            raise self.located(TypeError("return arrays must be of ArrayType"), node)
         return (
             args,
             {k: v for k, v in kwargs.items() if k != "out"},

@@ -64,6 +64,13 @@ class Statements(Mixin):
                     return True
                 except Disagreement as found:
                     self.refuse_content(found, stmt)
+                except Exception as error:
+                    # What Python would raise here, it raises only if the run comes here.
+                    said = getattr(error, "said", None)
+                    if said is None or not self.runtime_depth:
+                        raise
+                    self.b.check(False, type(error).__name__, said)
+                    return True
         return False
 
     def run_Pass(self, node: ast.Pass) -> None:
