@@ -23,7 +23,7 @@ CONSTANTS = (
 )  # fmt: skip
 METHODS = (
     "sum", "mean", "max", "T", "copy", "reshape", "astype", "size", "shape", "append", "pop",
-    "sort", "ndim", "dtype", "flatten", "ravel", "tolist", "item", "fill", "dot", "transpose", "real",
+    "sort", "ndim", "dtype", "flatten", "ravel", "tolist", "item", "fill", "transpose", "real",
     "exp", "sin", "zeros", "ones", "arange", "where", "array", "stack", "dot", "outer", "cumsum",
     "linalg", "log", "abs", "clip", "prod", "var", "std", "argmax", "any", "all", "nosuchname",
 )  # fmt: skip

@@ -156,6 +156,8 @@ class Calls(Mixin):
                 return result
         path = surface_of(value)
         if path is not None:
+            if problem := misfit(value, args, kwargs):
+                raise self.located(TypeError(problem), node)
             args, kwargs, out = self.split_out(value, args, kwargs, node)
             if out is not None and isinstance(value, np.ufunc) and "where" in kwargs:
                 mask = kwargs.pop("where")

@@ -226,11 +226,13 @@ class NumpyCalls(Mixin):
 
     # ---- out=
 
-    def split_out(
-        self, value: Any, args: Any, kwargs: Any, node: Any
-    ) -> tuple[Any, Any, Any]:
+    def split_out(self, value: Any, args: Any, kwargs: Any, node: Any) -> tuple[Any, Any, Any]:
         """The arguments without the array that the result is to be written into."""
         out = kwargs.get("out")
+        if isinstance(value, np.ufunc) and len(args) > value.nargs:
+            text = f"{value.__name__}() takes from {value.nin} to {value.nargs} positional "
+            text += f"arguments but {len(args)} were given"
+            raise self.located(TypeError(text), node)
         if out is None and isinstance(value, np.ufunc) and len(args) > value.nin:
             args, out = args[: value.nin], args[value.nin]
         if isinstance(out, TupleVal) and len(out.values) == 1:
