@@ -251,6 +251,10 @@ class Expressions(Mixin):
                         if items and len(items) == 1 and isinstance(items[0], Num):
                             return self._repeated(items[0], count)
                     n = self.static(count, node, "a repetition count")
+                    if not isinstance(n, (int, np.integer)):
+                        kind = type(n).__name__
+                        text = f"can't multiply sequence by non-int of type '{kind}'"
+                        raise self.located(TypeError(text), node)
                     if items is not None:
                         values = tuple(items * n)
                         return (

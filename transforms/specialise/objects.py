@@ -241,6 +241,8 @@ class Objects(Mixin):
         if isinstance(value, Undefined):
             self.b.check(False, "UnboundLocalError", _unbound(name))
             raise Ended
+        if value is None and hasattr(node, "always"):
+            return Obj(None)  # a function's result that no path binds
         if value is None:
             raise self.located(NameError(f"name {name!r} is not defined"), node)
         if isinstance(value, Conflict):

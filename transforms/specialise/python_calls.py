@@ -132,6 +132,9 @@ class PythonCalls(Mixin):
 
     def call_enumerate(self, args: Any, kwargs: Any, node: Any) -> Value:
         start = kwargs.get("start") or (args[1] if len(args) > 1 else self.constant(0))
+        if not isinstance(start, Num) or start.operand.type.dtype not in ("int64", "bool"):
+            text = f"{self.kind_of(start)} cannot be interpreted as an integer"
+            raise self.located(TypeError(text), node)
         return EnumerateVal(args[0], start)
 
     def call_zip(self, args: Any, kwargs: Any, node: Any) -> Value:
