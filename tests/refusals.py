@@ -918,7 +918,7 @@ def unknown_backend(x):
     return np.sum(x)
 
 
-@refused(V, says="nonsense", advice="leave out")
+@refused(V, says="nonsense", error=TypeError, advice="documentation")
 def unknown_keyword_of_numpy(x):
     return np.sum(x, nonsense=True)  # @ np.sum(x, nonsense=True)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .dims import Dim, Facts
+from .errors import TypeError_
 from .ir import (
     COMPLEX,
     Array,
@@ -206,7 +207,7 @@ def const(value: Any) -> Const:
         return Const(value, Scalar("float64", weak=True))
     if isinstance(value, complex):
         return Const(value, Scalar("complex128", weak=True))
-    raise TypeError(f"not a number: {value!r}")
+    raise TypeError_(f"a number was expected here, not {type(value).__name__}")
 
 
 BINARY = {

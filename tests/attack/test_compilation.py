@@ -231,3 +231,97 @@ def test_a_dict_with_all_its_keys_may_change_in_loops_and_branches():
         return d["a"] + d["b"]
 
     check(f, RNG.normal(size=6), 6)
+
+
+# ---------------------------------------------------------------- loops that never run
+
+
+def a_while_that_never_runs(x, n):
+    while False:
+        if x[0] < n:
+            return x[0]
+        break
+    return 2.0 * np.sum(x)
+
+
+def a_return_behind_a_break(x, n):
+    for _ in range(n):
+        break
+        if x[0] > 1.0:
+            return 3.0
+    if x[0] > 5.0:
+        return 1.0
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("f", [a_while_that_never_runs, a_return_behind_a_break])
+def test_code_that_never_runs_binds_nothing(f):
+    check(f, RNG.normal(size=3), 2)
+
+
+# ---------------------------------------------------------------- errors behind a branch
+
+
+def undefined_name(x):
+    if x[0] > 5.0:
+        return no_such_name * x[0]  # noqa: F821
+    return np.sum(x)
+
+
+def missing_key(x):
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 5.0:
+            s += {"a": 1.0}["b"]
+        s += x[i]
+    return s
+
+
+def wrong_arguments(x):
+    return np.sum(x) if x[0] < 5.0 else len(x, x) * x[0]
+
+
+def index_of_a_tuple(x):
+    if x[0] > 5.0:
+        return (x[0], x[1])[2]
+    return np.sum(x)
+
+
+@pytest.mark.parametrize(
+    ("f", "error"),
+    [
+        (undefined_name, NameError),
+        (missing_key, KeyError),
+        (wrong_arguments, TypeError),
+        (index_of_a_tuple, IndexError),
+    ],
+)
+def test_an_error_known_while_compiling_is_raised_when_it_is_reached(f, error):
+    check(f, np.array([0.5, 1.5, 2.5]))
+    high = np.array([7.0, 1.5, 2.5])
+    with pytest.raises(error):
+        f(high)
+    with pytest.raises(error):
+        s2s.grad(f, backend="loops")(high)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: len(x, x),
+        lambda x: range(3, step=2)[0] * x[0],
+        lambda x: x.shape[1j] * x[0],
+        lambda x: np.log(x[0], x[1]),
+        lambda x: np.zeros(3, axis=None)[0] * x[0],
+        lambda x: np.exp(x, x, x)[0],
+        lambda x: sum(i * v for i, v in enumerate(x, [1])),
+        lambda x: (2.0 * [x[0]])[0],
+        lambda x: np.sum(x, nosuch=None),
+    ],
+)
+def test_arguments_that_a_function_does_not_take(f):
+    x = np.array([0.5, 1.5, 2.5])
+    with pytest.raises(TypeError):
+        f(x)
+    with pytest.raises(TypeError):
+        s2s.grad(f, backend="loops")(x)

@@ -44,6 +44,7 @@ DEVIATIONS = (ZeroDivisionError, OverflowError, RecursionError, MemoryError, Ind
 # Python's numbers have the attributes of NumPy's, and functions of `math` give nan.
 _PYTHON_NUMBER = re.compile(r"'(int|float|bool)' object has no attribute|math domain error")
 # Programs whose result is not determined, or that compute with inf all along.
+_SYMMETRIC = re.compile(r"eigh|eigvalsh|cholesky")  # gradients along symmetric matrices
 _ARBITRARY = re.compile(r"\bempty(_like)?\b|1e30[89]|\binf\b")
 
 
@@ -239,7 +240,7 @@ def compare_gradient(program: Program, f: Callable[..., Any], run: Outcome) -> t
         for k, a in enumerate(args)
         if isinstance(a, float) or (isinstance(a, np.ndarray) and a.dtype == np.float64)
     ]
-    if not floats:
+    if not floats or _SYMMETRIC.search(program.source):
         return "ok", ""
     names = f.__code__.co_varnames
     wrt = tuple(names[k] for k in floats)

@@ -147,8 +147,7 @@ class Calls(Mixin):
             return self.call(self.lift(*given), args, kwargs, node)
         builtin = getattr(self, f"call_{getattr(value, '__name__', '')}", None)
         if builtin is not None and getattr(value, "__module__", "") in ("builtins", "dataclasses"):
-            if problem := misfit(value, args, kwargs):
-                raise self.located(TypeError(problem), node)
+            self.must_fit(value, args, kwargs, node)
             if value in ITERATING:
                 args = tuple(self.iterated(a, node) for a in args)
             result = builtin(args, kwargs, node)
@@ -156,8 +155,7 @@ class Calls(Mixin):
                 return result
         path = surface_of(value)
         if path is not None:
-            if problem := misfit(value, args, kwargs):
-                raise self.located(TypeError(problem), node)
+            self.must_fit(value, args, kwargs, node)
             args, kwargs, out = self.split_out(value, args, kwargs, node)
             if out is not None and isinstance(value, np.ufunc) and "where" in kwargs:
                 mask = kwargs.pop("where")
@@ -311,6 +309,14 @@ class Calls(Mixin):
         return self.call(Obj(value._derivation, path), args, kwargs, node)
 
     # ---- operations
+
+    def must_fit(self, function: Any, args: Any, kwargs: Any, node: Any) -> None:
+        """Raises a TypeError, as Python does, for arguments that a function does not take."""
+        problem = misfit(function, args, kwargs)
+        if problem and self.runtime_depth:
+            raise self.located(TypeError(problem), node)  # if the run comes here
+        if problem:
+            raise self.refusal(node, problem, "call it as its documentation says", TypeError_)
 
     def call_surface(self, path: str, args: Any, kwargs: Any, node: Any) -> Value:
         if path in JOINS and args and self._is_growing(args[0]):

@@ -66,8 +66,21 @@ class Joins(Mixin):
                 ended = run()
             except Ended:
                 ended = True
+            except Exception as error:
+                if not self.raised_when_reached(error):
+                    raise
+                ended = True
         after, self.state = self.state, before
         return Branch(block, after, ended)
+
+    def raised_when_reached(self, error: Exception) -> bool:
+        """Turns what Python would raise here into a failure of the run, where the run may not
+        come here; False for other errors, and where it certainly comes here."""
+        said = getattr(error, "said", None)
+        if said is None or not self.runtime_depth:
+            return False
+        self.b.check(False, type(error).__name__, said)
+        return True
 
     @contextmanager
     def at_run_time(self) -> Iterator[None]:

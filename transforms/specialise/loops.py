@@ -20,6 +20,7 @@ from .values import (
     Cell,
     CheckpointedVal,
     Conflict,
+    Ended,
     EnumerateVal,
     Growing,
     Items,
@@ -384,9 +385,15 @@ class Loops(Mixin):
                 return True, None
             return False, self._until(node.until, node)
 
+        before = self.checkpoint()
         block, carried, flag = self.loop(once, node)
+        if "cond" not in made:  # the test always raises
+            self.rollback(before)
+            self.condition(node.test)
+            raise Ended
         cond = made["cond"]
         if cond.known is not None and not cond.known[0]:
+            self.rollback(before)  # the loop never runs: it binds nothing
             return False
         if cond.known is not None and flag is None:
             self.refuse(node, "this loop never ends", "add a `break` or a condition")

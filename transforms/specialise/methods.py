@@ -31,6 +31,9 @@ from .values import (
     Value,
 )
 
+# The classes whose methods an owner has, to check the arguments of a call.
+_CLASSES: dict[type, type] = {Ref: np.ndarray, ListVal: list, DictVal: dict, str: str}
+
 
 class Methods(Mixin):
     """Mixed into the specialiser."""
@@ -53,6 +56,10 @@ class Methods(Mixin):
             return self.call_list(
                 (self.call_method(owner, "astype", (Obj(wide),), {}, node),), {}, node
             )
+        kind = _CLASSES.get(type(owner.value) if isinstance(owner, Obj) else type(owner))
+        method = getattr(kind, name, None)
+        if method is not None:
+            self.must_fit(method, (owner, *args), kwargs, node)
         if isinstance(owner, Ref) and name == "sort":
             ordered = self.call_numpy(np.sort, (owner, *args), kwargs, node)
             with self.guarding(node):

@@ -65,11 +65,8 @@ class Statements(Mixin):
                 except Disagreement as found:
                     self.refuse_content(found, stmt)
                 except Exception as error:
-                    # What Python would raise here, it raises only if the run comes here.
-                    said = getattr(error, "said", None)
-                    if said is None or not self.runtime_depth:
+                    if not self.raised_when_reached(error):
                         raise
-                    self.b.check(False, type(error).__name__, said)
                     return True
         return False
 
@@ -220,6 +217,8 @@ class Statements(Mixin):
                 items = self._array_items(value, len(names), node)
             elif isinstance(value, ListVal) and not starred:
                 content = self.state.heap[value.cell]
+                count = self.wrap(self.b.emit("list_len", content.operand))
+                self._check_count(count, len(names), node)
                 items = [self.list_element(content, i) for i in range(len(names))]
             else:
                 self.refuse(node, f"{self.kind_of(value)} cannot be unpacked here")
@@ -241,18 +240,17 @@ class Statements(Mixin):
             self.bind(inner, item, node)
 
     def _array_items(self, value: Ref, count: int, node: ast.AST) -> list[Value]:
-        size = self.size(self.sym(value), 0)
-        if size.known is None:
-            self.b.check(
-                Sym(self.b, size.operand) == count,
-                "ValueError",
-                f"cannot unpack: expected {count} values",
-            )
-        elif size.known[0] != count:
-            raise self.located(
-                ValueError(f"cannot unpack: expected {count} values, got {size.known[0]}"), node
-            )
+        self._check_count(self.size(self.sym(value), 0), count, node)
         return [self.row(value, self.constant(i), node) for i in range(count)]
+
+    def _check_count(self, size: Num, count: int, node: ast.AST) -> None:
+        """Raises a ValueError unless what is unpacked has as many values as there are names."""
+        if size.known is None:
+            message = f"cannot unpack: expected {count} values"
+            self.b.check(Sym(self.b, size.operand) == count, "ValueError", message)
+        elif size.known[0] != count:
+            text = f"cannot unpack: expected {count} values, got {size.known[0]}"
+            raise self.located(ValueError(text), node)
 
     def _parts_of(self, value: Ref, at: int, others: int, node: ast.AST) -> list[Value]:
         """What `first, *rest, last = value` binds, with the star at the position `at`."""
