@@ -223,6 +223,7 @@ class PythonCalls(Mixin):
         return self.constant(
             isinstance(value, (Closure, Bound, Partial))
             or (isinstance(value, Obj) and callable(value.value))
+            or (isinstance(value, InstanceVal) and hasattr(value.cls, "__call__"))  # noqa: B004
         )
 
     def call_hasattr(self, args: Any, kwargs: Any, node: Any) -> Value:
