@@ -156,21 +156,6 @@ class Loops(Mixin):
         some = self.compare(ast.Gt(), stream.count, self.constant(0), node)
         return self.first_and_rest(some, first, rest, until, node)
 
-    def checkpoint(self) -> Any:
-        return (
-            self.state.copy(),
-            self.b.block,
-            len(self.b.block),
-            self.b.names.snapshot(),
-            self.b.facts.snapshot(),
-        )
-
-    def rollback(self, saved: Any) -> None:
-        self.state, self.b.block = saved[0].copy(), saved[1]
-        del self.b.block[saved[2] :]
-        self.b.names.restore(saved[3])
-        self.b.facts.restore(saved[4])
-
     def _unrolled(
         self, target: ast.expr, items: list[Value], body: Any, until: str | None, node: Any
     ) -> bool:

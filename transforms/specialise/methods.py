@@ -91,7 +91,7 @@ class Methods(Mixin):
         if isinstance(owner, TupleVal) and name == "_replace" and owner.cls is not None:
             values = dict(zip(owner.cls._fields, owner.values))
             return TupleVal(tuple({**values, **kwargs}.values()), owner.cls)
-        if isinstance(owner, Obj) and isinstance(owner.value, str):
+        if isinstance(owner, Obj) and isinstance(owner.value, (str, bytes)):
             return self._text_method(owner.value, name, args, kwargs, node)
         return self.refuse(node, f"{self.kind_of(owner)} has no method {name!r} here")
 
@@ -204,14 +204,14 @@ class Methods(Mixin):
             pairs = zip(content.keys, content.values)
             return TupleVal(tuple(TupleVal((self.constant(k), v)) for k, v in pairs))
         if name == "get":
-            key = self.static(args[0], node, "a dict key")
+            key = self.dict_key(args[0], node)
             if key in content.keys:
                 return content.values[content.keys.index(key)]
             return args[1] if len(args) > 1 else Obj(None)
         if name == "copy":
             return self.new_dict(content.keys, content.values)
         if name == "setdefault":
-            key = self.static(args[0], node, "a dict key")
+            key = self.dict_key(args[0], node)
             if key not in content.keys:
                 value = args[1] if len(args) > 1 else Obj(None)
                 self.store_item(owner, args[0], value, node)
@@ -228,7 +228,7 @@ class Methods(Mixin):
 
     def _pop(self, owner: DictVal, content: Any, args: Any, node: Any) -> Value:
         self.refuse_shared(owner.cell, node)
-        key = self.static(args[0], node, "a dict key")
+        key = self.dict_key(args[0], node)
         if key not in content.keys:
             if len(args) == 1:
                 raise self.located(KeyError(key), node)
@@ -237,7 +237,7 @@ class Methods(Mixin):
         self.state.heap[owner.cell] = Fields(tuple(left), tuple(left.values()))
         return content.values[content.keys.index(key)]
 
-    def _text_method(self, text: str, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def _text_method(self, text: str | bytes, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         def plain(value: Value) -> Any:
             sequence = isinstance(value, (ListVal, TupleVal))
             items = self.static_items(value) if sequence else None

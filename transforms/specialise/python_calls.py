@@ -282,8 +282,10 @@ class PythonCalls(Mixin):
                 if items is None:
                     return self.refuse(node, "a dict needs keys that are known while compiling")
                 for item in items:
-                    k, v = self.static_items(item)
-                    keys[self.static(k, node, "a dict key")] = v
+                    pair = self.static_items(item)
+                    if pair is None or len(pair) != 2:
+                        self.refuse(node, "a dict is made of pairs of a key and a value")
+                    keys[self.dict_key(pair[0], node)] = pair[1]
         keys.update(kwargs)
         return self.new_dict(tuple(keys), tuple(keys.values()))
 

@@ -283,7 +283,7 @@ class Statements(Mixin):
             self.allow_effect(owner.cell, node)
             self.refuse_shared(owner.cell, node)
             content = self.state.heap[owner.cell]
-            key = self.static(index, node, "a dict key")
+            key = self.dict_key(index, node)
             if key in content.keys:
                 values = list(content.values)
                 values[content.keys.index(key)] = value
@@ -410,6 +410,9 @@ class Statements(Mixin):
                 ),
                 node,
             )
+        if name == "matmul" and out.ndim != self.ref_type(ref).ndim:
+            text = "inplace matrix multiplication requires a result of the first operand's shape"
+            raise self.located(ValueError(text), node)
         with self.guarding(node):
             self.write(ref, (), out, node)
 
