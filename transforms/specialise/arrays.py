@@ -20,10 +20,12 @@ from .values import (
     DictVal,
     EnumerateVal,
     Fields,
+    GeneratorVal,
     Growing,
     InstanceVal,
     Items,
     ListVal,
+    MapVal,
     Maybe,
     Mixin,
     Num,
@@ -31,6 +33,7 @@ from .values import (
     Partial,
     Rec,
     Ref,
+    RestVal,
     RngVal,
     State,
     TupleVal,
@@ -342,7 +345,6 @@ class Arrays(Mixin):
 
     def reachable(self) -> set[Cell]:
         """Cells that can still be reached through a name that may yet be read."""
-        found: set[Cell] = set()
         todo: list[Any] = []
         frames = {f.depth: f for f in self.stack if f.owner is self}
         for depth, env in enumerate(self.state.envs):
@@ -352,8 +354,17 @@ class Arrays(Mixin):
             todo += [v for n, v in env.items() if alive is None or n in alive or n[0] == "<"]
         # What objects and containers from outside hold can be reached after the call.
         todo += [self.state.heap.get(cell) for cell in self.first_contents]
+        return self.cells_in(todo)
+
+    def cells_in(self, values: list[Value]) -> set[Cell]:
+        """The cells of these values, and all that can be reached from there."""
+        found: set[Cell] = set()
+        todo = list(values)
         while todo:
             value = todo.pop()
+            if isinstance(value, GeneratorVal):
+                todo += [value.first, *self.env_of(value.frame).values()]
+                continue
             cell = getattr(value, "cell", None)
             if cell is not None:
                 if cell in found:
@@ -366,7 +377,7 @@ class Arrays(Mixin):
                 todo.append(value.value)
             elif isinstance(value, Growing):
                 todo.append(value.example)
-            elif isinstance(value, (Bound, Partial, EnumerateVal, ZipVal)):
+            elif isinstance(value, (Bound, Partial, EnumerateVal, ZipVal, MapVal, RestVal)):
                 todo += [getattr(value, "owner", None), getattr(value, "inner", None)]
                 todo += getattr(value, "inners", ()) or getattr(value, "args", ())
         return found

@@ -95,6 +95,8 @@ ITERATING: tuple[Any, ...] = (
     tuple,
     zip,
 )
+# Those that take all elements at once
+CONSUMING: tuple[Any, ...] = (dict, list, max, min, sorted, sum, tuple)
 
 
 class Calls(Mixin):
@@ -148,6 +150,8 @@ class Calls(Mixin):
         if builtin is not None and getattr(value, "__module__", "") in ("builtins", "dataclasses"):
             if value in ITERATING:
                 args = tuple(self.iterated(a, node) for a in args)
+            if value in CONSUMING:
+                args = tuple(self.whole(a, node) for a in args)
             result = builtin(args, kwargs, node)
             if result is not NotImplemented:
                 return result

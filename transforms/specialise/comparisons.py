@@ -180,7 +180,9 @@ class Comparisons(Mixin):
         if _is_identical(left, right):
             return self.constant(True)
         if isinstance(left, Ref):
-            unsure = left == right or (left.cell is not right.cell and self._may_be_one(left, right))
+            unsure = left == right or (
+                left.cell is not right.cell and self._may_be_one(left, right)
+            )
         elif hasattr(left, "cell"):
             unsure = self._may_be_one(left, right)
         else:
@@ -276,5 +278,3 @@ def _is_identical(x: Value, y: Value) -> bool:
         return x.cell is y.cell and not x.path and not y.path
     cells: list[Cell | None] = [getattr(v, "cell", None) for v in (x, y)]
     return type(x) is type(y) and cells[0] is not None and cells[0] is cells[1]
-
-

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..build import Builder
 from ..errors import S2SError, ValueError_
-from ..ir import Assign, Block, Const, Scalar
+from ..ir import Assign, Block, Const, For, If, Raise, Scalar, While, walk
 from ..rules.registry import RULES, SURFACES
 from .values import (
     Bound,
@@ -31,11 +31,13 @@ from .values import (
     RangeVal,
     Rec,
     Ref,
+    RestVal,
     RngVal,
     SliceVal,
     State,
     TupleVal,
     Value,
+    ViewVal,
     ZipVal,
 )
 
@@ -101,7 +103,7 @@ class Expressions(Mixin):
         out: list[Value] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
-                items = self.static_items(self.eval(node.value))
+                items = self.static_items(self.whole(self.eval(node.value), node))
                 if items is None:
                     self.refuse(
                         node, "the length of this is known only at run time", "index its elements"
@@ -131,15 +133,18 @@ class Expressions(Mixin):
     def eval_JoinedStr(self, node: ast.JoinedStr) -> Value:
         return self.constant(self._text(node))
 
-    def _text(self, node: Any) -> str:
+    def _text(self, node: Any, value: Value | None = None) -> str:
+        """The text of an f-string or of a part of one, whose `value` may be at hand."""
         if isinstance(node, ast.JoinedStr):  # a format is one, too
             return "".join(self._text(v) for v in node.values)
         if isinstance(node, ast.Constant):
             return str(node.value)
-        value = self.static(self.eval(node.value), node, "a formatted value")
+        value = self.eval(node.value) if value is None else value
+        plain = self.static(value, node, "a formatted value")
         convert = {"s": str, "r": repr, "a": ascii}.get(chr(max(node.conversion, 0)))
         spec = self._text(node.format_spec) if node.format_spec else ""
-        return format(convert(value) if convert else value, spec)
+        with self.python_errors(node):
+            return format(convert(plain) if convert else plain, spec)
 
     def eval_NamedExpr(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)
@@ -406,9 +411,6 @@ class Expressions(Mixin):
     def eval_ListComp(self, node: ast.ListComp) -> Value:
         return self.comprehension(node)
 
-    def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
-        return self.comprehension(node)
-
     def eval_DictComp(self, node: ast.DictComp) -> Value:
         pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
         lists = ast.copy_location(ast.ListComp(pair, node.generators), node)
@@ -434,6 +436,11 @@ class Expressions(Mixin):
             return list(content.values) if isinstance(content, Items) else None
         if isinstance(value, DictVal):
             return [self.constant(k) for k in self.state.heap[value.cell].keys]
+        if isinstance(value, ViewVal):
+            return view_items(self, self.state.heap[value.cell], value.kind)
+        if isinstance(value, RestVal):
+            inner = self.static_items(value.inner)
+            return None if inner is None else inner[value.start :]
         if isinstance(value, RangeVal):
             parts = (value.start, value.stop, value.step)
             if any(p.known is None for p in parts):
@@ -504,6 +511,29 @@ def is_count(value: Value) -> bool:
     """Whether a sequence can be repeated by it: an integer, or a bool of Python's."""
     type_ = value.operand.type if isinstance(value, Num) else None
     return type_ is not None and ("int" in type_.dtype or (type_.dtype == "bool" and type_.weak))
+
+
+def view_items(owner: Any, content: Any, kind: str) -> list[Value]:
+    """The elements of a view of a dict."""
+    keys = [owner.constant(k) for k in content.keys]
+    if kind == "items":
+        return [TupleVal(pair) for pair in zip(keys, content.values)]
+    return keys if kind == "keys" else list(content.values)
+
+
+_CAN_FAIL = ("index", "update", "update_add", "list_get", "list_set", "list_drop")
+
+
+def is_quiet(block: Block, may_fail: bool) -> bool:
+    """Whether nobody can tell when, or whether, a block runs; with `may_fail`, but for errors."""
+    for stmt in walk(block):
+        if isinstance(stmt, Assign):
+            kind = RULES[stmt.op.name].kind
+            if not may_fail and (stmt.op.name in _CAN_FAIL or "linalg" in kind):
+                return False
+        elif not isinstance(stmt, (If, For, While)) and not (may_fail and isinstance(stmt, Raise)):
+            return False
+    return True
 
 
 def _harmless(stmt: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from ..build import Builder
 from ..rules import SURFACES
 from ..rules.library import LIBRARY
+from .iterators import LengthChanges
 from .tape import TapeVal
 from .values import (
     DictVal,
@@ -29,6 +30,7 @@ from .values import (
     State,
     TupleVal,
     Value,
+    ViewVal,
 )
 
 
@@ -100,6 +102,8 @@ class Methods(Mixin):
         if name in ("append", "extend", "insert", "pop", "clear", "reverse"):
             self.refuse_growth(cell, node)
             self.refuse_shared(cell, node)
+            if cell in self.run_over and name != "reverse":
+                raise LengthChanges(cell, node)
         if name == "append":
             (value,) = args
             if isinstance(content, Growing):
@@ -119,7 +123,7 @@ class Methods(Mixin):
                 self.no_element("the value is not in the list", "ValueError")
             return self.constant(found.index(True) if name == "index" else found.count(True))
         if name == "extend":
-            items = self.static_items(args[0])
+            items = self.static_items(self.whole(args[0], node))
             if items is None:
                 return self.refuse(
                     node, "extending by a run-time list is not supported", "append in a loop"
@@ -196,13 +200,8 @@ class Methods(Mixin):
 
     def _dict_method(self, owner: DictVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         content = self.state.heap[owner.cell]
-        if name == "keys":
-            return TupleVal(tuple(self.constant(k) for k in content.keys))
-        if name == "values":
-            return TupleVal(content.values)
-        if name == "items":
-            pairs = zip(content.keys, content.values)
-            return TupleVal(tuple(TupleVal((self.constant(k), v)) for k, v in pairs))
+        if name in ("keys", "values", "items") and not args:
+            return ViewVal(owner.cell, name)
         if name == "get":
             key = self.dict_key(args[0], node)
             if key in content.keys:
@@ -237,8 +236,11 @@ class Methods(Mixin):
         self.state.heap[owner.cell] = Fields(tuple(left), tuple(left.values()))
         return content.values[content.keys.index(key)]
 
-    def _text_method(self, text: str | bytes, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def _text_method(
+        self, text: str | bytes, name: str, args: Any, kwargs: Any, node: Any
+    ) -> Value:
         def plain(value: Value) -> Any:
+            value = self.whole(value, node)
             sequence = isinstance(value, (ListVal, TupleVal))
             items = self.static_items(value) if sequence else None
             if items is not None:

@@ -33,6 +33,7 @@ from .expressions import Expressions, NeedUnroll
 from .imports import Imports
 from .indexing import Indexing
 from .instances import Instances
+from .iterators import Iterators
 from .jacobians import Jacobians
 from .joins import Joins
 from .lifetimes import lifetimes
@@ -160,6 +161,7 @@ class Specialiser(
     Statements,
     LoopJoins,
     Loops,
+    Iterators,
     ListParts,
     Methods,
     RandomCalls,
@@ -204,6 +206,7 @@ class Specialiser(
         self.stack: list[Frame] = []
         self.appended: set[Cell] = set()
         self.run_time_lists: set[Cell] = set()
+        self.run_over: list[Cell] = []
         self.voids: set[Cell] = set()
         self.renamed_arrays: set[Cell] = set()
         self.tapes: list[Tape] = []
@@ -497,9 +500,7 @@ class Specialiser(
         return located(error, self.frame.source, span)
 
     @contextmanager
-    def python_errors(
-        self, node: ast.AST, *kinds: type[Exception]
-    ) -> Iterator[None]:
+    def python_errors(self, node: ast.AST, *kinds: type[Exception]) -> Iterator[None]:
         """Around what Python computes while compiling: its errors get the user's line."""
         try:
             yield

@@ -209,6 +209,42 @@ class IterVal:
     cls: type
 
 
+@record(frozen=True, eq=False)
+class GeneratorVal:
+    """What a generator expression will compute: `first` is its outermost iterable, the rest is
+    evaluated in its frame when it is consumed."""
+
+    node: ast.GeneratorExp
+    frame: Any
+    first: Any
+
+
+@record(frozen=True)
+class MapVal:
+    """`map(function, *inners)`; with `keeps`, `filter(function, inner)`."""
+
+    function: Any
+    inners: tuple[Any, ...]
+    keeps: bool = False
+
+
+@record(frozen=True)
+class RestVal:
+    """The elements of a sequence from a position on."""
+
+    inner: Any
+    start: int
+
+
+@record(frozen=True)
+class SnapshotVal:
+    """A sequence made of what a cell held, while it still holds that."""
+
+    inner: Any
+    cell: Cell
+    content: Any
+
+
 @record(frozen=True)
 class ViewVal:
     """`d.keys()`, `d.values()` or `d.items()` of the dict in a cell, as it is when it is read."""
