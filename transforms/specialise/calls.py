@@ -32,6 +32,7 @@ from .values import (
     DictVal,
     Growing,
     InstanceVal,
+    IterVal,
     ListVal,
     Mixin,
     Num,
@@ -44,6 +45,7 @@ from .values import (
     State,
     TupleVal,
     Value,
+    ViewVal,
 )
 
 JOINS = ("numpy.stack", "numpy.concatenate", "numpy.vstack", "numpy.hstack")
@@ -368,10 +370,11 @@ class Calls(Mixin):
             return [self.to_surface(v, node) for v in value]
         if isinstance(value, Obj):
             return value.value
-        items = self.static_items(value)
+        items = None if isinstance(value, ViewVal) else self.static_items(value)
         if items is not None:
             return [self.to_surface(v, node) for v in items]
-        return self.refuse(node, f"{self.kind_of(value)} cannot be passed here")
+        advice = "make a list of it: `list(...)`" if isinstance(value, (IterVal, ViewVal)) else ""
+        return self.refuse(node, f"{self.kind_of(value)} cannot be passed here", advice)
 
     def guarding(self, node: ast.AST, path: str = "") -> Any:
         return _Guarding(self, node, path)

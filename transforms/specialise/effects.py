@@ -28,6 +28,7 @@ from .values import (
     Fields,
     InstanceVal,
     Items,
+    IterVal,
     ListVal,
     Mixin,
     Num,
@@ -287,6 +288,8 @@ class Effects(Mixin):
         if isinstance(value, DictVal):
             content = self.state.heap[value.cell]
             return {k: self._outline(v) for k, v in zip(content.keys, content.values)}
+        if isinstance(value, IterVal):
+            return iter(self._outline(self.state.heap[value.cell]))
         if isinstance(value, ZipVal):
             return zip(*(self._outline(v) for v in value.inners))
         if isinstance(value, Ref) and value.cell in self.variables and not value.path:

@@ -23,6 +23,7 @@ from .values import (
     Growing,
     InstanceVal,
     Items,
+    IterVal,
     ListVal,
     Mixin,
     Num,
@@ -183,7 +184,7 @@ class Expressions(Mixin):
         literal = isinstance(left.operand, Const) and isinstance(right.operand, Const)
         if not ints and not literal:
             return None
-        with np.errstate(all="ignore"), self.python_errors(node, TypeError):
+        with np.errstate(all="ignore"), self.python_errors(node):
             try:
                 if name == "divide" and y == 0:
                     value: Any = float(np.float64(x) / np.float64(y))
@@ -502,8 +503,10 @@ class Expressions(Mixin):
         }  # fmt: skip
         if isinstance(value, Obj):
             return f"{type(value.value).__name__} {getattr(value.value, '__name__', value.value)!r}"
-        if isinstance(value, InstanceVal):
+        if isinstance(value, (InstanceVal, IterVal)):
             return f"a {value.cls.__name__}"
+        if isinstance(value, ViewVal):
+            return f"the {value.kind} of a dict"
         return names.get(type(value), "this value")
 
 

@@ -10,9 +10,11 @@ import ast
 
 def lifetimes(body: list[ast.stmt]) -> dict[int, frozenset[str]]:
     """For each statement (by identity), the names that it or anything after it may read."""
-    inner = [
-        n for stmt in body for n in ast.walk(stmt) if isinstance(n, (ast.FunctionDef, ast.Lambda))
-    ]
+    nodes = [n for stmt in body for n in ast.walk(stmt)]
+    # A generator that is an argument of a call is consumed there and then.
+    given = {id(a) for n in nodes if isinstance(n, ast.Call) for a in n.args}
+    later = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)
+    inner = [n for n in nodes if isinstance(n, later) and id(n) not in given]
     always = frozenset(name for n in inner for name in _loads(n))
     found: dict[int, frozenset[str]] = {}
     _visit(body, always, always, found)

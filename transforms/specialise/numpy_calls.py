@@ -130,7 +130,7 @@ class NumpyCalls(Mixin):
         if value is np.nditer and len(args) == 1 and isinstance(args[0], Ref) and not kwargs:
             return self.call_surface("numpy.ravel", args, {}, node)
         if value is itertools.combinations:
-            items = self.static_items(args[0])
+            items = self.static_items(self.whole(args[0], node))
             if items is None:
                 self.refuse(
                     node, "combinations of a run-time sequence are not supported", "nest two loops"
@@ -151,6 +151,8 @@ class NumpyCalls(Mixin):
 
     def call_library(self, program: Any, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
         """A program of the library; what it refuses is refused at the user's call."""
+        args = tuple(self.whole(a, node) for a in args)
+        kwargs = {k: self.whole(v, node) for k, v in kwargs.items()}
         known = inspect.signature(program).parameters
         out = kwargs.get("out")
         if out is not None and "out" not in known:

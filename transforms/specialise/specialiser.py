@@ -500,11 +500,11 @@ class Specialiser(
         return located(error, self.frame.source, span)
 
     @contextmanager
-    def python_errors(self, node: ast.AST, *kinds: type[Exception]) -> Iterator[None]:
+    def python_errors(self, node: ast.AST) -> Iterator[None]:
         """Around what Python computes while compiling: its errors get the user's line."""
         try:
             yield
-        except kinds or (TypeError, ValueError, ArithmeticError, LookupError) as error:
+        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
             raise self.located(error, node) from None
 
     def demand_static(self, value: Num, node: ast.AST, what: str) -> NoReturn:
