@@ -24,6 +24,7 @@ from .values import (
     Growing,
     InstanceVal,
     Items,
+    LibraryVal,
     ListVal,
     MapVal,
     Maybe,
@@ -42,6 +43,7 @@ from .values import (
     ZipVal,
 )
 
+_HOLDERS = (Bound, Partial, EnumerateVal, ZipVal, MapVal, LibraryVal, RestVal)
 VIEWS = ("index", "transpose", "reshape", "expand_dims", "squeeze")
 
 
@@ -377,7 +379,7 @@ class Arrays(Mixin):
                 todo.append(value.value)
             elif isinstance(value, Growing):
                 todo.append(value.example)
-            elif isinstance(value, (Bound, Partial, EnumerateVal, ZipVal, MapVal, RestVal)):
+            elif isinstance(value, _HOLDERS):
                 todo += [getattr(value, "owner", None), getattr(value, "inner", None)]
                 todo += getattr(value, "inners", ()) or getattr(value, "args", ())
         return found

@@ -54,13 +54,14 @@ class Checkpoints(Mixin):
                 "a checkpointed loop runs to its end: no `break` and no `return`",
                 "let further iterations change nothing, or leave s2s.checkpoint out",
             )
+        inner = self.whole(over.inner, node)
         while True:
             attempt = self.checkpoint()
-            if isinstance(over.inner, RangeVal):
-                self._range_loop(target, over.inner, body, None, node)
+            if isinstance(inner, RangeVal):
+                self._range_loop(target, inner, body, None, node)
             else:
-                with self.holding(over.inner, node):
-                    stream = self.stream(over.inner, node)
+                with self.holding(inner, node):
+                    stream = self.stream(inner, node)
                     self._stream_loop(target, stream, body, None, node)
             loop = self.b.block[-1]
             assert isinstance(loop, For)

@@ -76,7 +76,7 @@ class Comparisons(Mixin):
             same = self._same_object(left, right, node)
             return same if isinstance(op, ast.Is) else self.not_(same, node)
         if isinstance(op, (ast.In, ast.NotIn)):
-            found = self._contains(left, right, node)
+            found = self.python_bool(self._contains(left, right, node))
             return found if isinstance(op, ast.In) else self.not_(found, node)
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
             return self.binary(COMPARE[type(op)], left, right, node)
@@ -124,6 +124,7 @@ class Comparisons(Mixin):
         total: Value = self.constant(True)
         for x, y in zip(p, q):
             total = self.lazy_and(total, lambda x=x, y=y: self._equal_items(x, y, node), node)
+        total = self.python_bool(total)
         return total if isinstance(op, ast.Eq) else self.not_(total, node)
 
     def _equal_items(self, x: Value, y: Value, node: ast.AST) -> Num:

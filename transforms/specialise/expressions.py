@@ -12,6 +12,7 @@ import numpy as np
 from ..build import Builder
 from ..errors import S2SError, ValueError_
 from ..ir import Assign, Block, Const, For, If, Raise, Scalar, While, walk
+from ..rules.declare import python_number
 from ..rules.registry import RULES, SURFACES
 from .values import (
     Bound,
@@ -290,7 +291,11 @@ class Expressions(Mixin):
         cond = self.truth(value, node)
         if cond.known is not None:
             return self.constant(not cond.known[0])
-        return Num(self.b.emit("logical_not", cond.operand).operand)
+        return self.python_bool(Num(self.b.emit("logical_not", cond.operand).operand))
+
+    def python_bool(self, value: Num) -> Num:
+        """A truth value as Python's own, which counts as an integer in arithmetic."""
+        return Num(python_number(self.sym(value)).operand, value.known)
 
     # ---- truth
 
@@ -317,6 +322,10 @@ class Expressions(Mixin):
                 count = self.b.emit("list_len", content.operand)
                 return Num(self.b.emit("not_equal", count, 0).operand)
             return self.constant(bool(content.values))
+        if isinstance(value, ViewVal):
+            return self.constant(bool(self.state.heap[value.cell].keys))
+        if isinstance(value, RangeVal):
+            return self.truth(self.range_count(value), node)
         if isinstance(value, Ref):
             type_ = self.ref_type(value)
             if type_.ndim == 0:

@@ -27,6 +27,7 @@ from .values import (
     GeneratorVal,
     Items,
     IterVal,
+    LibraryVal,
     ListVal,
     MapVal,
     Mixin,
@@ -45,7 +46,7 @@ from .values import (
 
 EXHAUSTED = TupleVal(())
 END = object()
-LAZY = (GeneratorVal, MapVal)
+LAZY = (GeneratorVal, MapVal, LibraryVal)
 ADVICE = "make a list of it: `list(...)`"
 
 
@@ -142,6 +143,8 @@ class Iterators(Mixin):
             return self._generated(value, node)
         if isinstance(value, MapVal):
             return self._mapped(value, node)
+        if isinstance(value, LibraryVal):
+            return self.call_library(value.program, value.value, value.inners, value.kwargs, node)
         return value
 
     def _generated(self, value: GeneratorVal, node: Any) -> Value:
@@ -223,7 +226,7 @@ class Iterators(Mixin):
         """A sequence with what its iterators have left in their places; nothing is consumed."""
         if isinstance(source, IterVal):
             return self._resolved(self.usable(self.state.heap[source.cell], node), node)
-        if isinstance(source, (ZipVal, MapVal)):
+        if isinstance(source, (ZipVal, MapVal, LibraryVal)):
             inners = tuple(self._resolved(i, node) for i in source.inners)
             return replace(source, inners=inners)
         if isinstance(source, EnumerateVal):
@@ -443,7 +446,7 @@ def _after_zip(sizes: list[Any], position: int) -> Value:
 
 def _inside(value: Value) -> tuple[Any, ...]:
     """The sequences that a sequence is made of."""
-    if isinstance(value, (MapVal, ZipVal, ProductVal)):
+    if isinstance(value, (MapVal, ZipVal, ProductVal, LibraryVal)):
         return value.inners
     if isinstance(value, (EnumerateVal, RestVal, SnapshotVal)):
         return (value.inner,)

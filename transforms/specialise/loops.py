@@ -225,6 +225,10 @@ class Loops(Mixin):
         iterator has left."""
         longest = cursor.at + len(self.static_items(cursor.source)) + LONGEST
         while True:
+            if iterator is not None:  # of which the body may have taken elements, too
+                left = self.usable(self.state.heap[iterator], node)
+                cursor = self.cursor(left)
+                assert cursor is not None, left
             item = cursor.next(node)
             if iterator is not None:
                 self.state.heap[iterator] = EXHAUSTED if item is END else cursor.rest()
@@ -486,9 +490,12 @@ class Loops(Mixin):
             if ended:
                 return True, None
             flags = [f for f in (self._until(until, node), self._until(failed, node)) if f]
-            return False, self.b.emit("logical_or", *flags).operand if flags[1:] else flags[0]
+            both = self.b.emit("logical_or", *flags).operand if flags[1:] else None
+            return False, both or (flags[0] if flags else None)
 
         block, carried, flag = self.loop(once, node)
+        if flag is None:
+            self.refuse(node, "this loop never ends", "add a `break` or a condition")
         self.state.env.pop(failed, None)
         trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.lineno}")
         label = self.b.names.fresh("loop")

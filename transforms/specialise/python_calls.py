@@ -214,10 +214,8 @@ class PythonCalls(Mixin):
             return np.ndarray
         if isinstance(value, Num):
             type_ = value.operand.type
-            if type_.dtype == "bool":
-                return bool
             if type_.weak:
-                return int if type_.dtype == "int64" else float
+                return {"bool": bool, "int64": int, "complex128": complex}.get(type_.dtype, float)
             return np.dtype(type_.dtype).type
         if isinstance(value, (InstanceVal,)):
             return value.cls
@@ -419,7 +417,7 @@ class PythonCalls(Mixin):
         return NotImplemented
 
     def call_bool(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return self.truth(args[0], node) if args else self.constant(False)
+        return self.python_bool(self.truth(args[0], node)) if args else self.constant(False)
 
     def call_print(self, node: ast.Call) -> Value:
         if self.shared.replayed:

@@ -228,6 +228,16 @@ class MapVal:
     keeps: bool = False
 
 
+@record(frozen=True, eq=False)
+class LibraryVal:
+    """What a program of the library that stands for an iterator will compute."""
+
+    program: Any
+    value: Any
+    inners: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
 @record(frozen=True)
 class RestVal:
     """The elements of a sequence from a position on."""
