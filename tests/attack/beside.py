@@ -74,15 +74,36 @@ def outcome(function: Callable[..., Any], args: tuple[Any, ...]) -> Outcome:
 
 
 def judge(
-    function: Callable[..., Any], args: tuple[Any, ...], backend: str = "loops", **options: Any
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    backend: str = "loops",
+    widened: bool = False,
+    **options: Any,
 ) -> Verdict:
-    """The value, the errors, the arguments afterwards, and the printed text."""
+    """The value, the errors, the arguments afterwards, and the printed text.  `widened`: a number
+    that is one of two may have the wider type of both."""
     expected = outcome(function, args)
     actual = outcome(s2s.function(function, backend=backend, **options), args)
-    return compare(actual, expected)
+    return compare(actual, expected, widened)
 
 
-def compare(actual: Outcome, expected: Outcome) -> Verdict:
+def judge_source(source: str, args: tuple[Any, ...], **options: Any) -> Verdict:
+    return judge(load(source)["f"], args, **options)
+
+
+def judge_gradient(function: Callable[..., Any], args: tuple[Any, ...]) -> Verdict:
+    """The gradient by the first argument against finite differences."""
+    actual = outcome(s2s.grad(function, backend="loops"), args)
+    if isinstance(actual.error, s2s.errors.S2SError):
+        return compare(actual, actual)
+    if actual.error is not None:
+        return Verdict("wrong", repr(actual.error))
+    (expected,) = oracle.finite_differences(function, args)
+    close = np.allclose(actual.value, expected, rtol=1e-5, atol=1e-6, equal_nan=True)
+    return Verdict("right" if close else "wrong", f"{actual.value!r}, differences {expected!r}")
+
+
+def compare(actual: Outcome, expected: Outcome, widened: bool = False) -> Verdict:
     error = actual.error
     if isinstance(error, s2s.InternalCompilerError):
         return Verdict("internal", str(error))
@@ -99,7 +120,9 @@ def compare(actual: Outcome, expected: Outcome) -> Verdict:
         return Verdict("right")
     if error is not None:
         return Verdict("wrong", f"raises {error!r}, CPython gives {expected.value!r}")
-    if not same(actual.value, expected.value):
+    wider = widened and isinstance(expected.value, (bool, int, np.bool_, np.integer))
+    value = type(actual.value)(expected.value) if wider else expected.value
+    if not same(actual.value, value):
         return Verdict("wrong", f"{actual.value!r}, CPython gives {expected.value!r}")
     if not same(actual.arguments, expected.arguments):
         return Verdict("wrong", f"arguments {actual.arguments!r}, expected {expected.arguments!r}")

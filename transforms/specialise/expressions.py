@@ -285,6 +285,9 @@ class Expressions(Mixin):
             same = isinstance(value, Num) and value.operand.type.dtype != "bool"
             return value if same else self.operate("positive", value, node=node)
         name = "negative" if isinstance(node.op, ast.USub) else "invert"
+        type_ = value.operand.type if isinstance(value, Num) else None
+        if name == "invert" and type_ == Scalar("bool", weak=True):  # an integer, to Python
+            value = self.wrap(self.b.emit("cast", value.operand, dtype="int64", weak=True))
         return self.operate(name, value, node=node)
 
     def not_(self, value: Value, node: ast.AST) -> Num:

@@ -278,7 +278,7 @@ class Iterators(Mixin):
             before.heap[cell] = self.state.heap[cell]
         quiet = is_quiet(block, False) and not self.state.changed_since(before)
         self.rollback(attempt)
-        if quiet:
+        if quiet and not self.iterators_in(source):
             return None
         if not isinstance(source, GeneratorVal) or source.frame is not self.frame:
             text = "what this iterator computes has effects, or may fail, after the first element"

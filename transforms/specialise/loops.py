@@ -243,7 +243,7 @@ class Loops(Mixin):
             if over.known is None:
                 return self.unless(
                     until,
-                    lambda: self._unrolled(target, cursor, body, until, node, iterator),
+                    lambda c=cursor: self._unrolled(target, c, body, until, node, iterator),
                     node,
                 )
             if over.known[0]:
@@ -457,6 +457,8 @@ class Loops(Mixin):
             return self._while_tested_inside(test, body, until, node)
         cond = made["cond"]
         if cond.known is not None and not cond.known[0]:
+            self.rollback(attempt)  # there is no loop, but its test may fail
+            test()
             return False
         if cond.known is not None and flag is None:
             self.refuse(node, "this loop never ends", "add a `break` or a condition")

@@ -18,6 +18,7 @@ from .values import (
     UNDEFINED,
     Bound,
     Closure,
+    Conflict,
     DictVal,
     EnumerateVal,
     Growing,
@@ -356,7 +357,10 @@ class PythonCalls(Mixin):
         found = self.searched(value, not empty, node)
         if found is not None:
             return self.not_(found, node) if empty else found
-        value = self.whole(value, node)
+        left = Conflict("how much of this iterator is left depends on the run")
+        iterator, value = value, self.whole(value, node)
+        if isinstance(iterator, IterVal):
+            self.state.heap[iterator.cell] = left
         if isinstance(value, ListVal) and self.static_items(value) is None:
             value = self.wrap(self.b.emit("list_stack", self.state.heap[value.cell].operand))
         if isinstance(value, Ref):
