@@ -125,8 +125,8 @@ class Iteration:
             return ["y[0] = k + 5.0"]
         if kind == 19:
             name = r.choice(LISTS)
-            return [f"for v in {name}:", f"    if len({name}) < 7:", f"        {name}.append(v + k)",
-                    "    s += v"]  # fmt: skip
+            grow = [f"    if len({name}) < 7:", f"        {name}.append(v + k)"]
+            return [f"for v in {name}:", *grow, "    s += v"]
         if kind == 20:
             name = r.choice(LISTS)
             return [f"for v in {name}:", f"    s += v * {name}.pop()"]

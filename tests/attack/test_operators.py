@@ -64,9 +64,8 @@ def program(form: str, op: str, p: str, q: str) -> tuple[str, tuple[Any, ...]]:
         body = f"return {left} {op} {right}"
     else:
         body = f"v = {left}\n    w = v\n    v {op}= {right}\n    return v, w"
-    values = [
-        np.copy(a) if isinstance(a, np.ndarray) else a for a in map(ARGUMENTS.get, given.values())
-    ]
+    values = [ARGUMENTS[kind] for kind in given.values()]
+    values = [np.copy(a) if isinstance(a, np.ndarray) else a for a in values]
     parameters = ", ".join(given) or "unused"
     return f"def f({parameters}):\n    {body}\n", tuple(values) or (1.0,)
 
