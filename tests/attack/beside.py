@@ -92,7 +92,9 @@ def judge_source(source: str, args: tuple[Any, ...], **options: Any) -> Verdict:
 
 
 def judge_gradient(function: Callable[..., Any], args: tuple[Any, ...]) -> Verdict:
-    """The gradient by the first argument against finite differences."""
+    """The gradient by the first argument against finite differences, unless the program fails."""
+    if outcome(function, args).error is not None:
+        return Verdict("right")
     actual = outcome(s2s.grad(function, backend="loops"), args)
     if isinstance(actual.error, s2s.errors.S2SError):
         return compare(actual, actual)

@@ -103,7 +103,7 @@ RIGHT = {
     "same_element": ("def f(v):\n    a = v[0] * np.nan\n    return [a] == [a], a in [a]\n", (V,)),
     "in_array": ("def f(v):\n    return 1.0 in v, 7.0 in v, 7.0 not in v\n", (V,)),
     "negated_bool": ("def f(b):\n    return -b, +b, ~b, abs(b)\n", (True,)),
-    "text_operators": ("def f(a):\n    return len('ab' * 2 + 'c' % ()), 'a' < 'b', a\n", (1.0,)),
+    "text_operators": ("def f(a):\n    return len('ab' * 2 + 'c%d' % 30), 'a' < 'b', a\n", (1.0,)),
     "split_text": ("def f(a):\n    return 'a b'.split() == ['a', 'b'], a\n", (1.0,)),
     "ranges": ("def f(a):\n    return range(3) == range(0, 3, 1), range(3) == [0, 1, 2]\n", (1.0,)),
 }  # fmt: skip

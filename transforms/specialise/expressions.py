@@ -11,7 +11,7 @@ import numpy as np
 
 from ..build import Builder
 from ..errors import S2SError, ValueError_
-from ..ir import Assign, Block, Const, For, If, Raise, Scalar, While, walk
+from ..ir import Assign, Block, Const, Scalar
 from ..rules.declare import python_number
 from ..rules.registry import RULES, SURFACES
 from .values import (
@@ -534,21 +534,6 @@ def view_items(owner: Any, content: Any, kind: str) -> list[Value]:
     if kind == "items":
         return [TupleVal(pair) for pair in zip(keys, content.values)]
     return keys if kind == "keys" else list(content.values)
-
-
-_CAN_FAIL = ("index", "update", "update_add", "list_get", "list_set", "list_drop")
-
-
-def is_quiet(block: Block, may_fail: bool) -> bool:
-    """Whether nobody can tell when, or whether, a block runs; with `may_fail`, but for errors."""
-    for stmt in walk(block):
-        if isinstance(stmt, Assign):
-            kind = RULES[stmt.op.name].kind
-            if not may_fail and (stmt.op.name in _CAN_FAIL or "linalg" in kind):
-                return False
-        elif not isinstance(stmt, (If, For, While)) and not (may_fail and isinstance(stmt, Raise)):
-            return False
-    return True
 
 
 def _harmless(stmt: Any) -> bool:

@@ -14,8 +14,10 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..build import Builder
+from ..ir import Assign, Block, For, If, Op, Raise, While, walk
 from ..records import replace
-from .expressions import is_quiet, view_items
+from ..rules.registry import RULES
+from .expressions import view_items
 from .scopes import targets_of
 from .values import (
     Cell,
@@ -47,6 +49,8 @@ from .values import (
 EXHAUSTED = TupleVal(())
 END = object()
 LAZY = (GeneratorVal, MapVal, LibraryVal)
+_CAN_FAIL = ("index", "update", "update_add", "list_get", "list_set", "list_drop")
+_COUNTS = (("shape", 0), ("list_len", 0))
 ADVICE = "make a list of it: `list(...)`"
 
 
@@ -250,11 +254,34 @@ class Iterators(Mixin):
             made = self.computed(self.opened(source, node), node)
         for cell in self.iterators_in(source):  # that they are consumed is no effect
             before.heap[cell] = self.state.heap[cell]
-        if self.state.changed_since(before) or not is_quiet(block, until is None):
+        if self.state.changed_since(before) or not self.is_quiet(block, until is None):
             text = "what this iterator computes has effects, or may fail, between iterations"
             self.refuse(node, text, "use a plain loop, or a list: `list(...)`")
         self.b.block.extend(block)
         return made
+
+    def is_quiet(self, block: Block, may_fail: bool) -> bool:
+        """Whether nobody can tell when a block runs, or whether; `may_fail`: but for errors."""
+        loops: dict[str, For] = {}
+        for stmt in walk(block):
+            if isinstance(stmt, For):
+                loops[stmt.index.name] = stmt
+            elif isinstance(stmt, Assign):
+                if not may_fail and self._can_fail(stmt.op, loops):
+                    return False
+            elif not isinstance(stmt, (If, While)) and not (may_fail and isinstance(stmt, Raise)):
+                return False
+        return True
+
+    def _can_fail(self, op: Op, loops: dict[str, For]) -> bool:
+        """Whether an operation may raise; the elements that a loop runs over are there."""
+        if op.name in ("index", "list_get") and len(op.args) == 2:
+            loop = loops.get(getattr(op.args[1], "name", ""))
+            stop = loop and self.b.definitions.get(getattr(loop.stop, "name", ""))
+            counted = stop is not None and (stop.name, stop.attrs.get("axis", 0)) in _COUNTS
+            if loop and stop and counted and stop.args[0] == op.args[0]:
+                return False
+        return op.name in _CAN_FAIL or "linalg" in RULES[op.name].kind
 
     def iterators_in(self, source: Value) -> set[Cell]:
         """The cells of the iterators that are consumed with a sequence."""
@@ -276,7 +303,7 @@ class Iterators(Mixin):
             self.whole(value, node)
         for cell in {value.cell, *self.iterators_in(source)} & before.heap.keys():
             before.heap[cell] = self.state.heap[cell]
-        quiet = is_quiet(block, False) and not self.state.changed_since(before)
+        quiet = self.is_quiet(block, False) and not self.state.changed_since(before)
         self.rollback(attempt)
         if quiet and not self.iterators_in(source):
             return None
@@ -468,7 +495,11 @@ def _has(value: Value, kinds: Any) -> bool:
 
 
 def _loaded(node: Any) -> list[str]:
-    """The names that an expression reads, but for its own variables."""
-    own = targets_of(node) if hasattr(node, "generators") else set()
+    """The names that a comprehension or a function reads, but for its own variables."""
+    own = targets_of(node) if hasattr(node, "generators") else {a.arg for a in _parameters(node)}
     names = (n.id for n in ast.walk(node) if isinstance(n, ast.Name))
     return sorted(set(names) - own)
+
+
+def _parameters(node: Any) -> list[ast.arg]:
+    return [n for n in ast.walk(node.args) if isinstance(n, ast.arg)]
