@@ -91,7 +91,7 @@ class Comparisons(Mixin):
         if isinstance(op, (ast.Eq, ast.NotEq)):
             equal = self._equal(left, right, node)
             return equal if isinstance(op, ast.Eq) else self.not_(equal, node)
-        if _is_text(left) and _is_text(right):
+        if isinstance(left, Obj) and isinstance(right, Obj) and _is_text(left) and _is_text(right):
             with self.python_errors(node):
                 return self.constant(_PYTHON[type(op)](left.value, right.value))
         return self.refuse(
@@ -225,7 +225,7 @@ class Comparisons(Mixin):
         special = self.call_special(container, "__contains__", (item,), node)
         if special is not None:
             return self.truth(special, node)
-        if _is_text(container) or (isinstance(container, Obj) and isinstance(item, Obj)):
+        if isinstance(container, Obj) and (_is_text(container) or isinstance(item, Obj)):
             return self._static_contains(item, container, node)
         if isinstance(container, Ref):
             equal = self.compare(ast.Eq(), container, item, node)

@@ -234,6 +234,7 @@ class Expressions(Mixin):
         if name == "multiply":
             for seq, count in ((left, right), (right, left)):
                 if isinstance(seq, (TupleVal, ListVal)) and is_count(count):
+                    assert isinstance(count, Num)
                     items = self.static_items(seq)
                     if isinstance(seq, ListVal) and count.known is None:
                         if items and len(items) == 1 and isinstance(items[0], Num):
@@ -287,7 +288,7 @@ class Expressions(Mixin):
         name = "negative" if isinstance(node.op, ast.USub) else "invert"
         type_ = value.operand.type if isinstance(value, Num) else None
         if name == "invert" and type_ == Scalar("bool", weak=True):  # an integer, to Python
-            value = self.wrap(self.b.emit("cast", value.operand, dtype="int64", weak=True))
+            value = self.wrap(self.b.emit("cast", self.sym(value), dtype="int64", weak=True))
         return self.operate(name, value, node=node)
 
     def not_(self, value: Value, node: ast.AST) -> Num:

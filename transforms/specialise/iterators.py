@@ -449,7 +449,9 @@ class _ZipCursor(Cursor):
             if items[-1] is END:
                 return END
         if isinstance(self.source, EnumerateVal):
-            items.insert(0, self.owner.constant(self.source.start.known[0] + self.at))
+            first = self.source.start.known
+            assert first is not None
+            items.insert(0, self.owner.constant(first[0] + self.at))
         return TupleVal(tuple(items))
 
 
