@@ -125,12 +125,19 @@ def fitted(spec: Spec, value: Any) -> Any:
         dtype = np.dtype(spec.dtype)
         return value if value.dtype is dtype else value.view(dtype)
     assert isinstance(spec, ScalarSpec)
-    if spec.dtype == "bool":
-        return bool(value)
-    return _WEAK[spec.dtype](value) if spec.weak else np.dtype(spec.dtype).type(value)
+    return (
+        _WEAK[spec.dtype](value)
+        if spec.weak or spec.dtype == "bool"
+        else np.dtype(spec.dtype).type(value)
+    )
 
 
-_WEAK: dict[str, Callable[[Any], Any]] = {"float64": float, "complex128": complex, "int64": int}
+_WEAK: dict[str, Callable[[Any], Any]] = {
+    "float64": float,
+    "complex128": complex,
+    "int64": int,
+    "bool": bool,
+}
 
 
 def half_precision(compiled: Compiled) -> UnsupportedError:
@@ -238,7 +245,7 @@ def python_kernel(compiled: Compiled) -> Kernel:
     for param in compiled.params:
         spec = param.spec
         if isinstance(spec, ScalarSpec) and spec.weak:
-            casts.append({"float64": Real, "complex128": complex}.get(spec.dtype, int))
+            casts.append({**_WEAK, "float64": Real}[spec.dtype])
         else:
             casts.append(_strong(spec))
 

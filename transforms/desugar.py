@@ -30,7 +30,7 @@ class _Context:
 
 def desugar(node: ast.FunctionDef, taken: set[str]) -> list[ast.stmt]:
     """The function's body without jumps.  Loops carry `until` (a flag's name or None)."""
-    body = _Splice().visit(_copied(node)).body
+    body = _Splice().visit(copied(node)).body
     # A procedure, which returns nothing, does so at its end as well.
     if not any(r.value for r in _returns(body)) and not _ends(body):
         body = [*body, _at(ast.Return(None), body[-1])]
@@ -52,7 +52,7 @@ def text(node: ast.FunctionDef | ast.Lambda) -> str:
     if isinstance(node, ast.Lambda):
         return f"{ast.unparse(node)}\n"
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    shown = _copied(node)
+    shown = copied(node)
     shown.body, shown.decorator_list, shown.returns = desugar(node, names), [], None
     for loop in ast.walk(shown):
         if flag := getattr(loop, "until", None):
@@ -60,16 +60,16 @@ def text(node: ast.FunctionDef | ast.Lambda) -> str:
     return f"{ast.unparse(ast.fix_missing_locations(shown))}\n"
 
 
-def _copied(node: Any) -> Any:
+def copied(node: Any) -> Any:
     """A copy of a tree, faster than `copy.deepcopy` makes it.  Others note their own things on
     nodes (IPython, when it shows an error, the way up, even on those that all trees share)."""
     if isinstance(node, list):
-        return [_copied(n) for n in node]
+        return [copied(n) for n in node]
     if not isinstance(node, ast.AST):
         return node
     new = type(node)()
     fields = node._fields
-    vars(new).update({k: _copied(v) if k in fields else v for k, v in vars(node).items()})
+    vars(new).update({k: copied(v) if k in fields else v for k, v in vars(node).items()})
     return new
 
 
@@ -189,7 +189,7 @@ class _Desugar:
         start = _assign(flag, ast.Constant(False), stmt)
         stmt.body = [start, *self.block(stmt.body, inner)]
         loop.until = flag
-        out: list[ast.stmt] = [_copied(start), stmt]
+        out: list[ast.stmt] = [copied(start), stmt]
         if not orelse:
             return out, [], returns
         if failed is None:

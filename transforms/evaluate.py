@@ -118,8 +118,7 @@ class Run:
         elif isinstance(stmt, While):
             self.repeat(stmt)
         elif isinstance(stmt, Raise):
-            message = "".join(p if isinstance(p, str) else str(self.read(p)) for p in stmt.message)
-            raise _exception(stmt.exception)(message)
+            raise _exception(stmt.exception)(self.printed(stmt.message))
         elif isinstance(stmt, Print):
             print(*(self.printed(p) for p in stmt.parts), sep=stmt.sep, end=stmt.end)
         else:
@@ -208,7 +207,10 @@ class Run:
 
     def printed(self, part: Any) -> Any:
         if isinstance(part, tuple):
-            return "".join(str(self.printed(p)) for p in part)
+            return "".join(
+                format(self.read(p[0]), p[1]) if isinstance(p, tuple) else str(self.printed(p))
+                for p in part
+            )
         return self.read(part) if isinstance(part, (Var, Const)) else part
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
 import tokenize
 import types
 from typing import Any
@@ -108,9 +109,42 @@ def signature(function: Any) -> inspect.Signature:
 @functools.lru_cache(maxsize=32)
 def parse(file: str, text: str) -> ast.Module:
     try:
-        return ast.parse(text, file)
+        tree = ast.parse(text, file)
     except SyntaxError as error:
         raise SourceError(f"{file}: {NOT_AVAILABLE} ({error.msg})") from None
+    private = any(not name.endswith("__") for name in re.findall(r"\b__\w+", text))
+    return _Mangle().visit(tree) if private else tree
+
+
+class _Mangle(ast.NodeTransformer):
+    """In a class, `__name` stands for `_Class__name`.  Functions keep their own names, as their
+    code objects do."""
+
+    prefix = ""
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        around, self.prefix = self.prefix, node.name.lstrip("_")
+        node.body = [self.visit(stmt) for stmt in node.body]
+        self.prefix = around
+        node.bases = [self.visit(base) for base in node.bases]
+        node.decorator_list = [self.visit(d) for d in node.decorator_list]
+        return node
+
+    def mangled(self, name: str) -> str:
+        private = name.startswith("__") and not name.endswith("__") and "." not in name
+        return f"_{self.prefix}{name}" if private and self.prefix else name
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self.mangled(node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.arg = self.mangled(node.arg)
+        return self.generic_visit(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        node.attr = self.mangled(node.attr)
+        return self.generic_visit(node)
 
 
 @functools.lru_cache(maxsize=32)

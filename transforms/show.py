@@ -154,7 +154,7 @@ class _Shower:
         elif isinstance(s, (For, While)):
             self.loop(s, depth)
         elif isinstance(s, Raise):
-            parts = [repr(p) if isinstance(p, str) else operand(p) for p in s.message]
+            parts = [operand(p) if isinstance(p, (Var, Const)) else repr(p) for p in s.message]
             self.line(depth, f"raise {s.exception}({', '.join(parts)})")
         elif isinstance(s, Print):
             parts = [operand(p) if isinstance(p, (Var, Const)) else repr(p) for p in s.parts]

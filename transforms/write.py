@@ -467,11 +467,14 @@ def _fstring(parts: tuple[Any, ...], writer: _Writer) -> str:
         return ""
     if all(isinstance(p, str) for p in parts):
         return repr("".join(parts))
+    quote = "'" if any('"' in p for p in parts if isinstance(p, str)) else '"'
     out = ""
     for p in parts:
         if isinstance(p, str):
-            out += p.replace("{", "{{").replace("}", "}}")
+            escaped = p.encode("unicode_escape").decode() if not p.isprintable() else p
+            escaped = escaped.replace(quote, f"\\{quote}")
+            out += escaped.replace("{", "{{").replace("}", "}}")
         else:
-            out += "{" + wrap(writer.text(p), TERNARY) + "}"
-    quote = "'" if '"' in out else '"'
+            p, spec = p if isinstance(p, tuple) else (p, "")
+            out += "{" + wrap(writer.text(p), TERNARY) + (f":{spec}" if spec else "") + "}"
     return f"f{quote}{out}{quote}"

@@ -570,4 +570,4 @@ class InFrame:
 
 def _class_of(spec: ScalarSpec) -> str:
     """The class of a number: Python's own if it is weak."""
-    return PYTHON[spec.dtype] if spec.weak else spec.dtype
+    return PYTHON.get(spec.dtype, spec.dtype) if spec.weak else spec.dtype

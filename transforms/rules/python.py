@@ -296,7 +296,8 @@ def _dtype_of(b: Builder, value: Any) -> Any:
     """What NumPy's promotion sees of a value: its dtype, or the Python number it is."""
     if not isinstance(value, Sym):
         return value
-    return {"int64": 0, "float64": 0.0}[value.dtype] if is_weak(value.type) else value.dtype
+    weak = {"int64": 0, "float64": 0.0, "complex128": 0j}
+    return weak.get(value.dtype, value.dtype) if is_weak(value.type) else value.dtype
 
 
 @surface("numpy.result_type")

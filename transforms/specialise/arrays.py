@@ -20,10 +20,13 @@ from .values import (
     DictVal,
     EnumerateVal,
     Fields,
+    GeneratorVal,
     Growing,
     InstanceVal,
     Items,
+    LibraryVal,
     ListVal,
+    MapVal,
     Maybe,
     Mixin,
     Num,
@@ -31,6 +34,7 @@ from .values import (
     Partial,
     Rec,
     Ref,
+    RestVal,
     RngVal,
     State,
     TupleVal,
@@ -39,6 +43,7 @@ from .values import (
     ZipVal,
 )
 
+_HOLDERS = (Bound, Partial, EnumerateVal, ZipVal, MapVal, LibraryVal, RestVal)
 VIEWS = ("index", "transpose", "reshape", "expand_dims", "squeeze")
 
 
@@ -342,7 +347,6 @@ class Arrays(Mixin):
 
     def reachable(self) -> set[Cell]:
         """Cells that can still be reached through a name that may yet be read."""
-        found: set[Cell] = set()
         todo: list[Any] = []
         frames = {f.depth: f for f in self.stack if f.owner is self}
         for depth, env in enumerate(self.state.envs):
@@ -352,8 +356,17 @@ class Arrays(Mixin):
             todo += [v for n, v in env.items() if alive is None or n in alive or n[0] == "<"]
         # What objects and containers from outside hold can be reached after the call.
         todo += [self.state.heap.get(cell) for cell in self.first_contents]
+        return self.cells_in(todo)
+
+    def cells_in(self, values: list[Value]) -> set[Cell]:
+        """The cells of these values, and all that can be reached from there."""
+        found: set[Cell] = set()
+        todo = list(values)
         while todo:
             value = todo.pop()
+            if isinstance(value, GeneratorVal):
+                todo += [value.first, *self.env_of(value.frame).values()]
+                continue
             cell = getattr(value, "cell", None)
             if cell is not None:
                 if cell in found:
@@ -366,7 +379,7 @@ class Arrays(Mixin):
                 todo.append(value.value)
             elif isinstance(value, Growing):
                 todo.append(value.example)
-            elif isinstance(value, (Bound, Partial, EnumerateVal, ZipVal)):
+            elif isinstance(value, _HOLDERS):
                 todo += [getattr(value, "owner", None), getattr(value, "inner", None)]
                 todo += getattr(value, "inners", ()) or getattr(value, "args", ())
         return found

@@ -92,7 +92,7 @@ class Attributes(Mixin):
         if isinstance(owner, (ListVal, DictVal, RngVal)):
             return Bound(owner, name)
         if isinstance(owner, Obj):
-            if isinstance(owner.value, str):
+            if isinstance(owner.value, (str, bytes)):
                 return Bound(owner, name)
             if isinstance(owner.value, (np.finfo, np.iinfo)):
                 return self.constant(getattr(owner.value, name))
@@ -206,7 +206,7 @@ class Attributes(Mixin):
             return self.sequence_index(owner, index, node)
         if isinstance(owner, DictVal):
             content = self.state.heap[owner.cell]
-            key = self.static(index, node, "a dict key")
+            key = self.dict_key(index, node)
             if key not in content.keys:
                 raise self.located(KeyError(key), node)
             return content.values[content.keys.index(key)]
@@ -222,7 +222,7 @@ class Attributes(Mixin):
             return self.grid_by_index(owner.value, index, node)
         if isinstance(owner, Obj) and (owner.value is np.r_ or owner.value is np.c_):
             return self.joined_by_index(owner.value, index, node)
-        if isinstance(owner, Obj) and isinstance(owner.value, str):
+        if isinstance(owner, Obj) and isinstance(owner.value, (str, bytes)):
             parts = (index.start, index.stop, index.step) if isinstance(index, SliceVal) else ()
             known = [p and self.static(p, node, "a slice bound") for p in parts]
             key = slice(*known) if parts else self.static(index, node, "this index")

@@ -33,6 +33,7 @@ from .values import (
     DictVal,
     Growing,
     InstanceVal,
+    IterVal,
     ListVal,
     Mixin,
     Num,
@@ -45,6 +46,7 @@ from .values import (
     State,
     TupleVal,
     Value,
+    ViewVal,
 )
 
 JOINS = ("numpy.stack", "numpy.concatenate", "numpy.vstack", "numpy.hstack")
@@ -96,6 +98,8 @@ ITERATING: tuple[Any, ...] = (
     tuple,
     zip,
 )
+# Those that take all elements at once
+CONSUMING: tuple[Any, ...] = (dict, list, max, min, sorted, sum, tuple)
 
 
 class Calls(Mixin):
@@ -150,6 +154,8 @@ class Calls(Mixin):
             self.must_fit(value, args, kwargs, node)
             if value in ITERATING:
                 args = tuple(self.iterated(a, node) for a in args)
+            if value in CONSUMING:
+                args = tuple(self.whole(a, node) for a in args)
             result = builtin(args, kwargs, node)
             if result is not NotImplemented:
                 return result
@@ -375,10 +381,11 @@ class Calls(Mixin):
             return [self.to_surface(v, node) for v in value]
         if isinstance(value, Obj):
             return value.value
-        items = self.static_items(value)
+        items = None if isinstance(value, ViewVal) else self.static_items(value)
         if items is not None:
             return [self.to_surface(v, node) for v in items]
-        return self.refuse(node, f"{self.kind_of(value)} cannot be passed here")
+        advice = "make a list of it: `list(...)`" if isinstance(value, (IterVal, ViewVal)) else ""
+        return self.refuse(node, f"{self.kind_of(value)} cannot be passed here", advice)
 
     def guarding(self, node: ast.AST, path: str = "") -> Any:
         return _Guarding(self, node, path)

@@ -56,14 +56,15 @@ class Checkpoints(Mixin):
                 "let further iterations change nothing, or leave s2s.checkpoint out",
             )
         rounds = Attempts("specialise: sizes of a checkpointed loop")
+        inner = self.whole(over.inner, node)
         while True:
             rounds.count()
             attempt = self.checkpoint()
-            if isinstance(over.inner, RangeVal):
-                self._range_loop(target, over.inner, body, None, node)
+            if isinstance(inner, RangeVal):
+                self._range_loop(target, inner, body, None, node)
             else:
-                with self.holding(over.inner, node):
-                    stream = self.stream(over.inner, node)
+                with self.holding(inner, node):
+                    stream = self.stream(inner, node)
                     self._stream_loop(target, stream, body, None, node)
             loop = self.b.block[-1]
             assert isinstance(loop, For)

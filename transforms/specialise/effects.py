@@ -28,6 +28,7 @@ from .values import (
     Fields,
     InstanceVal,
     Items,
+    IterVal,
     ListVal,
     Mixin,
     Num,
@@ -60,7 +61,8 @@ def located(error: Exception, source: Source, span: Span) -> Exception:
     """What Python or NumPy would raise, with the user's line."""
     line = source.line(span.line)
     text = f"{error}\n  {span.file}:{span.line}\n    {line.strip()}"
-    cls = type(error)
+    # Classes of errors with an `__init__` of their own are made of other things than a text.
+    cls = next(c for c in type(error).__mro__ if not isinstance(c.__init__, types.FunctionType))
     found = cls(text) if cls is not KeyError else KeyError(error.args[0])
     found.file, found.line, found.column = span.file, span.line, span.col  # type: ignore[attr-defined]
     found.source_line = line  # type: ignore[attr-defined]
@@ -287,6 +289,8 @@ class Effects(Mixin):
         if isinstance(value, DictVal):
             content = self.state.heap[value.cell]
             return {k: self._outline(v) for k, v in zip(content.keys, content.values)}
+        if isinstance(value, IterVal):
+            return iter(self._outline(self.state.heap[value.cell]))
         if isinstance(value, ZipVal):
             return zip(*(self._outline(v) for v in value.inners))
         if isinstance(value, Ref) and value.cell in self.variables and not value.path:

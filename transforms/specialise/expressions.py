@@ -12,7 +12,7 @@ import numpy as np
 from ..build import Builder
 from ..errors import S2SError, ValueError_
 from ..ir import Assign, Block, Const, Scalar
-from ..pipeline_types import ObjectGuard
+from ..rules.declare import python_number
 from ..rules.registry import RULES, SURFACES
 from .values import (
     Bound,
@@ -25,6 +25,7 @@ from .values import (
     Growing,
     InstanceVal,
     Items,
+    IterVal,
     ListVal,
     Mixin,
     Num,
@@ -33,11 +34,13 @@ from .values import (
     RangeVal,
     Rec,
     Ref,
+    RestVal,
     RngVal,
     SliceVal,
     State,
     TupleVal,
     Value,
+    ViewVal,
     ZipVal,
 )
 
@@ -46,10 +49,6 @@ BINARY: dict[type[ast.operator], str] = {
     ast.FloorDiv: "floor_divide", ast.Mod: "remainder", ast.Pow: "power", ast.MatMult: "matmul",
     ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
     ast.LShift: "left_shift", ast.RShift: "right_shift",
-}  # fmt: skip
-COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
-    ast.Eq: "equal", ast.NotEq: "not_equal",
 }  # fmt: skip
 PYTHON: dict[str, Any] = {
     "add": lambda x, y: x + y, "subtract": lambda x, y: x - y, "multiply": lambda x, y: x * y,
@@ -114,7 +113,7 @@ class Expressions(Mixin):
         out: list[Value] = []
         for node in nodes:
             if isinstance(node, ast.Starred):
-                items = self.static_items(self.eval(node.value))
+                items = self.static_items(self.whole(self.eval(node.value), node))
                 if items is None:
                     self.refuse(
                         node, "the length of this is known only at run time", "index its elements"
@@ -125,8 +124,7 @@ class Expressions(Mixin):
         return out
 
     def eval_Dict(self, node: ast.Dict) -> Value:
-        keys: list[Any] = []
-        values: list[Value] = []
+        found: dict[Any, Value] = {}
         for key, value in zip(node.keys, node.values):
             if key is None:
                 other = self.eval(value)
@@ -135,14 +133,9 @@ class Expressions(Mixin):
                 content = self.state.heap[other.cell]
                 pairs = list(zip(content.keys, content.values))
             else:
-                pairs = [(self.static(self.eval(key), key, "a dict key"), self.eval(value))]
-            for k, v in pairs:
-                if k in keys:
-                    values[keys.index(k)] = v
-                else:
-                    keys.append(k)
-                    values.append(v)
-        return self.new_dict(tuple(keys), tuple(values))
+                pairs = [(self.dict_key(self.eval(key), key), self.eval(value))]
+            found.update(pairs)
+        return self.new_dict(tuple(found), tuple(found.values()))
 
     def eval_Lambda(self, node: ast.Lambda) -> Value:
         return self.closure(node)
@@ -150,15 +143,18 @@ class Expressions(Mixin):
     def eval_JoinedStr(self, node: ast.JoinedStr) -> Value:
         return self.constant(self._text(node))
 
-    def _text(self, node: Any) -> str:
+    def _text(self, node: Any, value: Value | None = None) -> str:
+        """The text of an f-string or of a part of one, whose `value` may be at hand."""
         if isinstance(node, ast.JoinedStr):  # a format is one, too
             return "".join(self._text(v) for v in node.values)
         if isinstance(node, ast.Constant):
             return str(node.value)
-        value = self.static(self.eval(node.value), node, "a formatted value")
+        value = self.eval(node.value) if value is None else value
+        plain = self.static(value, node, "a formatted value")
         convert = {"s": str, "r": repr, "a": ascii}.get(chr(max(node.conversion, 0)))
         spec = self._text(node.format_spec) if node.format_spec else ""
-        return format(convert(value) if convert else value, spec)
+        with self.python_errors(node):
+            return format(convert(plain) if convert else plain, spec)
 
     def eval_NamedExpr(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)
@@ -197,7 +193,7 @@ class Expressions(Mixin):
         literal = isinstance(left.operand, Const) and isinstance(right.operand, Const)
         if not ints and not literal:
             return None
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), self.python_errors(node):
             try:
                 if name == "divide" and y == 0:
                     value: Any = float(np.float64(x) / np.float64(y))
@@ -245,7 +241,8 @@ class Expressions(Mixin):
             return self.new_dict(tuple(both), tuple(both.values()))
         if name == "multiply":
             for seq, count in ((left, right), (right, left)):
-                if isinstance(seq, (TupleVal, ListVal)) and isinstance(count, Num):
+                if isinstance(seq, (TupleVal, ListVal)) and is_count(count):
+                    assert isinstance(count, Num)
                     items = self.static_items(seq)
                     if isinstance(seq, ListVal) and count.known is None:
                         if items and len(items) == 1 and isinstance(items[0], Num):
@@ -256,13 +253,16 @@ class Expressions(Mixin):
                         text = f"can't multiply sequence by non-int of type '{kind}'"
                         raise self.located(TypeError(text), node)
                     if items is not None:
-                        values = tuple(items * n)
+                        values = tuple(items * int(n))
                         return (
                             TupleVal(values) if isinstance(seq, TupleVal) else self.new_list(values)
                         )
-        if isinstance(left, Obj) and isinstance(right, Obj) and isinstance(left.value, str):
-            if name == "add" and isinstance(right.value, str):
-                return Obj(left.value + right.value)
+        text = [isinstance(v, Obj) and isinstance(v.value, (str, bytes)) for v in (left, right)]
+        if any(text) and all(isinstance(v, (Num, Obj)) for v in (left, right)):
+            x, y = (self.static(v, node, "an operand of a string") for v in (left, right))
+            if name in PYTHON:
+                with self.python_errors(node):
+                    return self.constant(PYTHON[name](x, y))
         for side, other in ((left, right), (right, left)):
             if isinstance(side, (ListVal, TupleVal)) and isinstance(other, Ref):
                 array = self.call_surface("numpy.array", (side,), {}, node)
@@ -290,121 +290,28 @@ class Expressions(Mixin):
             return self.refuse(node, f"this operator does not apply to {self.kind_of(value)}")
         if isinstance(value, Num) and value.known is not None and isinstance(value.operand, Const):
             x = value.known[0]
-            if isinstance(node.op, ast.Invert):
-                return self.constant(~x) if not isinstance(x, bool) else self.constant(~int(x))
-            return self.constant(-x if isinstance(node.op, ast.USub) else +x)
+            with self.python_errors(node):
+                if isinstance(node.op, ast.Invert):
+                    return self.constant(~int(x) if isinstance(x, bool) else ~x)
+                return self.constant(-x if isinstance(node.op, ast.USub) else +x)
         if isinstance(node.op, ast.UAdd):
-            return value if isinstance(value, Num) else self.operate("positive", value, node=node)
+            same = isinstance(value, Num) and value.operand.type.dtype != "bool"
+            return value if same else self.operate("positive", value, node=node)
         name = "negative" if isinstance(node.op, ast.USub) else "invert"
+        type_ = value.operand.type if isinstance(value, Num) else None
+        if name == "invert" and type_ == Scalar("bool", weak=True):  # an integer, to Python
+            value = self.wrap(self.b.emit("cast", self.sym(value), dtype="int64", weak=True))
         return self.operate(name, value, node=node)
 
     def not_(self, value: Value, node: ast.AST) -> Num:
         cond = self.truth(value, node)
         if cond.known is not None:
             return self.constant(not cond.known[0])
-        return Num(self.b.emit("logical_not", cond.operand).operand)
+        return self.python_bool(Num(self.b.emit("logical_not", cond.operand).operand))
 
-    def eval_Compare(self, node: ast.Compare) -> Value:
-        left = self.eval(node.left)
-        result: Value | None = None
-        for position, (op, right_node) in enumerate(zip(node.ops, node.comparators)):
-            if result is not None and position:
-                return self._chain(node, result, left, position)
-            right = self.eval(right_node)
-            result = self.compare(op, left, right, node)
-            left = right
-        assert result is not None
-        return result
-
-    def _chain(self, node: ast.Compare, result: Value, left: Value, position: int) -> Value:
-        """`a < b < c`: what follows is evaluated only if what precedes holds."""
-
-        def rest() -> Value:
-            value = left
-            total: Value | None = None
-            for op, right_node in list(zip(node.ops, node.comparators))[position:]:
-                right = self.eval(right_node)
-                this = self.compare(op, value, right, node)
-                total = this if total is None else self._both(total, this, node)
-                value = right
-            return total
-
-        return self.lazy_and(result, rest, node)
-
-    def _both(self, x: Value, y: Value, node: ast.AST) -> Value:
-        return self.lazy_and(x, lambda: y, node)
-
-    def compare(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
-        if isinstance(op, (ast.Is, ast.IsNot)):
-            same = self._same_object(left, right, node)
-            return self.constant(same if isinstance(op, ast.Is) else not same)
-        if isinstance(op, (ast.In, ast.NotIn)):
-            return self._contains(left, right, isinstance(op, ast.NotIn), node)
-        if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
-            return self.binary(COMPARE[type(op)], left, right, node)
-        result = self.special_compare(op, left, right, node)
-        if result is not None:
-            return result
-        if isinstance(left, (TupleVal, ListVal)) and isinstance(right, type(left)):
-            return self._compare_sequences(op, left, right, node)
-        if isinstance(op, (ast.Eq, ast.NotEq)):
-            result = self.equal_fields(left, right, node)
-            if result is not None:
-                return result if isinstance(op, ast.Eq) else self.not_(result, node)
-            equal = isinstance(left, Obj) and isinstance(right, Obj) and left.value == right.value
-            return self.constant(equal if isinstance(op, ast.Eq) else not equal)
-        return self.refuse(
-            node, f"comparing {self.kind_of(left)} and {self.kind_of(right)} is not supported"
-        )
-
-    def _compare_sequences(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
-        p, q = self.static_items(left), self.static_items(right)
-        if p is None or q is None or not isinstance(op, (ast.Eq, ast.NotEq)):
-            return self.refuse(node, "only == and != compare sequences here")
-        if len(p) != len(q):
-            return self.constant(isinstance(op, ast.NotEq))
-        total: Value = self.constant(True)
-        for x, y in zip(p, q):
-            total = self._both(total, self.compare(ast.Eq(), x, y, node), node)
-        return total if isinstance(op, ast.Eq) else self.not_(total, node)
-
-    def _same_object(self, left: Value, right: Value, node: ast.AST) -> bool:
-        if isinstance(left, Obj) and isinstance(right, Obj):
-            return left.value is right.value
-        if isinstance(left, Num) and isinstance(right, Num) and left.known and right.known:
-            return left.known[0] is right.known[0]
-        if isinstance(left, Ref) and isinstance(right, Ref):
-            return left == right
-        for side in (left, right):
-            if isinstance(side, Obj) and side.value is None:
-                return False
-        if type(left) is not type(right):
-            return False
-        return left is right or getattr(left, "cell", 0) is getattr(right, "cell", 1)
-
-    def _contains(self, item: Value, container: Value, negate: bool, node: ast.AST) -> Value:
-        if isinstance(container, DictVal):
-            key = self.static(item, node, "a dict key")
-            found = key in self.state.heap[container.cell].keys
-            return self.constant(found != negate)
-        special = self.call_special(container, "__contains__", (item,), node)
-        if special is not None:
-            found = self.truth(special, node)
-            return self.not_(found, node) if negate else found
-        if isinstance(container, Obj) and isinstance(item, (Obj, Num)):
-            key = self.static(item, node, "this value")
-            found = key in container.value
-            if container.path:
-                self.object_guards.append(ObjectGuard(container.path, "item", (key, found)))
-            return self.constant(found != negate)
-        items = self.static_items(container)
-        if items is None:
-            return self.refuse(node, "`in` needs a container that is known while compiling")
-        total: Value = self.constant(False)
-        for other in items:
-            equal = self.compare(ast.Eq(), item, other, node)
-            total = self.lazy_or(total, lambda equal=equal: equal, node)
-        return self.not_(total, node) if negate else total
+    def python_bool(self, value: Num) -> Num:
+        """A truth value as Python's own, which counts as an integer in arithmetic."""
+        return Num(python_number(self.sym(value)).operand, value.known)
 
     # ---- truth
 
@@ -431,6 +338,10 @@ class Expressions(Mixin):
                 count = self.b.emit("list_len", content.operand)
                 return Num(self.b.emit("not_equal", count, 0).operand)
             return self.constant(bool(content.values))
+        if isinstance(value, ViewVal):
+            return self.constant(bool(self.state.heap[value.cell].keys))
+        if isinstance(value, RangeVal):
+            return self.truth(self.range_count(value), node)
         if isinstance(value, Ref):
             type_ = self.ref_type(value)
             if type_.ndim == 0:
@@ -473,23 +384,23 @@ class Expressions(Mixin):
         return self._short_circuit(cond, left, right, "logical_or", node)
 
     def _short_circuit(self, cond: Num, left: Value, right: Any, name: str, node: ast.AST) -> Value:
-        """A right side that cannot fail and costs nothing is simply evaluated; otherwise it
-        runs only where Python would run it."""
+        """A right side that cannot fail, costs nothing and has no effect is simply evaluated;
+        otherwise it runs only where Python would run it."""
+        attempt = self.checkpoint()
         before = self.state.copy()
-        names = self.b.names.snapshot()
         block: Block = []
         value: Value = None
         with self.b.into(block), self.at_run_time(), suppress(Ended):
             value = right()
         is_bool = isinstance(value, Num) and value.operand.type.dtype == "bool"
-        if is_bool and left is cond and all(_harmless(s) for s in block):
+        harmless = all(_harmless(s) for s in block) and not self.state.changed_since(before)
+        if is_bool and left is cond and harmless:
             self.b.block.extend(block)
             if value.known is not None:
                 stays = value.known[0] == (name == "logical_and")
                 return cond if stays else self.constant(value.known[0])
             return Num(self.b.emit(name, cond.operand, value.operand).operand)
-        self.state = before
-        self.b.names.restore(names)
+        self.rollback(attempt)
         if name == "logical_and":
             return self.choose(cond, right, lambda: left, node)
         return self.choose(cond, lambda: left, right, node)
@@ -526,9 +437,6 @@ class Expressions(Mixin):
     def eval_ListComp(self, node: ast.ListComp) -> Value:
         return self.comprehension(node)
 
-    def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
-        return self.comprehension(node)
-
     def eval_DictComp(self, node: ast.DictComp) -> Value:
         pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
         lists = ast.copy_location(ast.ListComp(pair, node.generators), node)
@@ -539,8 +447,9 @@ class Expressions(Mixin):
             items = None
         if items is None:
             self.need_unroll(node, why, "use an array")
-        keys = tuple(self.static(i.values[0], node, "a dict key") for i in items)
-        return self.new_dict(keys, tuple(i.values[1] for i in items))
+        # A key that comes twice stands where it came first and holds what came last.
+        found = {self.dict_key(i.values[0], node): i.values[1] for i in items}
+        return self.new_dict(tuple(found), tuple(found.values()))
 
     # ---- helpers
 
@@ -553,6 +462,11 @@ class Expressions(Mixin):
             return list(content.values) if isinstance(content, Items) else None
         if isinstance(value, DictVal):
             return [self.constant(k) for k in self.state.heap[value.cell].keys]
+        if isinstance(value, ViewVal):
+            return view_items(self, self.state.heap[value.cell], value.kind)
+        if isinstance(value, RestVal):
+            inner = self.static_items(value.inner)
+            return None if inner is None else inner[value.start :]
         if isinstance(value, RangeVal):
             parts = (value.start, value.stop, value.step)
             if any(p.known is None for p in parts):
@@ -575,12 +489,22 @@ class Expressions(Mixin):
             if any(i is None for i in inners):
                 return None
             return [TupleVal(vs) for vs in itertools.product(*inners)]  # type: ignore[arg-type]
-        if isinstance(value, Obj) and isinstance(value.value, (str, list, tuple, range)):
+        if isinstance(value, Obj) and isinstance(value.value, (str, bytes, list, tuple, range)):
             return [
                 self.lift(v, (*value.path, ("[]", i))) if value.path else self.constant(v)
                 for i, v in enumerate(value.value)
             ]
         return None
+
+    def dict_key(self, value: Value, node: ast.AST) -> Any:
+        """A key of a dict, which is known and can be hashed."""
+        if isinstance(value, (ListVal, DictVal, Ref)):
+            unhashable = f"unhashable type: {self.class_of(value).__name__!r}"
+            raise self.located(TypeError(unhashable), node)
+        key = self.static(value, node, "a dict key")
+        with self.python_errors(node):
+            hash(key)
+        return key
 
     def static(self, value: Value, node: ast.AST, what: str) -> Any:
         """The Python value behind something that must be known while compiling."""
@@ -604,9 +528,25 @@ class Expressions(Mixin):
         }  # fmt: skip
         if isinstance(value, Obj):
             return f"{type(value.value).__name__} {getattr(value.value, '__name__', value.value)!r}"
-        if isinstance(value, InstanceVal):
+        if isinstance(value, (InstanceVal, IterVal)):
             return f"a {value.cls.__name__}"
+        if isinstance(value, ViewVal):
+            return f"the {value.kind} of a dict"
         return names.get(type(value), "this value")
+
+
+def is_count(value: Value) -> bool:
+    """Whether a sequence can be repeated by it: an integer, or a bool of Python's."""
+    type_ = value.operand.type if isinstance(value, Num) else None
+    return type_ is not None and ("int" in type_.dtype or (type_.dtype == "bool" and type_.weak))
+
+
+def view_items(owner: Any, content: Any, kind: str) -> list[Value]:
+    """The elements of a view of a dict."""
+    keys = [owner.constant(k) for k in content.keys]
+    if kind == "items":
+        return [TupleVal(pair) for pair in zip(keys, content.values)]
+    return keys if kind == "keys" else list(content.values)
 
 
 def _harmless(stmt: Any) -> bool:

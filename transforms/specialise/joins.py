@@ -228,7 +228,9 @@ class Joins(Mixin):
                 return Growing(leaf(gx, gy, user))
             if isinstance(x, Fields) and isinstance(y, Fields) and x.keys == y.keys:
                 return Fields(x.keys, tuple(join(p, q, "") for p, q in zip(x.values, y.values)))
-            return Conflict(f"{user or 'a container'} differs between paths")
+            if isinstance(x, (Items, Growing, Fields)):
+                return Conflict(f"{user or 'a container'} differs between paths")
+            return Conflict("what is left of an iterator differs between paths")
 
         for cell in one.state.heap:
             if cell in two.state.heap and cell in before:

@@ -10,13 +10,23 @@ import ast
 
 def lifetimes(body: list[ast.stmt]) -> dict[int, frozenset[str]]:
     """For each statement (by identity), the names that it or anything after it may read."""
-    inner = [
-        n for stmt in body for n in ast.walk(stmt) if isinstance(n, (ast.FunctionDef, ast.Lambda))
-    ]
+    nodes = [n for stmt in body for n in ast.walk(stmt)]
+    consumed = {id(a) for n in nodes if _consumes(n) for a in n.args}  # type: ignore[attr-defined]
+    later = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp)
+    inner = [n for n in nodes if isinstance(n, later) and id(n) not in consumed]
     always = frozenset(name for n in inner for name in _loads(n))
     found: dict[int, frozenset[str]] = {}
     _visit(body, always, always, found)
     return found
+
+
+def _consumes(node: ast.AST) -> bool:
+    """Whether generators that are arguments of a call are consumed there and then."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return isinstance(function, ast.Name) and function.id in _CONSUMING
+
+
+_CONSUMING = frozenset("all any dict list max min sorted sum tuple".split())
 
 
 def _visit(

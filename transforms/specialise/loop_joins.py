@@ -359,7 +359,7 @@ class LoopJoins(Mixin):
         for cell, content in start.heap.items():
             head.heap[cell] = visit(("heap", cell), content, self._cell_user(cell))
         for name, value in start.env.items():
-            head.env[name] = visit(("env", name), value, name)
+            head.env[name] = visit(("env", name), value, "" if name[0] == "<" else name)
         return head
 
     def _value_at(self, state: State, key: Key) -> Any:

@@ -12,22 +12,27 @@ from ..counters import note_counter
 from ..dims import Dim
 from ..errors import TypeError_
 from ..fixpoint import Attempts
-from ..ir import Block, For, Operand, Scalar, Var, While
+from ..ir import For, Operand, Scalar, Var, While
 from ..records import record
 from .expressions import NeedUnroll
+from .iterators import END, EXHAUSTED, Cursor, LengthChanges
 from .peel import LONGEST, SHORT
+from .scopes import makes_functions, names_in, renamed, targets_of
 from .values import (
     Cell,
     CheckpointedVal,
     Conflict,
+    DictVal,
     Ended,
     EnumerateVal,
     Growing,
+    InstanceVal,
     Items,
     ListVal,
     Maybe,
     Mixin,
     Num,
+    Obj,
     ProductVal,
     RangeVal,
     Rec,
@@ -47,11 +52,16 @@ class Stream:
     element: Callable[[Num], Value]
 
 
+class _TestChanges(Exception):
+    """The test of a loop has effects."""
+
+
 class Loops(Mixin):
     """Mixed into the specialiser."""
 
     b: Builder
     state: State
+    run_over: list[Cell]  # the lists that run-time loops run over
 
     def run_For(self, node: Any) -> bool:
         iterable = self.eval(node.iter)
@@ -65,14 +75,15 @@ class Loops(Mixin):
         iterable = self.iterated(iterable, node)
         if isinstance(iterable, CheckpointedVal):
             return self.checkpointed_loop(target, iterable, body, until, node)
-        numeric = isinstance(iterable, (RangeVal, ProductVal))
-        items = None if numeric else self.static_items(iterable)
-        if items is not None:
-            return self._unrolled(target, items, body, until, node)
-        if numeric:
-            return self._run_time_loop(target, iterable, body, until, node)
-        with self.holding(iterable, node):
-            return self._run_time_loop(target, iterable, body, until, node)
+        with self.consumed_by_loop(iterable, until, node) as (source, iterator):
+            numeric = isinstance(source, (RangeVal, ProductVal))
+            cursor = None if numeric else self.cursor(source)
+            if cursor is not None:
+                return self._unrolled(target, cursor, body, until, node, iterator)
+            if numeric:
+                return self._run_time_loop(target, source, body, until, node)
+            with self.holding(source, node):
+                return self._run_time_loop(target, source, body, until, node)
 
     @contextmanager
     def holding(self, iterable: Value, node: Any) -> Iterator[None]:
@@ -108,9 +119,54 @@ class Loops(Mixin):
                     self.rollback(attempt)
             if items is None:
                 raise need
-            return self._unrolled(target, items, body, until, node)
+            return self._unrolled(target, self.cursor(iterable), body, until, node)
 
-        return self._looped(looped, otherwise)
+        lists = self._lists_in(iterable)
+        attempt = self.checkpoint() if lists else None
+        self.run_over += lists
+        try:
+            return self._looped(looped, otherwise)
+        except LengthChanges as changes:
+            if changes.cell not in lists or attempt is None:
+                raise
+            self.rollback(attempt)
+            if not isinstance(iterable, ListVal):
+                text = "this list changes its length while a loop runs over it"
+                self.refuse(changes.node, text, "run over a copy: `list(...)`")
+        finally:
+            del self.run_over[len(self.run_over) - len(lists) :]
+        return self._live_loop(target, iterable.cell, body, until, node)
+
+    def _lists_in(self, iterable: Value) -> list[Cell]:
+        """The run-time lists that a loop runs over."""
+        inner = getattr(iterable, "inners", None) or [getattr(iterable, "inner", None)]
+        if isinstance(iterable, (ZipVal, EnumerateVal, ProductVal)):
+            return [cell for i in inner for cell in self._lists_in(i)]
+        return [iterable.cell] if isinstance(iterable, ListVal) else []
+
+    def _live_loop(
+        self, target: ast.expr, cell: Cell, body: Any, until: str | None, node: Any
+    ) -> bool:
+        """A loop over a list that it makes longer or shorter."""
+        place = f"<place L{node.lineno}>"
+        while place in self.state.env:
+            place += "'"
+        self.state.env[place] = self.constant(0)
+
+        def test() -> Num:
+            count = self.call_len((ListVal(cell),), {}, node)
+            return self.compare(ast.Lt(), self.state.env[place], count, node)
+
+        def inner() -> bool:
+            position = self.state.env[place]
+            self.state.env[place] = self.binary("add", position, self.constant(1), node)
+            self.bind(target, self.sequence_index(ListVal(cell), position, node), node)
+            return body()
+
+        with self.holding(ListVal(cell), node):
+            ended = self._while(test, inner, until, node)
+        self.state.env.pop(place, None)
+        return ended
 
     def _looped(self, looped: Callable[[], bool], otherwise: Callable[[NeedUnroll], bool]) -> bool:
         """A loop, else as `otherwise` has it, else with lists of the run in place of lists whose
@@ -160,38 +216,42 @@ class Loops(Mixin):
         some = self.compare(ast.Gt(), stream.count, self.constant(0), node)
         return self.first_and_rest(some, first, rest, until, node)
 
-    def checkpoint(self) -> Any:
-        return (
-            self.state.copy(),
-            self.b.block,
-            len(self.b.block),
-            self.b.names.snapshot(),
-            self.b.facts.snapshot(),
-        )
-
-    def rollback(self, saved: Any) -> None:
-        self.state, self.b.block = saved[0].copy(), saved[1]
-        del self.b.block[saved[2] :]
-        self.b.names.restore(saved[3])
-        self.b.facts.restore(saved[4])
-
     def _unrolled(
-        self, target: ast.expr, items: list[Value], body: Any, until: str | None, node: Any
+        self,
+        target: ast.expr,
+        cursor: Cursor,
+        body: Any,
+        until: str | None,
+        node: Any,
+        iterator: Cell | None = None,
     ) -> bool:
-        """One copy of the body per element of a static sequence."""
-        for position, item in enumerate(items):
+        """One copy of the body per element of a static sequence, which is perhaps what an
+        iterator has left."""
+        longest = cursor.at + len(self.static_items(cursor.source)) + LONGEST
+        while True:
+            if iterator is not None:  # of which the body may have taken elements, too
+                left = self.usable(self.state.heap[iterator], node)
+                cursor = self.cursor(left)
+                assert cursor is not None, left
+            item = cursor.next(node)
+            if iterator is not None:
+                self.state.heap[iterator] = EXHAUSTED if item is END else cursor.rest()
+            if item is END:
+                return False
+            if cursor.at > longest:
+                self.refuse(node, "this loop makes what it runs over longer and longer")
             self.bind(target, item, node)
             if body():
                 return True
             over = self.is_over(until, node)
             if over.known is None:
-                rest = items[position + 1 :]
                 return self.unless(
-                    until, lambda rest=rest: self._unrolled(target, rest, body, until, node), node
+                    until,
+                    lambda c=cursor: self._unrolled(target, c, body, until, node, iterator),
+                    node,
                 )
             if over.known[0]:
-                break
-        return False
+                return False
 
     def _range_loop(
         self, target: ast.expr, r: RangeVal, body: Any, until: str | None, node: Any
@@ -341,15 +401,19 @@ class Loops(Mixin):
         return self.binary("add", r.start, scaled, node)
 
     def run_While(self, node: Any) -> bool:
+        def loop() -> bool:
+            test, body = lambda: self.condition(node.test), lambda: self.run(node.body, True)
+            return self._while(test, body, node.until, node)
+
         def otherwise(need: NeedUnroll) -> bool:
             if need.peel:
                 cond = self.condition(node.test)
                 return self.first_and_rest(
-                    cond, lambda: self.run(node.body), lambda: self._while(node), node.until, node
+                    cond, lambda: self.run(node.body), loop, node.until, node
                 )
             return self._unrolled_while(node, LONGEST, need)
 
-        return self._looped(lambda: self._while(node), otherwise)
+        return self._looped(loop, otherwise)
 
     def _unrolled_while(self, node: Any, left: int, need: NeedUnroll) -> bool:
         """One copy of the body per iteration, as long as the condition is known."""
@@ -372,28 +436,37 @@ class Loops(Mixin):
                 return False
         raise need
 
-    def _while(self, node: Any) -> bool:
+    def _while(
+        self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: Any
+    ) -> bool:
         origin = self.b.origin
         made: dict[str, Any] = {}
 
         def once() -> tuple[bool, Operand | None]:
-            test: Block = []
-            with self.b.into(test):
-                cond = self.condition(node.test)
-            made["test"], made["cond"] = test, cond
-            if self.run(node.body, True):
+            before, block = self.state.copy(), list[Any]()
+            with self.b.into(block):
+                cond = test()
+            if self.state.changed_since(before):
+                raise _TestChanges
+            made["test"], made["cond"] = block, cond
+            if body():
                 return True, None
-            return False, self._until(node.until, node)
+            return False, self._until(until, node)
 
-        before = self.checkpoint()
-        block, carried, flag = self.loop(once, node)
+        attempt = self.checkpoint()
+        try:
+            block, carried, flag = self.loop(once, node)
+        except _TestChanges:
+            self.rollback(attempt)
+            return self._while_tested_inside(test, body, until, node)
         if "cond" not in made:  # the test always raises
-            self.rollback(before)
-            self.condition(node.test)
+            self.rollback(attempt)
+            test()
             raise Ended
         cond = made["cond"]
         if cond.known is not None and not cond.known[0]:
-            self.rollback(before)  # the loop never runs: it binds nothing
+            self.rollback(attempt)  # there is no loop, but its test may fail
+            test()
             return False
         if cond.known is not None and flag is None:
             self.refuse(node, "this loop never ends", "add a `break` or a condition")
@@ -404,25 +477,78 @@ class Loops(Mixin):
         )  # fmt: skip
         return False
 
+    def _while_tested_inside(
+        self, test: Callable[[], Num], body: Callable[[], bool], until: str | None, node: Any
+    ) -> bool:
+        """A loop whose test has effects, those of the test that fails included: the test is a part
+        of the body, which ends the loop."""
+        origin = self.b.origin
+        failed = f"<failed L{node.lineno}>"
+        self.state.env[failed] = self.constant(False)
+
+        def fails() -> bool:
+            self.state.env[failed] = self.constant(True)
+            return False
+
+        def once() -> tuple[bool, Operand | None]:
+            self.state.env[failed] = self.constant(False)
+            cond = test()
+            if cond.known is not None:
+                ended = body() if cond.known[0] else fails()
+            else:
+                ended = self.if_(cond, body, fails)
+            if ended:
+                return True, None
+            flags = [f for f in (self._until(until, node), self._until(failed, node)) if f]
+            both = self.b.emit("logical_or", *flags).operand if flags[1:] else None
+            return False, both or (flags[0] if flags else None)
+
+        block, carried, flag = self.loop(once, node)
+        if flag is None:
+            self.refuse(node, "this loop never ends", "add a `break` or a condition")
+        self.state.env.pop(failed, None)
+        trips = self.b.var(Scalar("int64", value=None), f"trips_L{node.lineno}")
+        label = self.b.names.fresh("loop")
+        self.b.block.append(
+            While([], self.constant(True).operand, block, carried, flag, trips, label, origin)
+        )
+        return False
+
     # ---- comprehensions
 
-    def comprehension(self, node: Any) -> Value:
-        """`[e for x in xs if c]` is a list appended to in loops."""
+    def comprehension(self, node: Any, first: Value | None = None) -> Value:
+        """`[e for x in xs if c]` is a list appended to in loops.  The first iterable, which is
+        evaluated outside the comprehension, may be at hand."""
         name = self.fresh_name("items")
         while name in self.state.env:  # a comprehension inside this one
             name += "_"
         self.state.env[name] = self.new_list((), name)
-        targets = {
-            n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
-        }
-        # The first iterable is evaluated outside the comprehension.
-        first = self.eval(node.generators[0].iter)
+        first = self.eval(node.generators[0].iter) if first is None else first
+
+        def append(value: Value) -> None:
+            self.call_method(self.state.env[name], "append", (value,), {}, node.elt)
+
+        self.generate(node, first, append)
+        return self.usable(self.state.env.pop(name), node)
+
+    def generate(
+        self, node: Any, first: Value, action: Callable[[Value], None], until: str | None = None
+    ) -> None:
+        """Runs the loops of a comprehension, with an action on each of its elements."""
+        read_later: list[bool] = []
+        kept = makes_functions(node)
+        targets = targets_of(node)
+        if kept:
+            scope = self.b.names.fresh("scope")
+            names = {n: f"<{n} {scope}>" for n in sorted(targets)}
+            node, targets = renamed(node, names), set(names.values())
         hidden = {n: self.state.env.pop(n) for n in targets if n in self.state.env}
 
         def level(depth: int) -> bool:
             if depth == len(node.generators):
                 value = self.eval(node.elt)
-                self.call_method(self.state.env[name], "append", (value,), {}, node.elt)
+                action(value)
+                read_later.append(kept and self._reads_later(value))
                 return False
             generator = node.generators[depth]
             if generator.is_async:
@@ -433,18 +559,30 @@ class Loops(Mixin):
                 for test in generator.ifs:
                     cond = self.lazy_and(cond, lambda test=test: self.condition(test), test)
                 if cond.known is not None:
-                    return level(depth + 1) if cond.known[0] else False
-                return self.if_(cond, lambda: level(depth + 1), lambda: False)
+                    ended = level(depth + 1) if cond.known[0] else False
+                else:
+                    ended = self.if_(cond, lambda: level(depth + 1), lambda: False)
+                if kept and not any(read_later):
+                    for target in names_in(generator.target):
+                        self.state.env.pop(target, None)
+                return ended
 
             over = first if depth == 0 else self.eval(generator.iter)
-            return self.for_each(generator.target, over, body, None, node)
+            return self.for_each(generator.target, over, body, until, node)
 
         level(0)
-        value = self.state.env.pop(name)
-        for target in targets:
+        for target in () if any(read_later) else targets:
             self.state.env.pop(target, None)
         self.state.env.update(hidden)
-        return self.usable(value, node)
+
+    def _reads_later(self, value: Value) -> bool:
+        """Whether a value may read the names of a comprehension when it is used."""
+        if isinstance(value, (ListVal, DictVal, InstanceVal)):
+            content = self.state.heap[value.cell]
+            return any(map(self._reads_later, getattr(content, "values", ())))
+        if isinstance(value, TupleVal):
+            return any(map(self._reads_later, value.values))
+        return not isinstance(value, (Num, Ref, Rec, Obj))
 
     def usable(self, value: Value, node: ast.AST) -> Value:
         """A value that was merged from several paths, unless the paths disagree."""

@@ -12,6 +12,7 @@ import numpy as np
 from ..build import Builder
 from ..rules import SURFACES
 from ..rules.library import LIBRARY
+from .iterators import LengthChanges
 from .tape import TapeVal
 from .values import (
     DictVal,
@@ -29,6 +30,7 @@ from .values import (
     State,
     TupleVal,
     Value,
+    ViewVal,
 )
 
 # The classes whose methods an owner has, to check the arguments of a call.
@@ -98,7 +100,7 @@ class Methods(Mixin):
         if isinstance(owner, TupleVal) and name == "_replace" and owner.cls is not None:
             values = dict(zip(owner.cls._fields, owner.values))
             return TupleVal(tuple({**values, **kwargs}.values()), owner.cls)
-        if isinstance(owner, Obj) and isinstance(owner.value, str):
+        if isinstance(owner, Obj) and isinstance(owner.value, (str, bytes)):
             return self._text_method(owner.value, name, args, kwargs, node)
         return self.refuse(node, f"{self.kind_of(owner)} has no method {name!r} here")
 
@@ -107,6 +109,8 @@ class Methods(Mixin):
         if name in ("append", "extend", "insert", "pop", "clear", "reverse"):
             self.refuse_growth(cell, node)
             self.refuse_shared(cell, node)
+            if cell in self.run_over and name != "reverse":
+                raise LengthChanges(cell, node)
         if name == "append":
             (value,) = args
             if isinstance(content, Growing):
@@ -126,7 +130,7 @@ class Methods(Mixin):
                 self.no_element("the value is not in the list", "ValueError")
             return self.constant(found.index(True) if name == "index" else found.count(True))
         if name == "extend":
-            items = self.static_items(args[0])
+            items = self.static_items(self.whole(args[0], node))
             if items is None:
                 return self.refuse(
                     node, "extending by a run-time list is not supported", "append in a loop"
@@ -203,22 +207,17 @@ class Methods(Mixin):
 
     def _dict_method(self, owner: DictVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
         content = self.state.heap[owner.cell]
-        if name == "keys":
-            return TupleVal(tuple(self.constant(k) for k in content.keys))
-        if name == "values":
-            return TupleVal(content.values)
-        if name == "items":
-            pairs = zip(content.keys, content.values)
-            return TupleVal(tuple(TupleVal((self.constant(k), v)) for k, v in pairs))
+        if name in ("keys", "values", "items") and not args:
+            return ViewVal(owner.cell, name)
         if name == "get":
-            key = self.static(args[0], node, "a dict key")
+            key = self.dict_key(args[0], node)
             if key in content.keys:
                 return content.values[content.keys.index(key)]
             return args[1] if len(args) > 1 else Obj(None)
         if name == "copy":
             return self.new_dict(content.keys, content.values)
         if name == "setdefault":
-            key = self.static(args[0], node, "a dict key")
+            key = self.dict_key(args[0], node)
             if key not in content.keys:
                 value = args[1] if len(args) > 1 else Obj(None)
                 self.store_item(owner, args[0], value, node)
@@ -235,7 +234,7 @@ class Methods(Mixin):
 
     def _pop(self, owner: DictVal, content: Any, args: Any, node: Any) -> Value:
         self.refuse_shared(owner.cell, node)
-        key = self.static(args[0], node, "a dict key")
+        key = self.dict_key(args[0], node)
         if key not in content.keys:
             if len(args) == 1:
                 raise self.located(KeyError(key), node)
@@ -244,8 +243,11 @@ class Methods(Mixin):
         self.state.heap[owner.cell] = Fields(tuple(left), tuple(left.values()))
         return content.values[content.keys.index(key)]
 
-    def _text_method(self, text: str, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+    def _text_method(
+        self, text: str | bytes, name: str, args: Any, kwargs: Any, node: Any
+    ) -> Value:
         def plain(value: Value) -> Any:
+            value = self.whole(value, node)
             sequence = isinstance(value, (ListVal, TupleVal))
             items = self.static_items(value) if sequence else None
             if items is not None:

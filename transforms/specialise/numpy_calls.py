@@ -21,6 +21,7 @@ from ..rules.library import LIBRARY, scans
 from ..rules.promote import join_dtypes
 from .values import (
     Bound,
+    LibraryVal,
     Mixin,
     Num,
     Obj,
@@ -110,6 +111,8 @@ class NumpyCalls(Mixin):
     def call_numpy(self, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
         """NotImplemented where the object is none of these."""
         program = library_function(value)
+        if program is not None and value in (itertools.accumulate, itertools.chain):
+            return self.iterator(LibraryVal(program, value, tuple(args), kwargs), value)
         if program is not None:
             return self.call_library(program, value, args, kwargs, node)
         ufunc = getattr(value, "__self__", None)
@@ -124,19 +127,22 @@ class NumpyCalls(Mixin):
                 self.refuse(
                     node, "itertools.product with repeat= is not supported", "name the sequences"
                 )
-            return ProductVal(tuple(ranges))
+            inners = tuple(self.whole(r, node) for r in ranges)
+            return self.iterator(ProductVal(inners), value)
         if value is np.ndenumerate and len(args) == 1 and isinstance(args[0], Ref):
-            return ProductVal(self._ranges_of(args[0], node), args[0])
+            places = ProductVal(self._ranges_of(args[0], node), args[0])
+            return self.iterator(places, np.ndenumerate)
         if value is np.nditer and len(args) == 1 and isinstance(args[0], Ref) and not kwargs:
-            return self.call_surface("numpy.ravel", args, {}, node)
+            flat = self.call_surface("numpy.ravel", args, {}, node)
+            return self.iterator(flat, np.nditer)
         if value is itertools.combinations:
-            items = self.static_items(args[0])
+            items = self.static_items(self.whole(args[0], node))
             if items is None:
                 self.refuse(
                     node, "combinations of a run-time sequence are not supported", "nest two loops"
                 )
             chosen = itertools.combinations(items, self.static(args[1], node, "how many to choose"))
-            return TupleVal(tuple(TupleVal(c) for c in chosen))
+            return self.iterator(TupleVal(tuple(TupleVal(c) for c in chosen)), value)
         if value is str and len(args) == 1:
             return Obj(str(self.static(args[0], node, "what is made a string")))
         if value is np.random.shuffle:
@@ -151,6 +157,8 @@ class NumpyCalls(Mixin):
 
     def call_library(self, program: Any, value: Any, args: Any, kwargs: Any, node: Any) -> Value:
         """A program of the library; what it refuses is refused at the user's call."""
+        args = tuple(self.whole(a, node) for a in args)
+        kwargs = {k: self.whole(v, node) for k, v in kwargs.items()}
         known = inspect.signature(program).parameters
         out = kwargs.get("out")
         if out is not None and "out" not in known:

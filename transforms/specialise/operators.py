@@ -93,10 +93,6 @@ class Operators(Mixin):
         result = self.call_special(value, "__iter__", (), node)
         return value if result is None else result
 
-    def call_iter(self, args: Any, kwargs: Any, node: Any) -> Value:
-        """Of what is iterated over once, in a loop or in a call, there is no need to keep track."""
-        return self.iterated(args[0], node) if len(args) == 1 else NotImplemented
-
     def equal_fields(self, left: Value, right: Value, node: Any) -> Value | None:
         """`==` of dicts, and of dataclasses that define none of their own."""
         if isinstance(left, DictVal) and isinstance(right, DictVal):

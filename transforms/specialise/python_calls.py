@@ -12,16 +12,20 @@ from ..build import Builder, Sym
 from ..ir import Print
 from ..pipeline_types import ObjectGuard
 from ..rules.library.python import largest, smallest
+from ..rules.promote import is_weak
 from .objects import path_of_class
 from .values import (
     UNDEFINED,
     Bound,
     Closure,
+    Conflict,
     DictVal,
     EnumerateVal,
     Growing,
     InstanceVal,
+    IterVal,
     ListVal,
+    MapVal,
     Mixin,
     Num,
     Obj,
@@ -30,10 +34,12 @@ from .values import (
     Rec,
     Ref,
     SliceVal,
+    SnapshotVal,
     State,
     Super,
     TupleVal,
     Value,
+    ViewVal,
     ZipVal,
 )
 
@@ -120,6 +126,9 @@ class PythonCalls(Mixin):
         special = self.call_special(value, "__len__", (), node)
         if special is not None:
             return special
+        if isinstance(value, IterVal):
+            text = f"object of type {value.cls.__name__!r} has no len()"
+            raise self.located(TypeError(text), node)
         items = self.static_items(value)
         if items is None:
             raise self.located(TypeError(f"{self.kind_of(value)} has no len()"), node)
@@ -135,18 +144,19 @@ class PythonCalls(Mixin):
         if not isinstance(start, Num) or start.operand.type.dtype not in ("int64", "bool"):
             text = f"{self.kind_of(start)} cannot be interpreted as an integer"
             raise self.located(TypeError(text), node)
-        return EnumerateVal(args[0], start)
+        return self.iterator(EnumerateVal(args[0], start), enumerate)
 
     def call_zip(self, args: Any, kwargs: Any, node: Any) -> Value:
         if kwargs.keys() - {"strict"}:
             self.refuse(node, "this keyword of zip is not supported")
         if "strict" in kwargs and self.static(kwargs["strict"], node, "strict"):
+            args = tuple(self.whole(a, node) for a in args)
             sizes = [self.call_len((a,), {}, node) for a in args]
             for size in sizes[1:]:
                 text = "zip() arguments have different lengths"
                 same = self.compare(ast.Eq(), sizes[0], size, node)
                 self.b.check(Sym(self.b, same.operand), "ValueError", text)
-        return ZipVal(tuple(args))
+        return self.iterator(ZipVal(tuple(args)), zip)
 
     def call_sorted(self, args: Any, kwargs: Any, node: Any) -> Value:
         """By what is known while compiling, as names are; numbers are sorted at run time."""
@@ -171,6 +181,17 @@ class PythonCalls(Mixin):
 
     def call_reversed(self, args: Any, kwargs: Any, node: Any) -> Value:
         (value,) = args
+        if isinstance(value, IterVal):
+            name = value.cls.__name__
+            raise self.located(TypeError(f"{name!r} object is not reversible"), node)
+        backward = self._backward(value, node)
+        cell = getattr(value, "cell", None)
+        if cell is not None and not isinstance(value, Ref):
+            backward = SnapshotVal(backward, cell, self.state.heap[cell])
+        return self.iterator(backward, reversed)
+
+    def _backward(self, value: Value, node: Any) -> Value:
+        """The elements of a sequence from the last to the first."""
         if isinstance(value, RangeVal):
             return dataclasses.replace(value, reverse=not value.reverse)
         items = self.static_items(value)
@@ -197,13 +218,15 @@ class PythonCalls(Mixin):
             return np.ndarray
         if isinstance(value, Num):
             type_ = value.operand.type
-            if type_.dtype == "bool":
-                return bool
             if type_.weak:
-                return int if type_.dtype == "int64" else float
+                return {"bool": bool, "int64": int, "complex128": complex}.get(type_.dtype, float)
             return np.dtype(type_.dtype).type
         if isinstance(value, (InstanceVal,)):
             return value.cls
+        if isinstance(value, IterVal):
+            return value.cls
+        if isinstance(value, ViewVal):
+            return type(getattr({}, value.kind)())
         plain = {TupleVal: tuple, ListVal: list, DictVal: dict, RangeVal: range}
         if isinstance(value, TupleVal) and value.cls is not None:
             return value.cls
@@ -286,32 +309,20 @@ class PythonCalls(Mixin):
                 if items is None:
                     return self.refuse(node, "a dict needs keys that are known while compiling")
                 for item in items:
-                    k, v = self.static_items(item)
-                    keys[self.static(k, node, "a dict key")] = v
+                    pair = self.static_items(item)
+                    if pair is None or len(pair) != 2:
+                        self.refuse(node, "a dict is made of pairs of a key and a value")
+                    keys[self.dict_key(pair[0], node)] = pair[1]
         keys.update(kwargs)
         return self.new_dict(tuple(keys), tuple(keys.values()))
 
     def call_map(self, args: Any, kwargs: Any, node: Any) -> Value:
-        function, *iterables = args
-        sequences = ZipVal(tuple(iterables))
-        items = self.static_items(sequences)
-        if items is not None:
-            return self.new_list(tuple(self.call(function, i.values, {}, node) for i in items))
-        made, element = (
-            self.fresh_name(f"mapped_L{node.lineno}"),
-            self.fresh_name(f"element_L{node.lineno}"),
-        )
-        self.state.env[made] = self.new_list((), made)
+        function, *inners = args
+        return self.iterator(MapVal(function, tuple(inners)), map)
 
-        def body() -> bool:
-            values = self.state.env.pop(element).values
-            value = self.call(function, values, {}, node)
-            self.call_method(self.state.env[made], "append", (value,), {}, node)
-            return False
-
-        target = ast.copy_location(ast.Name(element, ast.Store()), node)
-        self.for_each(target, sequences, body, None, node)
-        return self.usable(self.state.env.pop(made), node)
+    def call_filter(self, args: Any, kwargs: Any, node: Any) -> Value:
+        function, inner = args
+        return self.iterator(MapVal(function, (inner,), keeps=True), filter)
 
     def call_sum(self, args: Any, kwargs: Any, node: Any) -> Value:
         value, *rest = args
@@ -347,6 +358,13 @@ class PythonCalls(Mixin):
         return self._fold_bools(args[0], self.lazy_and, True, node)
 
     def _fold_bools(self, value: Value, combine: Any, empty: bool, node: Any) -> Value:
+        found = self.searched(value, not empty, node)
+        if found is not None:
+            return self.not_(found, node) if empty else found
+        left = Conflict("how much of this iterator is left depends on the run")
+        iterator, value = value, self.whole(value, node)
+        if isinstance(iterator, IterVal):
+            self.state.heap[iterator.cell] = left
         if isinstance(value, ListVal) and self.static_items(value) is None:
             value = self.wrap(self.b.emit("list_stack", self.state.heap[value.cell].operand))
         if isinstance(value, Ref):
@@ -407,7 +425,7 @@ class PythonCalls(Mixin):
         return NotImplemented
 
     def call_bool(self, args: Any, kwargs: Any, node: Any) -> Value:
-        return self.truth(args[0], node) if args else self.constant(False)
+        return self.python_bool(self.truth(args[0], node)) if args else self.constant(False)
 
     def call_print(self, node: ast.Call) -> Value:
         if self.shared.replayed:
@@ -444,16 +462,12 @@ class PythonCalls(Mixin):
                 continue
             assert isinstance(part, ast.FormattedValue)
             value = self.eval(part.value)
-            spec = (
-                "".join(
-                    str(v.value) for v in part.format_spec.values if isinstance(v, ast.Constant)
-                )
-                if isinstance(part.format_spec, ast.JoinedStr)
-                else ""
-            )
+            spec = self._text(part.format_spec) if part.format_spec else ""
             if isinstance(value, Num) and value.known is None:
+                self._refuse_conversion(part, value, spec)
                 parts.append((value.operand, spec) if spec else value.operand)
             elif isinstance(value, Ref):
+                self._refuse_conversion(part, value, spec)
                 parts.append(self.sym(value).operand)
             elif isinstance(value, TupleVal) and any(
                 isinstance(v, Num) and v.known is None for v in value.values
@@ -461,11 +475,31 @@ class PythonCalls(Mixin):
                 parts.append("(")
                 for i, v in enumerate(value.values):
                     parts += [", "] if i else []
-                    parts.append(v.operand if isinstance(v, Num) else str(v))
+                    parts.append(self._shown_in_tuple(v, part))
                 parts.append(",)" if len(value.values) == 1 else ")")
             else:
-                parts.append(format(self.static(value, part, "a formatted value"), spec))
+                parts.append(self._text(part, value))
         return parts
+
+    def _refuse_conversion(self, part: ast.FormattedValue, value: Num | Ref, spec: str) -> None:
+        """`!s` and `!r` of a Python number are what is printed anyway; those of arrays and of
+        NumPy's numbers are not, and a format after them is that of a text."""
+        plain = isinstance(value, Num) and is_weak(value.operand.type)
+        converted = part.conversion > 0
+        if converted and (spec or not (plain or part.conversion == ord("s"))):
+            sign = f"!{chr(part.conversion)}"
+            self.refuse(
+                part, f"{sign} of {self.kind_of(value)} is not supported here", "leave it out"
+            )
+
+    def _shown_in_tuple(self, value: Value, part: ast.FormattedValue) -> Any:
+        if isinstance(value, Num) and value.known is None:
+            if not is_weak(value.operand.type):
+                self.refuse(
+                    part, "a tuple of NumPy's numbers cannot be formatted here", "name them"
+                )
+            return value.operand
+        return repr(self.static(value, part, "a formatted value"))
 
 
 def _known_prefix(key: Value) -> tuple[tuple[Any, ...], bool]:

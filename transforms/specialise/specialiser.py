@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ..build import Builder, NameSupply
@@ -20,9 +22,11 @@ from ..read import Source, imported_as, read, signature
 from ..records import field, record
 from ..structure import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
 from .arrays import Arrays
+from .attempts import Attempts
 from .attributes import Attributes
 from .calls import Calls
 from .checkpoints import Checkpoints
+from .comparisons import Comparisons
 from .custom import CustomRules
 from .derived import Derivatives
 from .effects import Counts, Effects, located
@@ -30,6 +34,7 @@ from .expressions import Expressions, NeedUnroll
 from .imports import Imports
 from .indexing import Indexing
 from .instances import Instances
+from .iterators import Iterators
 from .jacobians import Jacobians
 from .joins import Joins
 from .lifetimes import lifetimes
@@ -143,12 +148,14 @@ def specialise(
 
 class Specialiser(
     Arrays,
+    Attempts,
     Joins,
     Peel,
     Objects,
     Imports,
     Indexing,
     Expressions,
+    Comparisons,
     Operators,
     Calls,
     Instances,
@@ -157,6 +164,7 @@ class Specialiser(
     Statements,
     LoopJoins,
     Loops,
+    Iterators,
     ListParts,
     Methods,
     RandomCalls,
@@ -201,6 +209,7 @@ class Specialiser(
         self.stack: list[Frame] = []
         self.appended: set[Cell] = set()
         self.run_time_lists: set[Cell] = set()
+        self.run_over: list[Cell] = []
         self.voids: set[Cell] = set()
         self.renamed_arrays: set[Cell] = set()
         self.tapes: list[Tape] = []
@@ -492,6 +501,14 @@ class Specialiser(
             node if hasattr(node, "lineno") else self.stmt or self.frame.node
         )
         return located(error, self.frame.source, span)
+
+    @contextmanager
+    def python_errors(self, node: ast.AST) -> Iterator[None]:
+        """Around what Python computes while compiling: its errors get the user's line."""
+        try:
+            yield
+        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+            raise self.located(error, node) from None
 
     def demand_static(self, value: Num, node: ast.AST, what: str) -> NoReturn:
         """A run-time number where it must be known: bake it in if it is an argument."""

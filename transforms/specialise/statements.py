@@ -11,7 +11,8 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..ir import Assign, Call, Draw, If, Phi, Raise, Var
-from .expressions import BINARY
+from .expressions import BINARY, is_count
+from .iterators import LengthChanges
 from .values import (
     Cell,
     Closure,
@@ -123,7 +124,9 @@ class Statements(Mixin):
 
     def bind(self, target: ast.expr, value: Value, node: ast.AST) -> None:
         if isinstance(target, ast.Name):
-            value = self.named(target.id, value)
+            # A name in angle brackets is the compiler's own: `<k scope>` stands for `k`.
+            shown = target.id[1:].split()[0] if target.id[0] == "<" else target.id
+            value = self.named(shown, value)
             self.state.env[target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value, node)
@@ -207,6 +210,7 @@ class Statements(Mixin):
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Value, node: ast.AST) -> None:
         names = target.elts
+        value = self.whole(value, node)
         items = self.static_items(value)
         starred = [i for i, t in enumerate(names) if isinstance(t, ast.Starred)]
         if items is None:
@@ -291,7 +295,7 @@ class Statements(Mixin):
             self.allow_effect(owner.cell, node)
             self.refuse_shared(owner.cell, node)
             content = self.state.heap[owner.cell]
-            key = self.static(index, node, "a dict key")
+            key = self.dict_key(index, node)
             if key in content.keys:
                 values = list(content.values)
                 values[content.keys.index(key)] = value
@@ -367,9 +371,6 @@ class Statements(Mixin):
                 if isinstance(current, Ref):
                     self._in_place(current, name, value, node)
                     return
-                if isinstance(current, ListVal) and name == "add":
-                    self.call_method(current, "extend", (value,), {}, node)
-                    return
                 self.bind(target, self._augmented(name, current, value, node), node)
             return
         owner = self.eval(target.value)  # type: ignore[attr-defined]
@@ -398,6 +399,17 @@ class Statements(Mixin):
         if isinstance(current, DictVal) and name == "bitwise_or":
             self.call_method(current, "update", (value,), {}, node)
             return current
+        if isinstance(current, ListVal) and name == "add":
+            self.call_method(current, "extend", (value,), {}, node)
+            return current
+        if isinstance(current, ListVal) and name == "multiply" and is_count(value):
+            repeated = self.binary(name, current, value, node)
+            self.refuse_growth(current.cell, node)
+            self.refuse_shared(current.cell, node)
+            if current.cell in self.run_over:
+                raise LengthChanges(current.cell, node)
+            self.state.heap[current.cell] = self.state.heap[repeated.cell]
+            return current
         special = self.special_binary(name, current, value, node, in_place=True)
         return special if special is not None else self.binary(name, current, value, node)
 
@@ -418,6 +430,9 @@ class Statements(Mixin):
                 ),
                 node,
             )
+        if name == "matmul" and out.ndim != self.ref_type(ref).ndim:
+            text = "inplace matrix multiplication requires a result of the first operand's shape"
+            raise self.located(ValueError(text), node)
         with self.guarding(node):
             self.write(ref, (), out, node)
 

@@ -202,6 +202,68 @@ class ProductVal:
 
 
 @record(frozen=True)
+class IterVal:
+    """An iterator, which is consumed: its cell holds what it has left.  `cls` is its class."""
+
+    cell: Cell
+    cls: type
+
+
+@record(frozen=True, eq=False)
+class GeneratorVal:
+    """What a generator expression will compute: `first` is its outermost iterable, the rest is
+    evaluated in its frame when it is consumed."""
+
+    node: ast.GeneratorExp
+    frame: Any
+    first: Any
+
+
+@record(frozen=True)
+class MapVal:
+    """`map(function, *inners)`; with `keeps`, `filter(function, inner)`."""
+
+    function: Any
+    inners: tuple[Any, ...]
+    keeps: bool = False
+
+
+@record(frozen=True, eq=False)
+class LibraryVal:
+    """What a program of the library that stands for an iterator will compute."""
+
+    program: Any
+    value: Any
+    inners: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+@record(frozen=True)
+class RestVal:
+    """The elements of a sequence from a position on."""
+
+    inner: Any
+    start: int
+
+
+@record(frozen=True)
+class SnapshotVal:
+    """A sequence made of what a cell held, while it still holds that."""
+
+    inner: Any
+    cell: Cell
+    content: Any
+
+
+@record(frozen=True)
+class ViewVal:
+    """`d.keys()`, `d.values()` or `d.items()` of the dict in a cell, as it is when it is read."""
+
+    cell: Cell
+    kind: str
+
+
+@record(frozen=True)
 class SliceVal:
     start: Any
     stop: Any
@@ -296,6 +358,12 @@ class State:
         envs = [dict(e) for e in self.envs]
         return State(envs, dict(self.heap), dict(self.views), set(self.pairs), self.family)
 
+    def changed_since(self, before: State) -> bool:
+        """Whether a name was bound, or what a cell holds has changed."""
+        if any(p != q for p, q in zip(map(_ids, self.envs), map(_ids, before.envs))):
+            return True
+        return any(self.heap.get(cell) is not content for cell, content in before.heap.items())
+
     def adopt(self, cell: Cell, content: Value) -> None:
         """What is reached from outside was there from the start, on every path."""
         for state in self.family:
@@ -304,6 +372,10 @@ class State:
     @property
     def env(self) -> dict[str, Value]:
         return self.envs[-1]
+
+
+def _ids(env: dict[str, Value]) -> dict[str, int]:
+    return {name: id(value) for name, value in env.items()}
 
 
 class Mixin:

@@ -32,11 +32,6 @@ def _one_of(value: Any, values: Any) -> Any:
     return value
 
 
-@written("builtins.filter")
-def filter_(function: Any, iterable: Any) -> Any:
-    return [v for v in iterable if function(v)]
-
-
 def largest(values: Any, key: Any = None, default: Any = None) -> Any:
     """`max(values, key=…, default=…)`"""
     if default is not None and len(values) == 0:

@@ -1,0 +1,281 @@
+"""Comparisons: chains, equality of containers, identity and membership."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder
+from ..ir import Var
+from ..pipeline_types import ObjectGuard
+from .values import (
+    Bound,
+    Cell,
+    Closure,
+    DictVal,
+    InstanceVal,
+    IterVal,
+    ListVal,
+    Mixin,
+    Num,
+    Obj,
+    Partial,
+    RangeVal,
+    Ref,
+    State,
+    TupleVal,
+    Value,
+    ViewVal,
+)
+
+COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
+    ast.Eq: "equal", ast.NotEq: "not_equal",
+}  # fmt: skip
+_PYTHON: dict[type[ast.cmpop], Any] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+_PLAIN = (str, bytes, type(None), type(Ellipsis))  # equal only to their own kind
+# Values that are equal to nothing of another kind.
+_OWN_KIND = (
+    TupleVal,
+    ListVal,
+    DictVal,
+    RangeVal,
+    IterVal,
+    ViewVal,
+    Closure,
+    Bound,
+    Partial,
+    InstanceVal,
+)
+
+
+class Comparisons(Mixin):
+    """Mixed into the specialiser."""
+
+    b: Builder
+    state: State
+
+    def eval_Compare(self, node: ast.Compare) -> Value:
+        return self._chain(node, self.eval(node.left), 0)
+
+    def _chain(self, node: ast.Compare, left: Value, position: int) -> Value:
+        """`a < b < c`: `c` is evaluated only if `a < b` holds."""
+        right = self.eval(node.comparators[position])
+        result = self.compare(node.ops[position], left, right, node)
+        if position + 1 == len(node.ops):
+            return result
+        return self.lazy_and(result, lambda: self._chain(node, right, position + 1), node)
+
+    def compare(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            same = self._same_object(left, right, node)
+            return same if isinstance(op, ast.Is) else self.not_(same, node)
+        if isinstance(op, (ast.In, ast.NotIn)):
+            found = self.python_bool(self._contains(left, right, node))
+            return found if isinstance(op, ast.In) else self.not_(found, node)
+        if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
+            return self.binary(COMPARE[type(op)], left, right, node)
+        result = self.special_compare(op, left, right, node)
+        if result is not None:
+            return result
+        if _is_numpy(left) or _is_numpy(right):
+            return self._compare_with_numpy(op, left, right, node)
+        kind = _sequence_class(left)
+        if kind is not None and kind is _sequence_class(right):
+            return self._compare_sequences(op, left, right, node)
+        if isinstance(op, (ast.Eq, ast.NotEq)):
+            equal = self._equal(left, right, node)
+            return equal if isinstance(op, ast.Eq) else self.not_(equal, node)
+        if isinstance(left, Obj) and isinstance(right, Obj) and _is_text(left) and _is_text(right):
+            with self.python_errors(node):
+                return self.constant(_PYTHON[type(op)](left.value, right.value))
+        return self.refuse(
+            node, f"comparing {self.kind_of(left)} and {self.kind_of(right)} is not supported"
+        )
+
+    def _compare_with_numpy(self, op: ast.cmpop, left: Value, right: Value, node: Any) -> Value:
+        """An array or a NumPy number compares elementwise, with whatever it is compared."""
+        array, other = (left, right) if _is_numpy(left) else (right, left)
+        if _sequence_class(other) is not None or isinstance(other, RangeVal):
+            made = self.call_surface("numpy.array", (other,), {}, node)
+            pair = (array, made) if array is left else (made, array)
+            return self.binary(COMPARE[type(op)], *pair, node)
+        plain = isinstance(other, Obj) and isinstance(other.value, _PLAIN)
+        if not isinstance(op, (ast.Eq, ast.NotEq)) or not (plain or isinstance(other, DictVal)):
+            kinds = f"{self.kind_of(left)} and {self.kind_of(right)}"
+            return self.refuse(node, f"comparing {kinds} is not supported")
+        differs = self.constant(isinstance(op, ast.NotEq))
+        if isinstance(array, Num) or not self.ref_type(array).ndim:
+            return differs
+        dtype = {"dtype": Obj(np.dtype(bool))}
+        return self.call_surface("numpy.full_like", (array, differs), dtype, node)
+
+    def _compare_sequences(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
+        p, q = self.static_items(left), self.static_items(right)
+        if p is None or q is None or not isinstance(op, (ast.Eq, ast.NotEq)):
+            return self.refuse(node, "only == and != compare sequences here")
+        if len(p) != len(q):
+            return self.constant(isinstance(op, ast.NotEq))
+        total: Value = self.constant(True)
+        for x, y in zip(p, q):
+            total = self.lazy_and(total, lambda x=x, y=y: self._equal_items(x, y, node), node)
+        total = self.python_bool(total)
+        return total if isinstance(op, ast.Eq) else self.not_(total, node)
+
+    def _equal_items(self, x: Value, y: Value, node: ast.AST) -> Num:
+        """Containers take an element for equal to itself, NaN and arrays too."""
+        if _is_identical(x, y):
+            return self.constant(True)
+        return self.truth(self.compare(ast.Eq(), x, y, node), node)
+
+    def _equal(self, left: Value, right: Value, node: ast.AST) -> Value:
+        result = self.equal_fields(left, right, node)
+        if result is not None:
+            return result
+        if isinstance(left, Obj) and isinstance(right, Obj):
+            with self.python_errors(node):
+                return self.constant(bool(left.value == right.value))
+        if isinstance(left, RangeVal) and isinstance(right, RangeVal):
+            p, q = self.static_items(left), self.static_items(right)
+            if p is None or q is None:
+                self.refuse(node, "comparing ranges needs bounds known while compiling")
+            return self.constant([x.known for x in p] == [y.known for y in q])
+        if isinstance(left, ViewVal) and isinstance(right, ViewVal):
+            return self._equal_views(left, right, node)
+        for side, other in ((left, right), (right, left)):
+            if isinstance(side, Obj) and isinstance(side.value, _PLAIN):
+                return self.constant(False)
+            if isinstance(side, _OWN_KIND) and isinstance(other, (*_OWN_KIND, Num)):
+                if type(side) is type(other):
+                    return self._same_object(left, right, node)
+                return self.constant(False)
+        kinds = f"{self.kind_of(left)} and {self.kind_of(right)}"
+        return self.refuse(node, f"comparing {kinds} is not supported")
+
+    def _equal_views(self, left: ViewVal, right: ViewVal, node: ast.AST) -> Value:
+        if left.kind == right.kind == "keys":
+            p, q = (self.state.heap[v.cell].keys for v in (left, right))
+            return self.constant(set(p) == set(q))
+        if left.kind == right.kind == "values":  # they have no equality but identity
+            self.refuse(node, "comparing the values of dicts is not supported", "compare lists")
+        return self.refuse(node, "comparing views of dicts is not supported", "compare the dicts")
+
+    # ---- identity
+
+    def _same_object(self, left: Value, right: Value, node: ast.AST) -> Num:
+        """`left is right`; refused where the outcome depends on the run or on the interpreter."""
+        if isinstance(left, Obj) and isinstance(right, Obj):
+            same = left.value is right.value
+            if not same and isinstance(left.value, (str, bytes)) and left.value == right.value:
+                self.refuse(node, "`is` of equal strings depends on the interpreter", "use ==")
+            return self.constant(same)
+        if isinstance(left, Num) and isinstance(right, Num):
+            return self._same_number(left, right, node)
+        if type(left) is not type(right):
+            return self.constant(False)
+        if _is_identical(left, right):
+            return self.constant(True)
+        if isinstance(left, Ref):
+            unsure = left == right or (
+                left.cell is not right.cell and self._may_be_one(left, right)
+            )
+        elif hasattr(left, "cell"):
+            unsure = self._may_be_one(left, right)
+        else:
+            unsure = True
+        if unsure:
+            kind = self.kind_of(left)
+            self.refuse(node, f"whether this is the same object ({kind}) is not known", "use ==")
+        return self.constant(False)
+
+    def _may_be_one(self, left: Value, right: Value) -> bool:
+        """Whether distinct cells may be one object: two arguments, or one of two."""
+        p, q = left.cell, right.cell
+        given = all(c.param is not None or c.path for c in (p, q))
+        chosen = p.choice is not None or q.choice is not None
+        return given or chosen or frozenset((p, q)) in self.state.pairs
+
+    def _same_number(self, left: Num, right: Num, node: ast.AST) -> Num:
+        types = left.operand.type, right.operand.type
+        if any(t.dtype == "bool" for t in types):
+            if types[0].dtype != types[1].dtype or types[0].weak != types[1].weak:
+                return self.constant(False)
+            return self.binary("equal", left, right, node)  # there are but two objects
+        if left is right or (left.operand == right.operand and isinstance(left.operand, Var)):
+            return self.constant(True)
+        known = [n.known[0] for n in (left, right) if n.known is not None]
+        small = [k for k in known if isinstance(k, int) and -5 <= k <= 256]
+        if len(small) == 2:  # of which there is one object each
+            return self.constant(small[0] == small[1])
+        return self.refuse(node, "`is` of numbers depends on the interpreter", "use ==")
+
+    # ---- membership
+
+    def _contains(self, item: Value, container: Value, node: ast.AST) -> Value:
+        if isinstance(container, ViewVal) and container.kind == "keys":
+            container = DictVal(container.cell)
+        if isinstance(container, DictVal):
+            key = self.dict_key(item, node)
+            return self.constant(key in self.state.heap[container.cell].keys)
+        special = self.call_special(container, "__contains__", (item,), node)
+        if special is not None:
+            return self.truth(special, node)
+        if isinstance(container, Obj) and (_is_text(container) or isinstance(item, Obj)):
+            return self._static_contains(item, container, node)
+        if isinstance(container, Ref):
+            equal = self.compare(ast.Eq(), container, item, node)
+            return self.call_surface("numpy.any", (equal,), {}, node)
+        if isinstance(container, IterVal):
+            self.refuse(node, "`in` consumes a part of this iterator", "make a list of it first")
+        items = self.static_items(container)
+        if items is None:
+            return self.refuse(node, "`in` needs a container that is known while compiling")
+        total: Value = self.constant(False)
+        for other in items:
+            total = self.lazy_or(total, lambda x=other: self._equal_items(x, item, node), node)
+        return total
+
+    def _static_contains(self, item: Value, container: Obj, node: ast.AST) -> Value:
+        if not isinstance(item, (Obj, Num)):
+            self.refuse(node, f"`in` a string or bytes does not apply to {self.kind_of(item)}")
+        key = self.static(item, node, "this value")
+        with self.python_errors(node):
+            found = key in container.value
+        if container.path:
+            self.object_guards.append(ObjectGuard(container.path, "item", (key, found)))
+        return self.constant(found)
+
+
+def _is_numpy(value: Value) -> bool:
+    """Whether NumPy decides what an operator means: an array, or a number of NumPy's."""
+    return isinstance(value, Ref) or (isinstance(value, Num) and not value.operand.type.weak)
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value, Obj) and isinstance(value.value, (str, bytes))
+
+
+def _sequence_class(value: Value) -> type | None:
+    if isinstance(value, ListVal):
+        return list
+    if isinstance(value, TupleVal):
+        return tuple
+    plain = value.value if isinstance(value, Obj) else None
+    return type(plain) if type(plain) in (list, tuple) else None
+
+
+def _is_identical(x: Value, y: Value) -> bool:
+    """Whether two values are surely one object."""
+    if x is y:
+        return not isinstance(x, Num) or isinstance(x.operand, Var)
+    if isinstance(x, Num) and isinstance(y, Num):
+        return isinstance(x.operand, Var) and x.operand == y.operand
+    if isinstance(x, Ref) and isinstance(y, Ref):
+        return x.cell is y.cell and not x.path and not y.path
+    cells: list[Cell | None] = [getattr(v, "cell", None) for v in (x, y)]
+    return type(x) is type(y) and cells[0] is not None and cells[0] is cells[1]
