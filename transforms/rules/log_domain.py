@@ -1,0 +1,246 @@
+"""Values whose derivative is taken through their logarithm.
+
+`1 / (1 + exp(-x))` is 0 in float32 for x below -88, and the chain rule then multiplies 0 by an
+infinite exponential.  The `log_domain` pass gives such a value `v` a second operand `l`: what the
+logarithm of `v` is as a function of the inputs.  The operations here yield `v`, bit by bit, and
+are differentiated by `l`, with partials that cannot overflow.  Those partials are such values in
+turn, so second derivatives are stable, too.
+
+The first operand is the value, and it has no derivative of its own: `log_domain.settle` puts it in
+place of the operation once everything is differentiated.  Logarithms are computed only where a
+partial needs their value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..build import Builder, Sym
+from ..ir import Block, If, Phi, Type
+from .batching import Mapped
+from .declare import elementwise_pullback, elementwise_pushforward
+from .reduce import count_of, kept, like_result, spread
+from .registry import Rule, register
+from .text import call
+
+VALUES: dict[str, Rule] = {}
+
+
+def _infer(b: Builder, types: Sequence[Type], attrs: Any, operands: Any = None) -> Type:
+    return types[0]
+
+
+def _batch(m: Mapped) -> Sym:
+    return m.emit(m.name, *(m.lifted(i) for i in range(len(m.args))), **m.attrs)
+
+
+def _declare(
+    differentiable: tuple[int, ...],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers an elementwise operation from a function that returns its partials."""
+
+    def declare(partials: Callable[..., Any]) -> Callable[..., Any]:
+        _register(
+            partials, differentiable, _batch, False,
+            elementwise_pullback(partials, False), elementwise_pushforward(partials, False),
+        )  # fmt: skip
+        return partials
+
+    return declare
+
+
+def _register(
+    declared: Callable[..., Any],
+    differentiable: tuple[int, ...],
+    batching: Callable[[Mapped], Sym],
+    singular: bool,
+    pullback: Callable[..., Any],
+    pushforward: Callable[..., Any],
+) -> None:
+    name = declared.__name__
+    VALUES[name] = register(
+        Rule(
+            name, "elementwise", _infer, evaluate=lambda v, *rest, **attrs: v, text=call(name),
+            pullback=pullback, pushforward=pushforward, batching=batching,
+            differentiable=differentiable, singular=singular, doc=(declared.__doc__ or "").strip(),
+        )
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- values
+
+
+@_declare((1,))
+def exp_as(v, l, *, out):
+    """v, which is exp(l) up to sign and a constant factor"""
+    return 0, out
+
+
+def _ratio_pullback(
+    b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Any
+) -> dict[int, Any]:
+    return {1: b.emit("strong_mul", g, out)}
+
+
+def _ratio_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: Any) -> Any:
+    return None if dots[1] is None else b.emit("strong_mul", dots[1], out)
+
+
+def exp_ratio_as():
+    """as exp_as, where v may be no number: the product with it is strong"""
+
+
+_register(exp_ratio_as, (1,), _batch, True, _ratio_pullback, _ratio_pushforward)
+
+
+@_declare((1,))
+def log_as(v, l):
+    """v, which is l up to a constant"""
+    return 0, 1
+
+
+@_declare((1,))
+def log_ratio_as(v, l):
+    """v, which is l up to a constant; no number where v is none"""
+    return 0, np.where(np.isnan(v), v, 1.0)
+
+
+def _quotient_pullback(
+    b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Any
+) -> dict[int, Any]:
+    _, a, d, l = args
+    bars = {1: b.emit("quotient_as", g / d, g, d, l), 3: -(g * out)}
+    return {i: bars[i] for i in wanted}
+
+
+def _quotient_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: Any) -> Any:
+    _, a, d, l = args
+    terms = []
+    if dots[1] is not None:
+        terms.append(b.emit("quotient_as", dots[1] / d, dots[1], d, l))
+    if dots[3] is not None:
+        terms.append(-(dots[3] * out))
+    return sum(terms[1:], terms[0]) if terms else None
+
+
+def quotient_as():
+    """v, which is a / d, where d is exp(l) up to a constant factor"""
+
+
+_register(quotient_as, (1, 3), _batch, False, _quotient_pullback, _quotient_pushforward)
+
+
+# ---------------------------------------------------------------- logarithms of sums
+
+
+@_declare((1, 2))
+def log_add(v, x, y):
+    """the logarithm v of exp(x) + exp(y)"""
+    apart = np.where((x == y) & np.isinf(x), 0.0, x - y)
+    # A logistic function, which the pass finds if it is differentiated again.
+    return 0, 1.0 / (1.0 + np.exp(-apart)), 1.0 / (1.0 + np.exp(apart))
+
+
+@_declare((1,))
+def log_cosh(v, t):
+    """the logarithm v of cosh(t)"""
+    return 0, np.tanh(t)
+
+
+@_declare((4,))
+def log_plus(v, d, c, p, l, *, out):
+    """the logarithm v of d = c + p, where p is exp(l) and c a positive constant"""
+    # p / d, also where both are infinite.
+    share = np.where(np.isinf(p), 1.0, p / d)
+    rest = l.b.emit("log_part", l - v, d, c, p, l)
+    return 0, 0, 0, 0, l.b.emit("exp_as", share, rest)
+
+
+@_declare((4,))
+def log_part(v, d, c, p, l):
+    """the logarithm v of p / d in d = c + p, where p is exp(l) and c a positive constant"""
+    whole = l.b.emit("log_plus", l - v, d, c, p, l)
+    return 0, 0, 0, 0, l.b.emit("exp_as", c / d, -whole)
+
+
+def _spread_attrs(m: Mapped) -> dict[str, Any]:
+    axis = range(m.types[-1].ndim) if m.attrs["axis"] is None else m.attrs["axis"]
+    return {**m.attrs, "axis": tuple(i + 1 for i in axis)}
+
+
+def _batch_along(m: Mapped) -> Sym:
+    args = [m.lifted(i) for i in range(len(m.args))]
+    return m.emit(m.name, *args, **_spread_attrs(m))
+
+
+def _shares(b: Builder, out: Sym, d: Sym, p: Sym, l: Sym, attrs: dict[str, Any]) -> Sym:
+    """What part of the sum `d` each of `p` is.  Where the sum is infinite, zero, or so small that
+    its digits are lost, the parts are computed from the logarithms instead."""
+    b.hint = "share"
+    count = count_of(b, p, attrs)
+    whole = spread(b, d * count if attrs["mean"] else d, p, attrs)
+    info = np.finfo(d.dtype)
+    good = (d > float(info.tiny / info.eps)) & (d < np.inf)
+    good = b.emit("all", good, axis=None, keepdims=False) if good.ndim else good
+    good = good | (b.sym(count) == 0)
+    plain: Block = []
+    shifted: Block = []
+    with b.into(plain):
+        quotient = p / whole
+    with b.into(shifted):
+        largest = kept(b, "max", l, attrs)
+        e = np.exp(np.where(l == largest, 0.0, l - largest))  # also if both are infinite
+        weights = e / kept(b, "sum", e, attrs)
+    share = b.var(quotient.type, "share")
+    phi = Phi(share, quotient.operand, weights.operand)
+    b.block.append(If(good.operand, plain, shifted, [phi], b.origin))
+    return b.emit("exp_as", share, l - spread(b, out, p, attrs))
+
+
+def _total_pullback(
+    b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Any
+) -> dict[int, Any]:
+    _, d, p, l = (b.sym(a) for a in args)
+    return {3: spread(b, g, p, attrs) * _shares(b, b.sym(out), d, p, l, attrs)}
+
+
+def _total_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: Any) -> Any:
+    _, d, p, l = (b.sym(a) for a in args)
+    if dots[3] is None:
+        return None
+    return like_result(b, "sum", dots[3] * _shares(b, b.sym(out), d, p, l, attrs), attrs)
+
+
+def log_total():
+    """the logarithm v of d, the sum or mean of p along axes, where p is exp(l)"""
+
+
+_register(log_total, (3,), _batch_along, False, _total_pullback, _total_pushforward)
+
+
+def _share_pullback(
+    b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Any
+) -> dict[int, Any]:
+    _, share, l = (b.sym(a) for a in args)
+    return {2: g - _softmax(b, share, out) * kept(b, "sum", g, attrs)}
+
+
+def _share_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: Any) -> Any:
+    _, share, l = (b.sym(a) for a in args)
+    if dots[2] is None:
+        return None
+    return dots[2] - kept(b, "sum", dots[2] * _softmax(b, share, out), attrs)
+
+
+def _softmax(b: Builder, share: Sym, out: Any) -> Sym:
+    return b.emit("exp_as", share, out)
+
+
+def log_share():
+    """the logarithm v of share, which is exp(l) divided by its sum along axes"""
+
+
+_register(log_share, (2,), _batch_along, False, _share_pullback, _share_pushforward)
