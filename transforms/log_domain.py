@@ -8,7 +8,7 @@ their logarithm is:
 
 | name | value | logarithm |
 |---|---|---|
-| logistic | `c / (k + exp(t))` | minus log_plus(t) |
+| logistic | `c / (k + exp(t))`, `c / (k + exp(-x))` | minus log_plus(t), log_logistic(x) |
 | logistic, the other half | `exp(t) / (k + exp(t))` | log_part(t) |
 | softplus | `log(k + exp(t))`, `log1p(exp(t))` | log_plus(t) |
 | softmax | `exp(t) / sum(exp(t))` | log_share(t) |
@@ -314,7 +314,8 @@ class _Rewrite:
             return share
         left, right = (None if x.value is None else self.b.sym(x.value) for x in (first, second))
         if right is not None and stmt.op.name == "divide":
-            right = -right
+            logistic = self.log_of_logistic(right) if left is None else None
+            right = -right if logistic is None else logistic
         value = left if right is None else right if left is None else left + right
         both = left is not None and right is not None
         return Log(
@@ -344,6 +345,17 @@ class _Rewrite:
         else:
             return None
         return Log(value.operand, has_sum=True, may_be_nan=True)
+
+    def log_of_logistic(self, whole: Sym) -> Sym | None:
+        """That of `c / (k + exp(-x))`, told of x: so two changes of sign are spared."""
+        made = self.b.definitions.get(getattr(whole.operand, "name", ""))
+        if made is None or made.name != "log_plus":
+            return None
+        value, total, c, part, t = made.args
+        negated = self.b.definitions.get(t.name) if isinstance(t, Var) else None
+        if negated is None or negated.name != "negative":
+            return None
+        return self.b.emit("log_logistic", -self.b.sym(value), total, c, part, negated.args[0])
 
     def is_same(self, x: Operand, y: Operand) -> bool:
         """Whether two exponentials are one and the same value."""

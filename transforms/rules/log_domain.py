@@ -151,12 +151,21 @@ def log_cosh(v, t):
 
 
 @_declare((4,))
-def log_plus(v, d, c, p, l, *, out):
+def log_plus(v, d, c, p, l):
     """the logarithm v of d = c + p, where p is exp(l) and c a positive constant"""
-    # p / d, also where both are infinite.
+    return 0, 0, 0, 0, _share_of_part(v, d, c, p, l)
+
+
+@_declare((4,))
+def log_logistic(v, d, c, p, x):
+    """the logarithm v of c / d in d = c + p, where p is exp(-x) and c a positive constant"""
+    return 0, 0, 0, 0, _share_of_part(-v, d, c, p, -x)
+
+
+def _share_of_part(v: Sym, d: Sym, c: Sym, p: Sym, l: Sym) -> Sym:
+    """p / d, also where both are infinite."""
     share = np.where(np.isinf(p), 1.0, p / d)
-    rest = l.b.emit("log_part", l - v, d, c, p, l)
-    return 0, 0, 0, 0, l.b.emit("exp_as", share, rest)
+    return l.b.emit("exp_as", share, l.b.emit("log_part", l - v, d, c, p, l))
 
 
 @_declare((4,))

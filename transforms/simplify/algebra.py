@@ -144,17 +144,6 @@ def double_negative(context: Context, op: Op, t: Type) -> Operand | None:
     return definition.args[0] if definition and negated else None
 
 
-def negative_product(context: Context, op: Op, t: Type) -> Op | None:
-    """-(-x * y) is x * y"""
-    product = context.definition(op.args[0])
-    if product is None or product.name != "multiply":
-        return None
-    negated = context.definition(product.args[0])
-    if negated is None or negated.name != "negative":
-        return None
-    return Op("multiply", (negated.args[0], product.args[1]))
-
-
 def double_conjugate(context: Context, op: Op, t: Type) -> Operand | None:
     definition = context.definition(op.args[0])
     again = definition is not None and definition.name == "conjugate"
@@ -223,7 +212,7 @@ LAWS: dict[str, tuple[Law, ...]] = {
     "divide": (neutral(None, 1),),
     "power": (neutral(None, 1),),
     "strong_mul": (neutral(None, 1),),
-    "negative": (double_negative, negative_product),
+    "negative": (double_negative,),
     "conjugate": (double_conjugate,),
     "real": (real_part_of_real,),
     "cast": (same,),
