@@ -8,7 +8,7 @@ their logarithm is:
 
 | name | value | logarithm |
 |---|---|---|
-| logistic | `c / (k + exp(t))`, `c / (k + exp(-x))` | minus log_plus(t), log_logistic(x) |
+| logistic | `c / (k + exp(t))`, `1 / (k + exp(-x))` | minus log_plus(t), log_logistic(x) |
 | logistic, the other half | `exp(t) / (k + exp(t))` | log_part(t) |
 | softplus | `log(k + exp(t))`, `log1p(exp(t))` | log_plus(t) |
 | softmax | `exp(t) / sum(exp(t))` | log_share(t) |
@@ -314,7 +314,7 @@ class _Rewrite:
             return share
         left, right = (None if x.value is None else self.b.sym(x.value) for x in (first, second))
         if right is not None and stmt.op.name == "divide":
-            logistic = self.log_of_logistic(right) if left is None else None
+            logistic = self.log_of_logistic(stmt, right)
             right = -right if logistic is None else logistic
         value = left if right is None else right if left is None else left + right
         both = left is not None and right is not None
@@ -346,16 +346,18 @@ class _Rewrite:
             return None
         return Log(value.operand, has_sum=True, may_be_nan=True)
 
-    def log_of_logistic(self, whole: Sym) -> Sym | None:
-        """That of `c / (k + exp(-x))`, told of x: so two changes of sign are spared."""
+    def log_of_logistic(self, stmt: Assign, whole: Sym) -> Sym | None:
+        """That of `1 / (k + exp(-x))`, told of x: this spares two changes of sign and, as the
+        value is at hand, a division."""
         made = self.b.definitions.get(getattr(whole.operand, "name", ""))
-        if made is None or made.name != "log_plus":
+        if made is None or made.name != "log_plus" or self.constant(stmt.op.args[0]) != 1.0:
             return None
-        value, total, c, part, t = made.args
-        negated = self.b.definitions.get(t.name) if isinstance(t, Var) else None
+        value, _, c, part, t = made.args
+        negated = self.definition(t)
         if negated is None or negated.name != "negative":
             return None
-        return self.b.emit("log_logistic", -self.b.sym(value), total, c, part, negated.args[0])
+        v, x = -self.b.sym(value), negated.args[0]
+        return self.b.emit("log_logistic", v, self.value_of(stmt.target), c, part, x)
 
     def is_same(self, x: Operand, y: Operand) -> bool:
         """Whether two exponentials are one and the same value."""
@@ -384,8 +386,13 @@ class _Rewrite:
         return self.b.emit("log_add", self.b.emit("logaddexp", x, y), x, y)
 
     def plus(self, total: Any, constant: Any, part: Any, log: Operand) -> Sym:
-        value = self.b.emit("logaddexp", math.log(constant), log)
-        return self.b.emit("log_plus", value, total, constant, part, log)
+        b = self.b
+        value = b.emit("logaddexp", math.log(constant), log)
+        made = b.definitions.get(log.name) if isinstance(log, Var) else None
+        if made is not None and made.name == "log_total" and not made.attrs["mean"]:
+            attrs = {**made.attrs, "plus": made.attrs["plus"] + constant}
+            return b.emit("log_total", value, total, *made.args[2:], **attrs)
+        return b.emit("log_plus", value, total, constant, part, log)
 
     def log_of_total(self, stmt: Assign, log: Log) -> Log | None:
         b, x, attrs = self.b, stmt.op.args[0], stmt.op.attrs
@@ -397,7 +404,7 @@ class _Rewrite:
         value = np.log(like_result(b, "sum", np.exp(l - largest), attrs))
         if attrs["axis"] is not None and not attrs.get("keepdims"):
             largest = b.emit("squeeze", largest, axes=attrs["axis"])
-        attrs = {**attrs, "mean": stmt.op.name == "mean"}
+        attrs = {**attrs, "mean": stmt.op.name == "mean", "plus": 0.0}
         value = b.emit("log_total", value + largest, stmt.target, x, l, **attrs)
         return Log(value.operand, has_sum=True, may_be_nan=log.may_be_nan)
 

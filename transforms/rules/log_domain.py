@@ -153,18 +153,18 @@ def log_cosh(v, t):
 @_declare((4,))
 def log_plus(v, d, c, p, l):
     """the logarithm v of d = c + p, where p is exp(l) and c a positive constant"""
-    return 0, 0, 0, 0, _share_of_part(v, d, c, p, l)
+    return 0, 0, 0, 0, _share(p / d, v, d, c, p, l)
 
 
 @_declare((4,))
-def log_logistic(v, d, c, p, x):
-    """the logarithm v of c / d in d = c + p, where p is exp(-x) and c a positive constant"""
-    return 0, 0, 0, 0, _share_of_part(-v, d, c, p, -x)
+def log_logistic(v, s, c, p, x):
+    """the logarithm v of s = 1 / (c + p), where p is exp(-x) and c a positive constant"""
+    return 0, 0, 0, 0, _share(p * s, -v, c + p, c, p, -x)
 
 
-def _share_of_part(v: Sym, d: Sym, c: Sym, p: Sym, l: Sym) -> Sym:
+def _share(quotient: Sym, v: Sym, d: Sym, c: Sym, p: Sym, l: Sym) -> Sym:
     """p / d, also where both are infinite."""
-    share = np.where(np.isinf(p), 1.0, p / d)
+    share = np.where(np.isinf(p), 1.0, quotient)
     return l.b.emit("exp_as", share, l.b.emit("log_part", l - v, d, c, p, l))
 
 
@@ -186,26 +186,28 @@ def _batch_along(m: Mapped) -> Sym:
 
 
 def _shares(b: Builder, out: Sym, d: Sym, p: Sym, l: Sym, attrs: dict[str, Any]) -> Sym:
-    """What part of the sum `d` each of `p` is.  Where the sum is infinite, zero, or so small that
-    its digits are lost, the parts are computed from the logarithms instead."""
+    """What part of the sum `d` each of `p` is.  If a sum is infinite, zero, or so small that its
+    digits are lost, the parts are computed again, from the logarithms."""
     b.hint = "share"
-    count = count_of(b, p, attrs)
-    whole = spread(b, d * count if attrs["mean"] else d, p, attrs)
-    info = np.finfo(d.dtype)
-    good = (d > float(info.tiny / info.eps)) & (d < np.inf)
-    good = b.emit("all", good, axis=None, keepdims=False) if good.ndim else good
-    good = good | (b.sym(count) == 0)
-    plain: Block = []
-    shifted: Block = []
-    with b.into(plain):
-        quotient = p / whole
-    with b.into(shifted):
+    count, plus, info = count_of(b, p, attrs), attrs["plus"], np.finfo(d.dtype)
+    quotient = p / spread(b, d * count if attrs["mean"] else d, p, attrs)
+    lost = d == np.inf
+    if plus < info.tiny:
+        lost = lost | (d <= float(info.tiny / info.eps))
+    lost = b.emit("any", lost, axis=None, keepdims=False) if lost.ndim else lost
+    if not isinstance(count, int):
+        lost = lost & (b.sym(count) > 0)
+    again: Block = []
+    with b.into(again):
         largest = kept(b, "max", l, attrs)
         e = np.exp(np.where(l == largest, 0.0, l - largest))  # also if both are infinite
-        weights = e / kept(b, "sum", e, attrs)
+        total = kept(b, "sum", e, attrs)
+        weights = e / (total + plus * np.exp(-largest) if plus else total)
+        # Written into the quotients, so that a loop needs one array for both.
+        weights = b.emit("update", quotient, weights, path=())
     share = b.var(quotient.type, "share")
-    phi = Phi(share, quotient.operand, weights.operand)
-    b.block.append(If(good.operand, plain, shifted, [phi], b.origin))
+    phi = Phi(share, weights.operand, quotient.operand)
+    b.block.append(If(lost.operand, again, [], [phi], b.origin))
     return b.emit("exp_as", share, l - spread(b, out, p, attrs))
 
 
@@ -224,7 +226,7 @@ def _total_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, att
 
 
 def log_total():
-    """the logarithm v of d, the sum or mean of p along axes, where p is exp(l)"""
+    """the logarithm v of d, the sum or mean of p along axes and a constant, where p is exp(l)"""
 
 
 _register(log_total, (3,), _batch_along, False, _total_pullback, _total_pushforward)
