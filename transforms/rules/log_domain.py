@@ -185,15 +185,18 @@ def _batch_along(m: Mapped) -> Sym:
     return m.emit(m.name, *args, **_spread_attrs(m))
 
 
-def _shares(b: Builder, out: Sym, d: Sym, p: Sym, l: Sym, attrs: dict[str, Any]) -> Sym:
-    """What part of the sum `d` each of `p` is.  If a sum is infinite, zero, or so small that its
+def _weighed(
+    b: Builder, g: Any, out: Sym, d: Sym, p: Sym, l: Sym, attrs: dict[str, Any]
+) -> Sym:
+    """What part of the sum `d` each of `p` is, times `g`.  If a sum is so large or so small that
     digits are lost, the parts are computed again, from the logarithms."""
     b.hint = "share"
-    count, plus, info = count_of(b, p, attrs), attrs["plus"], np.finfo(d.dtype)
-    quotient = p / spread(b, d * count if attrs["mean"] else d, p, attrs)
-    lost = d == np.inf
-    if plus < info.tiny:
-        lost = lost | (d <= float(info.tiny / info.eps))
+    count, plus = count_of(b, p, attrs), attrs["plus"]
+    plain = spread(b, g / (d * count if attrs["mean"] else d), p, attrs) * p
+    least = float(np.sqrt(np.finfo(d.dtype).tiny))
+    lost = d >= 1.0 / least
+    if plus < least:
+        lost = lost | (d <= least)
     lost = b.emit("any", lost, axis=None, keepdims=False) if lost.ndim else lost
     if not isinstance(count, int):
         lost = lost & (b.sym(count) > 0)
@@ -202,27 +205,63 @@ def _shares(b: Builder, out: Sym, d: Sym, p: Sym, l: Sym, attrs: dict[str, Any])
         largest = kept(b, "max", l, attrs)
         e = np.exp(np.where(l == largest, 0.0, l - largest))  # also if both are infinite
         total = kept(b, "sum", e, attrs)
-        weights = e / (total + plus * np.exp(-largest) if plus else total)
-        # Written into the quotients, so that a loop needs one array for both.
-        weights = b.emit("update", quotient, weights, path=())
-    share = b.var(quotient.type, "share")
-    phi = Phi(share, weights.operand, quotient.operand)
+        share = e / (total + plus * np.exp(-largest) if plus else total)
+        # Written into the same array, so that a loop needs only one.
+        better = b.emit("update", plain, spread(b, g, p, attrs) * share, path=())
+    weighed = b.var(plain.type, "share")
+    phi = Phi(weighed, better.operand, plain.operand)
     b.block.append(If(lost.operand, again, [], [phi], b.origin))
-    return b.emit("exp_as", share, l - spread(b, out, p, attrs))
+    return b.emit("weighed_share", weighed, g, out, d, p, l, **attrs)
+
+
+def _weighed_pullback(
+    b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Any
+) -> dict[int, Any]:
+    _, weight, whole, d, p, l = (b.sym(a) for a in args)
+    bars = {}
+    if 1 in wanted:
+        shares = _weighed(b, b.emit("ones_like", d, dtype=d.dtype), whole, d, p, l, attrs)
+        bars[1] = like_result(b, "sum", g * shares, attrs)
+    if 2 in wanted or 5 in wanted:
+        bars[5] = g * out
+        bars[2] = -like_result(b, "sum", bars[5], attrs)
+    return {i: bars[i] for i in wanted}
+
+
+def _weighed_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: Any) -> Any:
+    _, weight, whole, d, p, l = (b.sym(a) for a in args)
+    terms = []
+    if dots[1] is not None:
+        terms.append(_weighed(b, dots[1], whole, d, p, l, attrs))
+    if dots[2] is not None:
+        terms.append(-(out * spread(b, dots[2], p, attrs)))
+    if dots[5] is not None:
+        terms.append(out * dots[5])
+    return sum(terms[1:], terms[0]) if terms else None
+
+
+def weighed_share():
+    """v, which is g times what part of a sum d, the exponential of a logarithm, each of p is"""
+
+
+_register(
+    weighed_share, (1, 2, 5), _batch_along, False, _weighed_pullback, _weighed_pushforward
+)  # fmt: skip
 
 
 def _total_pullback(
     b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Any
 ) -> dict[int, Any]:
     _, d, p, l = (b.sym(a) for a in args)
-    return {3: spread(b, g, p, attrs) * _shares(b, b.sym(out), d, p, l, attrs)}
+    return {3: _weighed(b, g, b.sym(out), d, p, l, attrs)}
 
 
 def _total_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: Any) -> Any:
     _, d, p, l = (b.sym(a) for a in args)
     if dots[3] is None:
         return None
-    return like_result(b, "sum", dots[3] * _shares(b, b.sym(out), d, p, l, attrs), attrs)
+    shares = _weighed(b, b.emit("ones_like", d, dtype=d.dtype), b.sym(out), d, p, l, attrs)
+    return like_result(b, "sum", dots[3] * shares, attrs)
 
 
 def log_total():
