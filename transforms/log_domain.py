@@ -59,6 +59,7 @@ from .ir import (
     While,
     is_complex,
     is_float,
+    operands_of,
     substitute,
     walk,
 )
@@ -71,7 +72,7 @@ from .simplify.dead import drop_dead
 _DEPTH = 12
 _EXPONENTIALS = ("exp", "cosh")
 _LOGARITHMS = {"log": 1.0, "log1p": 1.0, "log2": 1 / math.log(2.0), "log10": 1 / math.log(10.0)}
-_ROOTS = ("divide", "power", "sqrt", "reciprocal", *_LOGARITHMS)
+_ROOTS = ("divide", "power", "sqrt", "reciprocal", "where", *_LOGARITHMS)
 _POWERS = {"sqrt": 0.5, "reciprocal": -1.0, "square": 2.0}
 # A logarithm is moved about as its value is.
 _VIEWS = "reshape transpose expand_dims squeeze broadcast_to broadcast_like copy".split()
@@ -102,8 +103,6 @@ def through_logarithms(
     """The function with the logarithms of what is found, and where each of the statements of its
     body stands then.  `inner` are values of the body by which derivatives are wanted: these must
     not be passed by."""
-    if inner:
-        function = _settle(function)
     same = list(range(len(function.body)))
     ops = {s.op.name for s in walk(function.body) if isinstance(s, Assign)}
     if ops.isdisjoint(_EXPONENTIALS) or ops.isdisjoint(_ROOTS):
@@ -120,7 +119,11 @@ def through_logarithms(
     for stmt in function.body:
         places.append(len(body))
         body += rewrite.block([stmt])
-    return replace(function, body=body), places
+    old = {s.target.name for s in walk(function.body) if isinstance(s, Assign)}
+    new = {s.target.name for s in walk(body) if isinstance(s, Assign)} - old
+    logarithms = new - {raw.name for raw in rewrite.raw.values()}
+    notes = {**function.notes, "logarithms": logarithms | function.notes.get("logarithms", set())}
+    return replace(function, body=body, notes=notes), places
 
 
 class _Rewrite:
@@ -281,6 +284,8 @@ class _Rewrite:
             return Log(value.operand, has_sum=True)
         if op.name == "add":
             return self.log_of_sum(stmt, depth)
+        if op.name == "where":
+            return self.log_of_choice(op, depth)
         first = self.log(args[0], depth) if args else None
         if first is None:
             return None
@@ -359,6 +364,14 @@ class _Rewrite:
         v, x = -self.b.sym(value), negated.args[0]
         return self.b.emit("log_logistic", v, self.value_of(stmt.target), c, part, x)
 
+    def log_of_choice(self, op: Op, depth: int) -> Log | None:
+        """That of `where(isinf(p), 1.0, p / d)`, which is what a derivative of these is made of."""
+        test = self.definition(op.args[0])
+        if test is None or test.name != "isinf" or self.constant(op.args[1]) != 1.0:
+            return None
+        log = self.log(op.args[2], depth) if self.log(test.args[0], depth) else None
+        return log and replace(log, may_be_nan=False)
+
     def is_same(self, x: Operand, y: Operand) -> bool:
         """Whether two exponentials are one and the same value."""
         one, other = self.definition(x), self.definition(y)
@@ -382,8 +395,16 @@ class _Rewrite:
             value = self.add(first.value, second.value)
         return Log(value.operand, has_sum=True, may_be_nan=first.may_be_nan or second.may_be_nan)
 
-    def add(self, x: Any, y: Any) -> Sym:
-        return self.b.emit("log_add", self.b.emit("logaddexp", x, y), x, y)
+    def add(self, x: Operand, y: Operand) -> Sym:
+        b, value = self.b, self.b.emit("logaddexp", x, y)
+        terms = [*self.terms(x), *self.terms(y)]
+        name = {3: "log_add_three", 4: "log_add_four"}.get(len(terms))
+        return b.emit("log_add", value, x, y) if name is None else b.emit(name, value, *terms)
+
+    def terms(self, x: Operand) -> tuple[Operand, ...]:
+        """The logarithms of what was added: a sum of several has fewer digits than they."""
+        made = self.b.definitions.get(x.name) if isinstance(x, Var) else None
+        return made.args[1:] if made is not None and made.name.startswith("log_add") else (x,)
 
     def plus(self, total: Any, constant: Any, part: Any, log: Operand) -> Sym:
         b = self.b
@@ -464,11 +485,37 @@ def _is_basic(op: Op) -> bool:
 
 def settle(module: Module) -> Module:
     """The module with values in place of the operations that stand for them."""
-    return module.map(lambda f, _: _settle(f))
+    # Logarithms that nobody reads go first: equal parts of the sweep would else be read off them.
+    return module.map(lambda f, _: drop_dead(_settle(f)) if _marks(f) else f)
+
+
+def unmarked(function: Function) -> Function:
+    """The same of one function that was differentiated, where later derivatives may be asked for
+    by any of its values.  Statements of the program itself all stay."""
+    settled, unread = _settle(function), function.notes.get("logarithms", set())
+    while settled is not function:
+        reads = {x.name for s in walk(settled.body) for x in operands_of(s) if isinstance(x, Var)}
+        reads |= {x.name for x in settled.results if isinstance(x, Var)}
+        drop = unread - reads
+        if not any(isinstance(s, Assign) and s.target.name in drop for s in walk(settled.body)):
+            break
+        settled = _without(settled, drop)
+    return settled
+
+
+def _without(function: Function, names: set[str]) -> Function:
+    def keep(stmt: Stmt) -> Stmt | None:
+        return None if isinstance(stmt, Assign) and stmt.target.name in names else stmt
+
+    return _mapped(function, keep, lambda x: x)
+
+
+def _marks(function: Function) -> list[Assign]:
+    return [s for s in walk(function.body) if isinstance(s, Assign) and s.op.name in VALUES]
 
 
 def _settle(function: Function) -> Function:
-    marks = [s for s in walk(function.body) if isinstance(s, Assign) and s.op.name in VALUES]
+    marks = _marks(function)
     if not marks:
         return function
     # A value that the pass has renamed gets its name back; others keep theirs.
@@ -486,26 +533,47 @@ def _settle(function: Function) -> Function:
             x = names[x.name]
         return renamed.get(x.name, x) if isinstance(x, Var) else x
 
+    def keep(stmt: Stmt) -> Stmt | None:
+        if not isinstance(stmt, Assign):
+            return stmt
+        if stmt.op.name in VALUES:
+            return None
+        target = renamed.get(stmt.target.name)
+        return stmt if target is None else replace(stmt, target=target)
+
+    return _mapped(function, keep, read)
+
+
+def _mapped(
+    function: Function,
+    keep: Callable[[Stmt], Stmt | None],
+    read: Callable[[Operand], Operand],
+) -> Function:
+    """The function with statements and operands exchanged.  What its notes say about where the
+    statements of its body stand is kept right."""
+
     def visit(block: Block) -> Block:
         out: Block = []
         for stmt in block:
-            if isinstance(stmt, Assign):
-                if stmt.op.name in VALUES:
-                    continue
-                if stmt.target.name in renamed:
-                    stmt = replace(stmt, target=renamed[stmt.target.name])
-            elif isinstance(stmt, If):
-                stmt = replace(stmt, then=visit(stmt.then), orelse=visit(stmt.orelse))
-            elif isinstance(stmt, For):
-                stmt = replace(stmt, body=visit(stmt.body))
-            elif isinstance(stmt, While):
-                stmt = replace(stmt, test=visit(stmt.test), body=visit(stmt.body))
-            out.append(stmt)
+            kept = keep(stmt)
+            if isinstance(kept, If):
+                kept = replace(kept, then=visit(kept.then), orelse=visit(kept.orelse))
+            elif isinstance(kept, For):
+                kept = replace(kept, body=visit(kept.body))
+            elif isinstance(kept, While):
+                kept = replace(kept, test=visit(kept.test), body=visit(kept.body))
+            if kept is not None:
+                out.append(kept)
         return out
 
+    before = [0]
+    for stmt in function.body:
+        before.append(before[-1] + (keep(stmt) is not None))
+    notes = dict(function.notes)
+    if "forward" in notes:
+        notes["forward"] = before[notes["forward"]]
+        notes["places"] = [before[k] for k in notes["places"]]
     body = substitute(visit(function.body), read)
     results = [read(r) for r in function.results]
     effects = [(p, read(v)) for p, v in function.effects]
-    settled = replace(function, body=body, results=results, effects=effects)
-    # Logarithms that nobody reads go first: equal parts of the sweep would else be read off them.
-    return drop_dead(settled)
+    return replace(function, body=body, results=results, effects=effects, notes=notes)

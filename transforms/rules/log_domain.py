@@ -13,6 +13,7 @@ partial needs their value.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -144,6 +145,26 @@ def log_add(v, x, y):
     return 0, 1.0 / (1.0 + np.exp(-apart)), 1.0 / (1.0 + np.exp(apart))
 
 
+@_declare((1, 2, 3))
+def log_add_three(v, x, y, z):
+    """the logarithm v of exp(x) + exp(y) + exp(z)"""
+    return 0, *_shares(x, y, z)
+
+
+@_declare((1, 2, 3, 4))
+def log_add_four(v, x, y, z, w):
+    """the logarithm v of exp(x) + exp(y) + exp(z) + exp(w)"""
+    return 0, *_shares(x, y, z, w)
+
+
+def _shares(*logs: Sym) -> tuple[Sym, ...]:
+    b = logs[0].b
+    largest = functools.reduce(lambda x, y: b.emit("maximum", x, y), logs)
+    parts = [np.exp(np.where((x == largest) & np.isinf(x), 0.0, x - largest)) for x in logs]
+    total = sum(parts[1:], parts[0])
+    return tuple(p / total for p in parts)
+
+
 @_declare((1,))
 def log_cosh(v, t):
     """the logarithm v of cosh(t)"""
@@ -153,16 +174,16 @@ def log_cosh(v, t):
 @_declare((4,))
 def log_plus(v, d, c, p, l):
     """the logarithm v of d = c + p, where p is exp(l) and c a positive constant"""
-    return 0, 0, 0, 0, _share(p / d, v, d, c, p, l)
+    return 0, 0, 0, 0, _one_share(p / d, v, d, c, p, l)
 
 
 @_declare((4,))
 def log_logistic(v, s, c, p, x):
     """the logarithm v of s = 1 / (c + p), where p is exp(-x) and c a positive constant"""
-    return 0, 0, 0, 0, _share(p * s, -v, c + p, c, p, -x)
+    return 0, 0, 0, 0, _one_share(p * s, -v, c + p, c, p, -x)
 
 
-def _share(quotient: Sym, v: Sym, d: Sym, c: Sym, p: Sym, l: Sym) -> Sym:
+def _one_share(quotient: Sym, v: Sym, d: Sym, c: Sym, p: Sym, l: Sym) -> Sym:
     """p / d, also where both are infinite."""
     share = np.where(np.isinf(p), 1.0, quotient)
     return l.b.emit("exp_as", share, l.b.emit("log_part", l - v, d, c, p, l))
