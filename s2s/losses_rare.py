@@ -15,7 +15,9 @@ class Hinge(Elementwise):
     """Of targets -1 and 1, or 0 and 1."""
 
     def elements(self, y_true: Any, y_pred: Any) -> Any:
-        return np.maximum(1.0 - signs(y_true) * y_pred, 0.0)
+        # where the margin is met the derivative is that of the slope, as in TensorFlow
+        margin = 1.0 - signs(y_true) * y_pred
+        return np.where(margin < 0.0, 0.0, margin)
 
 
 class SquaredHinge(Elementwise):

@@ -52,6 +52,7 @@ from .ir import (
     is_float,
     walk,
 )
+from .log_domain import through_logarithms
 from .records import field, record, replace
 from .rules.registry import RULES
 from .scopes import names_of
@@ -114,7 +115,9 @@ def forward_function(
     results = [r for r in results if is_float(r.type)]
     if names is None:
         names, facts = NameSupply(names_of(function)), with_counters(function, facts)
-    pusher = Pusher(function, wrt, results, names, facts or Facts(), pushes)
+    facts = facts or Facts()
+    function, _ = through_logarithms(function, wrt, results, facts, names)
+    pusher = Pusher(function, wrt, results, names, facts, pushes)
     params = {p.name: p for p in function.params}
     seeds = [pusher.dot_var(params[name]) for name in wrt]
     pusher.dots.update(zip(wrt, seeds))

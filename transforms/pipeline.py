@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import desugar
+from . import desugar, log_domain
 from .custom import settle
 from .dims import Guard
 from .errors import TypeError_
@@ -231,7 +231,7 @@ def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]
         }
         module.main.notes["wrt"] = request.wrt
         yield "reverse", module
-    module = settle(module)
+    module = log_domain.settle(settle(module))
     module.main.notes["user_params"] = list(request.args)
     module = simplify(module, facts)
     yield "simplify", module

@@ -64,6 +64,7 @@ from .ir import (
     targets_of,
     walk,
 )
+from .log_domain import through_logarithms
 from .loops import detach_tests, int_const, trip_count
 from .products import Products
 from .records import field, record, replace
@@ -120,9 +121,13 @@ def reverse_function(
     outs = [function.results[i] for i in seeded]
     if names is None:
         names, facts = NameSupply(names_of(function)), with_counters(function, facts)
+    facts = facts or Facts()
+    function, places = through_logarithms(function, wrt, outs, facts, names, inner)
     function, active = detach_tests(function, (*wrt, *inner), outs, names)
-    reverser = _Reverser(function, active, facts or Facts(), products, names, within)
-    return reverser.run(wrt, outs, inner)
+    reverser = _Reverser(function, active, facts, products, names, within)
+    made = reverser.run(wrt, outs, inner)
+    made.notes["places"] = [made.notes["places"][k] for k in places]
+    return made
 
 
 def transposed(pullback: Function, captured: int, facts: Facts, names: NameSupply) -> Function:

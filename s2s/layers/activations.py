@@ -67,7 +67,9 @@ def silu(x: Any) -> Any:
 
 
 def softsign(x: Any) -> Any:
-    return x / (1.0 + np.abs(x))
+    # inf / inf is no number, and its derivative is 0, as in TensorFlow
+    inside = np.where(np.isinf(x), 0.0, x)
+    return np.where(np.isinf(x), np.nan, inside / (1.0 + np.abs(inside)))
 
 
 def exponential(x: Any) -> Any:

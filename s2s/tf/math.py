@@ -304,8 +304,9 @@ def reduce_any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def reduce_logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     largest = np.max(x, axis=axes(axis), keepdims=True)
-    total = np.sum(np.exp(x - largest), axis=axes(axis), keepdims=keepdims)
-    return np.log(total) + np.max(x, axis=axes(axis), keepdims=keepdims)
+    shift = np.where(np.isfinite(largest), largest, 0.0)
+    total = np.sum(np.exp(x - shift), axis=axes(axis), keepdims=keepdims)
+    return np.log(total) + np.reshape(shift, np.shape(total))
 
 
 def reduce_euclidean_norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:

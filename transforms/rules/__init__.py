@@ -30,6 +30,7 @@ from . import (  # noqa: F401
     linalg_surfaces,
     linalg_triangular,
     lists,
+    log_domain,
     nondiff,
     padding,
     python,

@@ -59,8 +59,8 @@ def elementwise(
             evaluate=evaluate or (pythonic(name) if python else getattr(np, name)),
             text=text or call(f"np.{name}"),
             partials=partials,
-            pullback=_pullback(partials, singular),
-            pushforward=_pushforward(partials, singular),
+            pullback=elementwise_pullback(partials, singular),
+            pushforward=elementwise_pushforward(partials, singular),
             differentiable=tuple(range(1 if order else 0, arity)),
             singular=singular,
             kinks=kinks,
@@ -141,7 +141,7 @@ def _call_partials(partials: Partials, args: Sequence[Any], out: Any) -> tuple[A
     return result if isinstance(result, tuple) else (result,)
 
 
-def _pullback(partials: Partials, singular: bool) -> Callable[..., dict[int, Any]]:
+def elementwise_pullback(partials: Partials, singular: bool) -> Callable[..., dict[int, Any]]:
     def pullback(
         b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Iterable[int]
     ) -> dict[int, Any]:
@@ -156,7 +156,7 @@ def _pullback(partials: Partials, singular: bool) -> Callable[..., dict[int, Any
     return pullback
 
 
-def _pushforward(partials: Partials, singular: bool) -> Callable[..., Any]:
+def elementwise_pushforward(partials: Partials, singular: bool) -> Callable[..., Any]:
     def pushforward(
         b: Builder, dots: Sequence[Any], out: Any, args: Sequence[Any], attrs: Any
     ) -> Any:

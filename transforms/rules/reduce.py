@@ -83,95 +83,95 @@ def _axes(x: Sym, attrs: dict[str, Any]) -> tuple[int, ...]:
     return tuple(range(x.ndim)) if attrs["axis"] is None else attrs["axis"]
 
 
-def _count(b: Builder, x: Sym, attrs: dict[str, Any]) -> Any:
+def count_of(b: Builder, x: Sym, attrs: dict[str, Any]) -> Any:
     """How many elements make one of the result."""
     return product(size_of(b, x, i) for i in _axes(x, attrs))
 
 
-def _spread(b: Builder, value: Any, x: Sym, attrs: dict[str, Any]) -> Sym:
+def spread(b: Builder, value: Any, x: Sym, attrs: dict[str, Any]) -> Sym:
     """A reduced value in a shape that broadcasts against x."""
     if attrs["axis"] is None or attrs.get("keepdims"):
         return b.sym(value)
     return b.emit("expand_dims", value, axes=attrs["axis"])
 
 
-def _kept(b: Builder, name: str, x: Any, attrs: dict[str, Any]) -> Sym:
+def kept(b: Builder, name: str, x: Any, attrs: dict[str, Any]) -> Sym:
     """A reduction in the shape that broadcasts against x."""
     return b.emit(name, x, axis=attrs["axis"], keepdims=attrs["axis"] is not None)
 
 
-def _like_result(b: Builder, name: str, x: Any, attrs: dict[str, Any]) -> Sym:
+def like_result(b: Builder, name: str, x: Any, attrs: dict[str, Any]) -> Sym:
     return b.emit(name, x, axis=attrs["axis"], keepdims=attrs.get("keepdims", False))
 
 
 def _sum_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return b.emit("broadcast_like", _spread(b, g, x, attrs), x)
+    return b.emit("broadcast_like", spread(b, g, x, attrs), x)
 
 
 def _sum_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return _like_result(b, "sum", dot, attrs)
+    return like_result(b, "sum", dot, attrs)
 
 
 def _mean_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return b.emit("broadcast_like", _spread(b, g / _count(b, x, attrs), x, attrs), x)
+    return b.emit("broadcast_like", spread(b, g / count_of(b, x, attrs), x, attrs), x)
 
 
 def _mean_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return _like_result(b, "mean", dot, attrs)
+    return like_result(b, "mean", dot, attrs)
 
 
 def _prod_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return _spread(b, g, x, attrs) * product_of_others(b, x, _axes(x, attrs))
+    return spread(b, g, x, attrs) * product_of_others(b, x, _axes(x, attrs))
 
 
 def _prod_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return _like_result(b, "sum", b.sym(dot) * product_of_others(b, x, _axes(x, attrs)), attrs)
+    return like_result(b, "sum", b.sym(dot) * product_of_others(b, x, _axes(x, attrs)), attrs)
 
 
 def _chosen(b: Builder, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    return x == _spread(b, out, x, attrs)
+    return x == spread(b, out, x, attrs)
 
 
 def _extreme_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
     chosen = _chosen(b, x, out, attrs)
-    ties = _kept(b, "sum", chosen.astype(x.dtype), attrs)
-    return chosen * (_spread(b, g, x, attrs) / ties)
+    ties = kept(b, "sum", chosen.astype(x.dtype), attrs)
+    return chosen * (spread(b, g, x, attrs) / ties)
 
 
 def _extreme_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
     chosen = _chosen(b, x, out, attrs)
-    ties = _like_result(b, "sum", chosen.astype(x.dtype), attrs)
-    return _like_result(b, "sum", b.emit("where", chosen, dot, 0.0), attrs) / ties
+    ties = like_result(b, "sum", chosen.astype(x.dtype), attrs)
+    return like_result(b, "sum", b.emit("where", chosen, dot, 0.0), attrs) / ties
 
 
 def _free(b: Builder, x: Sym, attrs: dict[str, Any]) -> Any:
     """Degrees of freedom: what var divides by."""
-    count, ddof = _count(b, x, attrs), attrs.get("ddof", 0)
+    count, ddof = count_of(b, x, attrs), attrs.get("ddof", 0)
     return count - ddof if ddof else count
 
 
 def _deviation(b: Builder, x: Sym, attrs: dict[str, Any]) -> Sym:
-    return x - _kept(b, "mean", x, attrs)
+    return x - kept(b, "mean", x, attrs)
 
 
 def _var_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    slope = _spread(b, 2.0 * g / _free(b, x, attrs), x, attrs)
+    slope = spread(b, 2.0 * g / _free(b, x, attrs), x, attrs)
     return slope * _deviation(b, x, attrs)
 
 
 def _var_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    total = _like_result(b, "sum", _deviation(b, x, attrs) * dot, attrs)
+    total = like_result(b, "sum", _deviation(b, x, attrs) * dot, attrs)
     return 2.0 * total / _free(b, x, attrs)
 
 
 def _std_pullback(b: Builder, g: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
     # Where all are equal the deviation is 0, and so is the product, whatever the slope.
-    slope = _spread(b, g / (out * _free(b, x, attrs)), x, attrs)
+    slope = spread(b, g / (out * _free(b, x, attrs)), x, attrs)
     return b.emit("strong_mul", _deviation(b, x, attrs), slope)
 
 
 def _std_pushforward(b: Builder, dot: Any, x: Sym, out: Sym, attrs: dict[str, Any]) -> Sym:
-    total = _like_result(b, "sum", _deviation(b, x, attrs) * dot, attrs)
+    total = like_result(b, "sum", _deviation(b, x, attrs) * dot, attrs)
     return b.emit("strong_mul", total, 1.0 / (out * _free(b, x, attrs)))
 
 

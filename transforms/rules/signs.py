@@ -18,7 +18,7 @@ _DEPTH = 8
 # A sign passes through these unchanged.
 _KEEPING = (
     "sum mean max min broadcast_like broadcast_to index reshape transpose expand_dims squeeze cast"
-    " copy"
+    " copy exp_as exp_ratio_as quotient_as log_as log_ratio_as"
 ).split()
 _TAME = (
     "add subtract multiply negative positive absolute square exp exp2 sin cos sinh cosh sign trunc"

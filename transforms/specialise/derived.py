@@ -34,6 +34,7 @@ from ..ir import (
     targets_of,
     walk,
 )
+from ..log_domain import unmarked
 from ..products import Products
 from ..read import signature
 from ..records import field, record, replace
@@ -309,7 +310,8 @@ class Derivatives(Mixin):
         made = reverse_function(function, wrt, seeded, self.b.facts, products, self.b.names, inner)
         make_products(products)
         self.shared.derived.update(products.functions)
-        return made
+        # A tape may be asked for derivatives by values that logarithms pass by.
+        return unmarked(made) if self.tapes else made
 
     # ---- forward mode
 
@@ -319,6 +321,7 @@ class Derivatives(Mixin):
         pushes = Pushes.of(self.callees(function.body))
         facts, names = self.b.facts, self.b.names
         made = forward_function(function, wrt, function.results, facts, pushes, names)
+        made = unmarked(made) if self.tapes else made
         pushes.finish()
         self.shared.derived.update(pushes.functions)
         tangents = made.results[len(function.results) :]

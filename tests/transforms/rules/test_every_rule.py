@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from s2s.transforms.rules import RULES, Accumulate
+from s2s.transforms.rules.log_domain import VALUES
 
 from . import samples_structures  # noqa: F401  (adds its samples)
 from .judge import check
@@ -20,6 +21,7 @@ ELSEWHERE = {
     "restore": "tests/transforms/test_save.py",
     "undef": "tests/transforms/test_evaluate.py",
     "field": "tests/transforms/rules/test_shape.py",
+    **dict.fromkeys(VALUES, "tests/transforms/test_log_domain.py"),
 }
 
 

@@ -1,0 +1,576 @@
+"""Every function of numpy, numpy.linalg, numpy.fft, scipy.special and scipy.linalg beside NumPy.
+
+The names are those of the modules.  For each one that is supported `call_of` says how it is called;
+`judge` compares value, dtype and shape with NumPy's for every dtype, for special values, for empty
+and 0-d arrays, and first and second derivatives with differences.
+
+    python -m tests.attack.functions > docs/functions.md     (the table; takes some minutes)
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.util
+import inspect
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.special
+
+import s2s
+from s2s.errors import S2SError
+from s2s.transforms.rules import SURFACES
+from s2s.transforms.rules.library import LIBRARY
+
+MODULES = {
+    "numpy": np, "numpy.linalg": np.linalg, "numpy.fft": np.fft,
+    "scipy.special": scipy.special, "scipy.linalg": scipy.linalg,
+}  # fmt: skip
+SHORT = {"numpy": "np", "numpy.linalg": "np.linalg", "numpy.fft": "np.fft",
+         "scipy.special": "special", "scipy.linalg": "linalg"}  # fmt: skip
+INTEGERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+KINDS = {
+    "bool": ["bool"],
+    "integers": INTEGERS,
+    "floats": ["float32", "float64"],
+    "complex": ["complex64", "complex128"],
+}
+DTYPES = [d for dtypes in KINDS.values() for d in dtypes]
+
+
+def names(module: str) -> list[str]:
+    """The public functions and ufuncs of a module."""
+    found = MODULES[module]
+    return [
+        n for n in sorted(dir(found))
+        if not n.startswith("_")
+        and callable(getattr(found, n))
+        and not inspect.isclass(getattr(found, n))
+    ]  # fmt: skip
+
+
+def paths() -> list[str]:
+    return [f"{module}.{name}" for module in MODULES for name in names(module)]
+
+
+def is_supported(path: str) -> bool:
+    return path in SURFACES or path in LIBRARY
+
+
+# ---------------------------------------------------------------- how each one is called
+
+# `x` and `y` are vectors, `m` is a matrix, `q` a square one, `p` a positive definite one: all of
+# the dtype at hand.  `k` holds small integers, `n` is 3.  A statement may come before the result.
+_CALLS: dict[str, str] = {}
+
+
+def _calls(module: str, form: str, text: str) -> None:
+    for name in text.split():
+        _CALLS[f"{module}.{name}"] = form.replace("@", f"{SHORT[module]}.{name}")
+
+
+_calls("numpy", "@(x, y)", """
+append allclose array_equal array_equiv convolve correlate cross dot inner intersect1d isclose isin
+kron outer polyadd polymul polysub setdiff1d setxor1d union1d vdot tensordot broadcast_arrays cov
+corrcoef can_cast result_type promote_types
+""")  # fmt: skip
+_calls("numpy", "@(m)", """
+diagonal fliplr flipud hsplit matrix_transpose rot90 trace transpose tril triu cov tril_indices_from
+triu_indices_from vander
+""")
+_calls("numpy", "@((x, y))", """
+column_stack concat concatenate dstack hstack row_stack stack vstack lexsort block
+""")
+_calls("numpy", "@(n)", """
+bartlett blackman diag_indices eye hamming hanning identity tri tril_indices triu_indices empty ones
+zeros arange fftfreq rfftfreq
+""")
+_calls("numpy", "@(x, 0.3)", "quantile nanquantile")
+_calls("numpy", "@(x, 30)", "percentile nanpercentile")
+_calls("numpy", "@(x, 1)", "partition argpartition roll repeat tile")
+_calls("numpy", "@(k)", "bincount")
+_CALLS |= {
+    "numpy.apply_along_axis": "np.apply_along_axis(np.sum, 0, m)",
+    "numpy.apply_over_axes": "np.apply_over_axes(np.sum, m, [0])",
+    "numpy.array_split": "np.array_split(x, 2)",
+    "numpy.astype": "np.astype(x, np.float64)",
+    "numpy.broadcast_shapes": "np.broadcast_shapes(x.shape, (1,))",
+    "numpy.broadcast_to": "np.broadcast_to(x, (2, *x.shape))",
+    "numpy.choose": "np.choose(k % 2, (x, y))",
+    "numpy.clip": "np.clip(x, 0, 2)",
+    "numpy.compress": "np.compress(k > 0, x)",
+    "numpy.extract": "np.extract(k > 0, x)",
+    "numpy.delete": "np.delete(x, 0)",
+    "numpy.diag_indices_from": "np.diag_indices_from(q)",
+    "numpy.digitize": "np.digitize(x, np.array([0, 1]))",
+    "numpy.dsplit": "np.dsplit(m[:, :, None], 1)",
+    "numpy.hsplit": "np.hsplit(m, 2)",
+    "numpy.vsplit": "np.vsplit(m, 3)",
+    "numpy.split": "np.split(m, 3)",
+    "numpy.einsum": "np.einsum('i,i->', x, y)",
+    "numpy.expand_dims": "np.expand_dims(x, 0)",
+    "numpy.fill_diagonal": "q = q.copy(); np.fill_diagonal(q, 1); q",
+    "numpy.fromfunction": "np.fromfunction(lambda i: i * 2, (n,))",
+    "numpy.fromiter": "np.fromiter([1.0, 2.0], dtype=np.float64)",
+    "numpy.full": "np.full(n, 2.5)",
+    "numpy.full_like": "np.full_like(x, 1)",
+    "numpy.geomspace": "np.geomspace(1.0, 8.0, 4)",
+    "numpy.linspace": "np.linspace(0.0, 1.0, 5)",
+    "numpy.logspace": "np.logspace(0.0, 1.0, 5)",
+    "numpy.histogram": "np.histogram(x, 3)",
+    "numpy.histogram_bin_edges": "np.histogram_bin_edges(x, 3)",
+    "numpy.indices": "np.indices((2, 3))",
+    "numpy.insert": "np.insert(x, 1, 1)",
+    "numpy.interp": "np.interp(x, np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 2.0]))",
+    "numpy.issubdtype": "np.issubdtype(x.dtype, np.floating)",
+    "numpy.ix_": "np.ix_(k, k)",
+    "numpy.kaiser": "np.kaiser(n, 2.0)",
+    "numpy.ldexp": "np.ldexp(x, 2)",
+    "numpy.left_shift": "np.left_shift(x, 1)",
+    "numpy.right_shift": "np.right_shift(x, 1)",
+    "numpy.matvec": "np.matvec(q, q[0])",
+    "numpy.vecmat": "np.vecmat(q[0], q)",
+    "numpy.matmul": "np.matmul(q, m)",
+    "numpy.meshgrid": "np.meshgrid(x, y)",
+    "numpy.moveaxis": "np.moveaxis(m, 0, 1)",
+    "numpy.swapaxes": "np.swapaxes(m, 0, 1)",
+    "numpy.rollaxis": "np.rollaxis(m, 1)",
+    "numpy.permute_dims": "np.permute_dims(m, (1, 0))",
+    "numpy.pad": "np.pad(x, 1)",
+    "numpy.piecewise": "np.piecewise(x, [k > 0], [lambda v: v * 2, 1])",
+    "numpy.place": "x = x.copy(); np.place(x, k > 0, [1]); x",
+    "numpy.putmask": "x = x.copy(); np.putmask(x, k > 0, y); x",
+    "numpy.put": "x = x.copy(); np.put(x, [0], [1]); x",
+    "numpy.put_along_axis": "m = m.copy(); np.put_along_axis(m, np.array([[0]]), 1, 1); m",
+    "numpy.take": "np.take(x, [0, 1])",
+    "numpy.take_along_axis": "np.take_along_axis(m, np.array([[0], [1], [0]]), 1)",
+    "numpy.polyfit": "np.polyfit(np.arange(4.0), m[0], 1)",
+    "numpy.polyval": "np.polyval(x[:3], y)",
+    "numpy.ravel_multi_index": "np.ravel_multi_index((1, 2), (3, 4))",
+    "numpy.unravel_index": "np.unravel_index(5, (3, 4))",
+    "numpy.reshape": "np.reshape(x, (-1, 1))",
+    "numpy.resize": "np.resize(x, (2, 3))",
+    "numpy.searchsorted": "np.searchsorted(np.array([0.0, 1.0, 2.0]), x)",
+    "numpy.select": "np.select([k > 0], [x], 0)",
+    "numpy.sum": "np.sum(x)",
+    "numpy.where": "np.where(k > 0, x, y)",
+    "numpy.average": "np.average(x)",
+    "numpy.isscalar": "np.isscalar(n)",
+    "numpy.iterable": "np.iterable(x)",
+    "numpy.gradient": "np.gradient(x)",
+    "numpy.vander": "np.vander(x, 3)",
+    "numpy.unstack": "np.unstack(m)",
+    "numpy.tri": "np.tri(n)",
+}
+_calls("numpy.linalg", "@(q)", "cond det eig eigvals inv matrix_rank qr slogdet svd svdvals trace")
+_calls("numpy.linalg", "@(p)", "cholesky eigh eigvalsh")
+_calls("numpy.linalg", "@(m)", "diagonal matrix_norm matrix_transpose norm pinv vector_norm")
+_calls("numpy.linalg", "@(q, q[0])", "solve")
+_calls("numpy.linalg", "@(q, m)", "matmul")
+_calls("numpy.linalg", "@(q[0], q[1])", "cross outer vecdot")
+_CALLS |= {
+    "numpy.linalg.lstsq": "np.linalg.lstsq(m.T, m[0], rcond=None)[0]",
+    "numpy.linalg.matrix_power": "np.linalg.matrix_power(q, 3)",
+    "numpy.linalg.multi_dot": "np.linalg.multi_dot([q, q, m])",
+    "numpy.linalg.tensordot": "np.linalg.tensordot(q, m, axes=1)",
+    "numpy.linalg.tensorinv": "np.linalg.tensorinv(q, ind=1)",
+    "numpy.linalg.tensorsolve": "np.linalg.tensorsolve(q, q[0])",
+    "numpy.fft.fftfreq": "np.fft.fftfreq(n)",
+    "numpy.fft.rfftfreq": "np.fft.rfftfreq(n)",
+}
+_calls("numpy.fft", "@(m)", "fft2 fftn ifft2 ifftn irfft2 irfftn rfft2 rfftn")
+_calls("scipy.special", "@(x, y)", "beta betaln kl_div rel_entr xlog1py xlogy")
+_calls("scipy.special", "@(0.5, x)", "huber pseudo_huber")
+_calls("scipy.special", "@(2, x)", "iv ive jn jv polygamma")
+_CALLS["scipy.special.multigammaln"] = "special.multigammaln(x + 3, 2)"
+_calls("scipy.linalg", "@(q)", "det eig eigvals expm inv lu_factor qr svd svdvals")
+_calls("scipy.linalg", "@(p)", "cho_factor cholesky eigh eigvalsh")
+_calls("scipy.linalg", "@(m)", "norm pinv")
+_calls("scipy.linalg", "@(q, q[0])", "solve")
+_calls("scipy.linalg", "@(x)", "circulant hankel toeplitz")
+_CALLS |= {
+    "scipy.linalg.block_diag": "linalg.block_diag(q, m)",
+    "scipy.linalg.cho_solve": "linalg.cho_solve(linalg.cho_factor(p), p[0])",
+    "scipy.linalg.lu_solve": "linalg.lu_solve(linalg.lu_factor(q), q[0])",
+    "scipy.linalg.solve_banded": "linalg.solve_banded((1, 1), q, q[0])",
+    "scipy.linalg.solve_triangular": "linalg.solve_triangular(q, q[0])",
+}
+
+# Where a function has derivatives that differences find; elsewhere 0.2 to 0.9.
+_DOMAINS = {
+    "arccosh": (1.2, 3.0), "acosh": (1.2, 3.0), "gamma": (1.2, 3.0), "gammaln": (1.2, 3.0),
+    "loggamma": (1.2, 3.0), "digamma": (1.2, 3.0), "psi": (1.2, 3.0), "polygamma": (1.2, 3.0),
+}  # fmt: skip
+# What is chosen or counted, or is taken of random order: differences say nothing.
+_NO_DIFFERENCES = set("""
+numpy.frexp numpy.histogram numpy.histogram_bin_edges numpy.unwrap numpy.empty numpy.empty_like
+numpy.linalg.eig numpy.linalg.eigvals numpy.linalg.eigh numpy.linalg.svd numpy.linalg.matrix_rank
+scipy.linalg.eig scipy.linalg.eigvals scipy.linalg.eigh scipy.linalg.svd
+""".split())
+
+
+def call_of(path: str) -> str:
+    """The statements, separated by semicolons, of which the last is the result."""
+    if path in _CALLS:
+        return _CALLS[path]
+    module, _, name = path.rpartition(".")
+    function = getattr(MODULES[module], name)
+    args = "x, y" if isinstance(function, np.ufunc) and function.nin == 2 else "x"
+    return f"{SHORT[module]}.{name}({args})"
+
+
+_NAMES = ("x", "y", "m", "q", "p", "k", "n")
+
+
+def arguments(path: str) -> list[str]:
+    text = call_of(path)
+    tree = ast.parse(text)
+    read = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    return [n for n in _NAMES if n in read]
+
+
+def _source(number: int, path: str) -> str:
+    *statements, result = (part.strip() for part in call_of(path).split(";"))
+    args, gap = ", ".join(arguments(path)), "\n    "
+    body = gap.join([*statements, f"return {result}"])
+    return f"def call_{number}({args}):{gap}{body}\n"
+
+
+@functools.cache
+def programs() -> dict[str, Any]:
+    """The calls as functions of a module, by path."""
+    every = paths()
+    text = "import numpy as np\nfrom scipy import linalg, special\n\n\n" + "\n\n".join(
+        _source(i, path) for i, path in enumerate(every)
+    )
+    file = Path(tempfile.mkdtemp()) / "called_functions.py"
+    file.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    return {path: getattr(module, f"call_{i}") for i, path in enumerate(every)}
+
+
+# ---------------------------------------------------------------- inputs
+
+
+def special_values(dtype: str) -> list[Any]:
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return [False, True]
+    if kind == "u":
+        return [0, 1, 2, 7]
+    if kind == "i":
+        return [0, 1, -1, 2, -7]
+    tiny = float(np.finfo(dtype).smallest_subnormal)
+    large = float(np.finfo(dtype).max) / 4
+    reals = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, np.inf, -np.inf, np.nan, large, -large, tiny, -tiny]
+    if kind == "f":
+        return reals
+    return [0j, 1 + 1j, -2.5 + 0.5j, 1j, complex(np.inf, 0), complex(0, -np.inf), complex(np.nan, 1)]
+
+
+def random_array(rng: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if kind in "iu":
+        return rng.integers(0, 5, shape).astype(dtype)
+    real = rng.uniform(0.2, 0.9, shape)
+    return (real + 1j * rng.uniform(0.2, 0.9, shape) if kind == "c" else real).astype(dtype)
+
+
+def inputs(path: str, dtype: str, shape: str) -> Iterator[dict[str, Any]]:
+    """Arguments: `shape` is "plain", "special", "empty" or "0-d"."""
+    rng = np.random.default_rng(7)
+    values = np.array(special_values(dtype), dtype)
+    matrices = {
+        "m": random_array(rng, dtype, 3, 4),
+        "q": random_array(rng, dtype, 3, 3) + np.eye(3, dtype=dtype),
+    }
+    matrices["p"] = matrices["q"] if dtype == "bool" else (
+        matrices["q"] @ matrices["q"].T.conj() + np.eye(3, dtype=dtype)
+    ).astype(dtype)  # fmt: skip
+    fixed = {"n": 3}
+    wanted = arguments(path)
+
+    def chosen(vectors: dict[str, Any]) -> dict[str, Any]:
+        size = np.size(vectors["x"])
+        k = np.arange(size) % 3
+        k = k if np.ndim(vectors["x"]) else np.array(1)
+        every = {**vectors, **matrices, **fixed, "k": k}
+        return {n: every[n] for n in wanted}
+
+    if shape == "plain":
+        x, y = random_array(rng, dtype, 5), random_array(rng, dtype, 5)
+        yield chosen({"x": x, "y": y})
+    elif shape == "special":
+        if "x" in wanted:
+            pairs = np.array([(a, b) for a in values for b in values], dtype)
+            both = {"x": pairs[:, 0].copy(), "y": pairs[:, 1].copy()}
+            yield chosen(both if "y" in wanted else {"x": values, "y": values})
+        elif np.dtype(dtype).kind in "fc":
+            for v in (0.0, np.nan):
+                yield {n: np.full_like(a, v) if n in matrices else a for n, a in
+                       chosen({"x": values, "y": values}).items()}  # fmt: skip
+    elif shape == "empty":
+        empty = np.zeros(0, dtype)
+        if {"x", "m", "q", "p"} & set(wanted):
+            made = chosen({"x": empty, "y": empty})
+            yield {n: a[:0] if n == "m" else a[:0, :0] if n in "qp" else a
+                   for n, a in made.items()}  # fmt: skip
+    elif shape == "0-d" and "x" in wanted:
+        for v in values[: 1 if np.dtype(dtype).kind != "f" else 6]:
+            yield chosen({"x": np.array(v, dtype), "y": np.array(values[1], dtype)})
+
+
+# ---------------------------------------------------------------- judging
+
+
+@dataclass
+class Outcome:
+    """`verdict` is "right", "refused", "nothing" (NumPy itself refuses), or "wrong"."""
+
+    verdict: str
+    detail: str = ""
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, (tuple, list)):
+        return [leaf for v in value for leaf in _leaves(v)]
+    return [value]
+
+
+def _copies(values: dict[str, Any]) -> dict[str, Any]:
+    return {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in values.items()}
+
+
+def difference(got: Any, want: Any) -> str:
+    """How a result differs from NumPy's; empty if it does not."""
+    ours, theirs = _leaves(got), _leaves(want)
+    if len(ours) != len(theirs):
+        return f"{len(ours)} results for {len(theirs)}"
+    for g, w in zip(ours, theirs):
+        if isinstance(w, (np.dtype, type, str, bool, int)) or w is None:
+            if not np.all(g == w):
+                return f"{g!r} for {w!r}"
+            continue
+        g, w = np.asarray(g), np.asarray(w)
+        if g.shape != w.shape:
+            return f"shape {g.shape} for {w.shape}"
+        if g.dtype != w.dtype:
+            return f"dtype {g.dtype} for {w.dtype}"
+        if w.dtype.kind in "fc":
+            exact = np.finfo(w.dtype).eps
+            with np.errstate(all="ignore"):
+                scale = np.max(np.abs(w[np.isfinite(w)]), initial=0.0)
+                scale = scale if scale < np.sqrt(np.finfo(w.dtype).max) else 0.0
+                same = np.isclose(g, w, rtol=64 * exact, atol=64 * exact * scale, equal_nan=True)
+        else:
+            same = g == w
+        if not np.all(same):
+            at = np.argwhere(~np.atleast_1d(same))[0]
+            one = tuple(at) if g.ndim else ()
+            return f"{g[one]!r} for {w[one]!r} at {tuple(int(i) for i in at)}"
+    return ""
+
+
+REFUSALS = (S2SError,)
+
+
+def run(path: str, values: dict[str, Any], backend: str = "loops") -> Outcome:
+    """Compares one call with NumPy's."""
+    program = programs()[path]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            want, raised = program(**_copies(values)), None
+        except Exception as error:
+            want, raised = None, error
+        try:
+            got = s2s.function(program, backend=backend)(**_copies(values))
+        except s2s.InternalCompilerError as error:
+            return Outcome("wrong", f"internal error: {error}".split("\n")[0])
+        except REFUSALS as error:
+            return Outcome("nothing" if raised else "refused", str(error).split("\n")[0])
+        except Exception as error:
+            if raised is not None:
+                return Outcome("nothing", f"{type(error).__name__}")
+            return Outcome("wrong", f"raises {type(error).__name__}: {error}".split("\n")[0])
+    if raised is not None:
+        return Outcome("wrong", f"gives {_leaves(got)[0]!r}, NumPy raises {raised!r}"[:160])
+    if path in ("numpy.empty", "numpy.empty_like"):
+        return Outcome("right")
+    found = difference(got, want)
+    return Outcome("wrong", found) if found else Outcome("right")
+
+
+def derivatives(path: str, backend: str = "loops") -> Outcome:
+    """Compares first and second derivatives with differences."""
+    program = programs()[path]
+    low, high = _DOMAINS.get(path.rpartition(".")[2], (0.2, 0.9))
+    values = next(inputs(path, "float64", "plain"))
+    for name in ("x", "y"):
+        if name in values:
+            values[name] = (values[name] - 0.2) / 0.7 * (high - low) + low
+    floats = [n for n, v in values.items() if np.asarray(v).dtype == np.float64 and n != "n"]
+    if not floats or path in _NO_DIFFERENCES:
+        return Outcome("nothing")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            results = _leaves(program(**_copies(values)))
+        except Exception:
+            return Outcome("nothing")
+        kinds = {np.asarray(r).dtype.kind for r in results}
+        if not kinds & set("fc"):
+            return Outcome("nothing")
+        try:
+            return _against_differences(path, program, values, floats, backend)
+        except s2s.InternalCompilerError as error:
+            return Outcome("wrong", f"internal error: {error}".split("\n")[0])
+        except REFUSALS as error:
+            return Outcome("refused", str(error).split("\n")[0])
+
+
+_HARNESS = '''import numpy as np
+import s2s
+from called_functions import {name} as program
+
+
+def weigh(values):
+    total = 0.0
+    for v in values:
+        w = np.cos(np.arange(np.size(v)) + 1.0)
+        part = np.reshape(v, (-1,))
+        total = total + np.sum(w * np.real(part)) + np.sum(w * w * np.imag(part))
+    return total
+
+
+def value({args}):
+    out = program({args})
+    return weigh({leaves})
+
+
+def slope({args}, {ways}):
+    gradients = s2s.grad(value, wrt={wrt})({args})
+    return {products}
+'''
+
+
+def _against_differences(
+    path: str, program: Any, values: dict[str, Any], floats: list[str], backend: str
+) -> Outcome:
+    out = program(**_copies(values))
+    parts = out if isinstance(out, (tuple, list)) else None
+    chosen = range(len(parts)) if parts is not None else ()
+    leaves = [f"out[{i}]" for i in chosen if np.asarray(parts[i]).dtype.kind in "fc"]  # type: ignore[index]
+    args = ", ".join(values)
+    single = len(floats) == 1
+    text = _HARNESS.format(
+        name=program.__name__, args=args,
+        leaves=f"[{', '.join(leaves) if parts is not None else 'out'}]",
+        ways=", ".join(f"way_{n}" for n in floats), wrt=tuple(floats),
+        products=" + ".join(
+            f"np.sum(way_{n} * {'gradients' if single else f'gradients[{i}]'})"
+            for i, n in enumerate(floats)
+        ),
+    )  # fmt: skip
+    file = Path(tempfile.mkdtemp()) / f"derivatives_of_{path.replace('.', '_')}.py"
+    file.write_text(text, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    rng = np.random.default_rng(3)
+    ways = {n: rng.normal(size=np.shape(values[n])) for n in floats}
+    given = {f"way_{n}": w for n, w in ways.items()}
+
+    def moved(t: float) -> dict[str, Any]:
+        return {n: v + t * ways[n] if n in ways else v for n, v in _copies(values).items()}
+
+    first = s2s.function(module.slope, backend=backend)
+    want = _difference(lambda t: module.value(**moved(t)))
+    got = float(first(**_copies(values), **given))
+    if not np.isclose(got, want, rtol=2e-5, atol=2e-6):
+        return Outcome("wrong", f"first derivative {got:.8g}, differences {want:.8g}")
+    second = s2s.grad(module.slope, wrt=tuple(floats), backend=backend)
+    found = second(**_copies(values), **given)
+    found = [found] if single else list(found)
+    got = float(sum(np.sum(ways[n] * g) for n, g in zip(floats, found)))
+    want = _difference(lambda t: float(first(**moved(t), **given)))
+    if not np.isclose(got, want, rtol=2e-5, atol=2e-6):
+        return Outcome("wrong", f"second derivative {got:.8g}, differences {want:.8g}")
+    return Outcome("right")
+
+
+def _difference(f: Any) -> float:
+    """Of fourth order."""
+    h = 1e-3
+    return float((8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h))
+
+
+SHAPES = ("plain", "special", "empty", "0-d")
+
+
+@dataclass
+class Row:
+    """What was found about one function."""
+
+    path: str
+    by_kind: dict[str, str] = field(default_factory=dict)
+    slopes: Outcome = field(default_factory=lambda: Outcome("nothing"))
+    wrong: list[str] = field(default_factory=list)
+
+
+def judge(path: str) -> Row:
+    row = Row(path)
+    if not is_supported(path):
+        x = next(inputs(path, "float64", "plain")) or {}
+        found = run(path, x)
+        if found.verdict == "wrong" and "raises" not in found.detail:
+            row.wrong.append(found.detail)
+        return row
+    for kind, dtypes in KINDS.items():
+        verdicts: dict[str, set[str]] = {}
+        for dtype in dtypes:
+            for shape in SHAPES:
+                for values in inputs(path, dtype, shape):
+                    found = run(path, values)
+                    verdicts.setdefault(found.verdict, set()).add(shape)
+                    if found.verdict == "wrong":
+                        row.wrong.append(f"{dtype} {shape}: {found.detail}")
+        row.by_kind[kind] = _summary(verdicts)
+    row.slopes = derivatives(path)
+    if row.slopes.verdict == "wrong":
+        row.wrong.append(row.slopes.detail)
+    return row
+
+
+def _summary(verdicts: dict[str, set[str]]) -> str:
+    if "right" in verdicts:
+        return "yes"
+    return "refused" if "refused" in verdicts else "—"
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("S2S_BACKEND", "loops")
+    only = sys.argv[1:]
+    for path in paths():
+        if only and not any(path.startswith(o) for o in only):
+            continue
+        row = judge(path)
+        for line in dict.fromkeys(row.wrong):
+            print(f"{path}: {line}", flush=True)
