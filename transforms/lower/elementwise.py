@@ -8,6 +8,7 @@ and Python would promote differently.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,10 @@ _SHIFTS = {"left_shift": "<<", "right_shift": ">>"}
 _COMPARE = {
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
     "equal": "==", "not_equal": "!=",
+}  # fmt: skip
+_HOLDS: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 # Scalar functions that Numba has under NumPy's name, with NumPy's meaning.
 _NUMPY = {
@@ -116,6 +121,8 @@ def element(
     if op in _ARITHMETIC:
         return _arithmetic(_ARITHMETIC[op], xs, compute)
     if op in _COMPARE:
+        if _differ_in_sign(args):
+            return _compare_exactly(em, _COMPARE[op], args)
         return L.Bin(_COMPARE[op], xs[0], xs[1], "bool")
     if op in _BITS:
         if compute == "bool":
@@ -160,6 +167,27 @@ def _arithmetic(sign: str, xs: list[L.Expr], dtype: str) -> L.Expr:
         if sign == "*":
             return L.mul(x, y)
     return fit(L.Bin(sign, x, y, dtype), dtype)
+
+
+def _differ_in_sign(args: list[L.Expr]) -> bool:
+    """Whether a signed integer is compared with a uint64: no dtype holds both."""
+    x, y = (a.dtype for a in args)
+    return x == "uint64" and kind(y) == "i" or y == "uint64" and kind(x) == "i"
+
+
+def _compare_exactly(em: Emitter, sign: str, args: list[L.Expr]) -> L.Expr:
+    signed = 0 if kind(args[0].dtype) == "i" else 1
+    s = em.let(cast(args[signed], "int64"))
+    below = _HOLDS[sign](*((-1, 0) if signed == 0 else (0, -1)))
+    if isinstance(s, L.Lit) and s.value < 0:
+        return L.Lit(below, "bool")
+    both = list(args)
+    both[signed] = cast(s, "uint64")
+    holds = L.Bin(sign, both[0], both[1], "bool")
+    if isinstance(s, L.Lit):
+        return holds
+    negative = L.compare("<" if below else ">=", s, L.ZERO)
+    return L.Bin("or" if below else "and", negative, holds, "bool")
 
 
 # ---------------------------------------------------------------- the special ones

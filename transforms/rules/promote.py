@@ -51,6 +51,11 @@ def result_dtype(op: str, types: Sequence[Type]) -> str:
     return _dtypes(op, types)[1]
 
 
+def converted_operands(op: str, operands: Sequence[Any]) -> Sequence[Any]:
+    """The operands that are converted to the compute dtype: of `where` its two choices."""
+    return operands[_JOINED[op]] if op in _JOINED else operands
+
+
 def join_dtypes(types: Sequence[Type]) -> str:
     """The dtype that holds all of these: NumPy's `result_type`."""
     joined = _join(tuple(_key(t) for t in types))
@@ -88,9 +93,10 @@ def _dtypes(op: str, types: Sequence[Type]) -> tuple[str, str]:
     compute, result = _resolve(op, tuple(_key(t) for t in types))
     if op in COMPARISONS:
         # A Python integer beyond its partner's range still compares rightly.
-        if any(_known(t, lambda v: not _fits(v, compute)) for t in types if is_weak(t)):
+        if kind_of(compute) in "iu" and any(t.dtype == "int64" for t in types if is_weak(t)):
             compute = "int64"
-    _refuse_overflow(types, compute)
+    else:
+        _refuse_overflow(types, compute)
     return compute, result
 
 
@@ -121,6 +127,10 @@ def _resolve(op: str, keys: tuple[Any, ...]) -> tuple[str, str]:
 @cache
 def _join(keys: tuple[Any, ...]) -> str:
     return np.result_type(*(k(0) if isinstance(k, type) else k for k in keys)).name
+
+
+def kind_of(dtype: str) -> str:
+    return "O" if dtype == "object" else np.dtype(dtype).kind
 
 
 def _known(type_: Type, holds: Any) -> bool:

@@ -13,6 +13,7 @@ from ..errors import UnsupportedError
 from ..ir import Array, Const, is_complex, is_float
 from .declare import as_operand, numpy_number, python_float, python_number, refuse_keywords
 from .dtypes import SUPPORTED, as_dtype
+from .fits import require_fit
 from .promote import is_weak
 from .registry import SURFACES, surface
 from .sizes import static
@@ -37,6 +38,7 @@ def _numpy_scalar(dtype: str) -> None:
     @surface(path, *{"bool": ("numpy.bool",), "float64": ("numpy.double",)}.get(dtype, ()))
     def build(b: Builder, value: Any = 0) -> Sym:
         x = as_operand(b, value)
+        require_fit(b, x, dtype)
         return x if x.dtype == dtype and not is_weak(x.type) else b.emit("cast", x, dtype=dtype)
 
 

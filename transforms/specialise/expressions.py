@@ -62,6 +62,10 @@ PYTHON: dict[str, Any] = {
 }  # fmt: skip
 
 
+def _is_python(type_: Any) -> bool:
+    return type_.weak or type_.dtype == "bool"
+
+
 class NeedUnroll(Exception):
     """A structure depends on a run-time number: the loop around must be unrolled.  `peel`
     says that a first iteration on its own would do, `sequence` which list it is about that might
@@ -186,7 +190,10 @@ class Expressions(Mixin):
             return None
         x, y = left.known[0], right.known[0]
         ints = isinstance(x, (int, np.integer)) and isinstance(y, (int, np.integer))
-        literal = isinstance(left.operand, Const) and isinstance(right.operand, Const)
+        operands = left.operand, right.operand
+        if any(o.type.dtype not in ("bool", "int64", "float64") for o in operands):
+            return None  # NumPy's own arithmetic, which wraps or rounds
+        literal = all(isinstance(o, Const) and _is_python(o.type) for o in operands)
         if not ints and not literal:
             return None
         with np.errstate(all="ignore"):

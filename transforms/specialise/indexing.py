@@ -7,6 +7,7 @@ from typing import Any
 
 from ..build import Builder
 from ..ir import Operand, Record
+from ..rules.fits import require_fit
 from .arrays import is_basic
 from .values import ListVal, Mixin, Num, Obj, RangeVal, Rec, Ref, SliceVal, State, TupleVal, Value
 
@@ -114,6 +115,11 @@ class Indexing(Mixin):
     def assign_index(self, ref: Ref, items: tuple[Any, ...], value: Value, node: ast.AST) -> None:
         """`ref[items] = value`."""
         if isinstance(value, (ListVal, TupleVal, RangeVal)):
+            dtype = self.ref_type(ref).dtype
+            for item in self.static_items(value) or ():
+                if isinstance(item, Num):
+                    with self.guarding(node):
+                        require_fit(self.b, item.operand, dtype, numpy_numbers=True)
             value = self.as_array(value, node)
         if not isinstance(value, (Num, Ref)):
             self.refuse(node, f"{self.kind_of(value)} cannot be stored in an array")
