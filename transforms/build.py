@@ -196,7 +196,7 @@ OPEN = Dim.of("?")
 def const(value: Any) -> Const:
     """A constant; Python numbers are weak, NumPy scalars keep their dtype."""
     if isinstance(value, (bool, np.bool_)):
-        return Const(bool(value), Scalar("bool"))
+        return Const(bool(value), Scalar("bool", weak=isinstance(value, bool)))
     if isinstance(value, np.generic):
         known = Dim.of(int(value)) if value.dtype.kind in "iu" else None
         return Const(value.item(), Scalar(value.dtype.name, value=known))

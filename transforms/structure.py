@@ -110,7 +110,7 @@ def describe(value: Any, static: bool = False) -> Spec:
     if isinstance(value, np.ndarray):
         return _describe_array(value)
     if isinstance(value, (bool, np.bool_)):
-        return ScalarSpec("bool", False)
+        return ScalarSpec("bool", isinstance(value, bool))
     if isinstance(value, np.generic) and value.dtype.kind in "fiuc":
         return ScalarSpec(value.dtype.name, False)
     if isinstance(value, int):

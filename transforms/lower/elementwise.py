@@ -81,10 +81,21 @@ def cast(e: L.Expr, dtype: str) -> L.Expr:
     if kind(e.dtype) == "f" and kind(dtype) in "iu":
         # Python refuses to convert nan and inf; NumPy does not.
         whole = L.Call("rt.to_int", (e,), "int64")
+        if dtype == "uint64":
+            return _to_uint64(e, whole)
         return whole if dtype == "int64" else L.Cast(whole, dtype)
     if isinstance(e, L.Cast) and e.dtype == "int64" and kind(e.x.dtype) in "b":
         return L.Cast(e.x, dtype)
     return L.Cast(e, dtype)
+
+
+def _to_uint64(e: L.Expr, whole: L.Expr) -> L.Expr:
+    """A float as a uint64: from 2**63 on it does not fit in the int64 `whole`."""
+    half = L.Lit(2.0**63, e.dtype)
+    rest = L.Call("rt.to_int", (L.Bin("-", e, half, e.dtype),), "int64")
+    high = L.Bin("^", L.Cast(rest, "uint64"), L.Lit(2**63, "uint64"), "uint64")
+    below = L.Bin("<", e, half, "bool")
+    return L.Select(below, L.Cast(whole, "uint64"), high, "uint64")
 
 
 def _literal(value: Any, dtype: str) -> Any:
@@ -196,7 +207,7 @@ def _compare_exactly(em: Emitter, sign: str, args: list[L.Expr]) -> L.Expr:
 def _negative(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     x = cast(args[0], compute)
     if isinstance(x, L.Lit):
-        return L.Lit(-x.value, compute)
+        return L.Lit(_literal(-x.value, compute), compute)
     return fit(L.Un("-", x, compute), compute)
 
 

@@ -298,11 +298,16 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
             )
         if of_math:
             return python_number(b.emit(name, *(python_float(b, a) for a in args)))
-        return numpy_number(b.emit(name, *(as_operand(b, a) for a in args)))
+        return numpy_number(b.emit(name, *(_numpy_bool(as_operand(b, a)) for a in args)))
 
     build.__name__ = name
     build.__doc__ = f"{path} is the operation `{name}`"
     return build
+
+
+def _numpy_bool(x: Sym) -> Sym:
+    """To a NumPy function a bool is one, also where Python's operators count it as an int."""
+    return numpy_number(x) if x.dtype == "bool" else x
 
 
 def float_dtype(path: str, dtype: Any) -> str:

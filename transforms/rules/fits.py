@@ -1,7 +1,8 @@
 """Range checks where a number is converted to an integer dtype.
 
 NumPy raises OverflowError where a Python number does not fit (`np.uint8(300)`, `k + 300`,
-`k[0] = -1`), and where any number is assigned to an element or slice.  Arrays wrap.
+`k[0] = -1`), and where any number is assigned to an element or slice of a signed array.
+Arrays wrap.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from .promote import is_weak
 
 
 def require_fit(b: Builder, value: Any, dtype: str, numpy_numbers: bool = False) -> None:
-    """Raises unless the number `value` fits in the integer `dtype`.  A NumPy number is checked
-    only where `numpy_numbers` says so; otherwise it wraps."""
+    """Raises unless the number `value` fits in the integer `dtype`.  A NumPy number wraps, but
+    where `numpy_numbers` says so it is checked against a signed dtype."""
     x = b.sym(value)
     if np.dtype(dtype).kind not in "iu" or not isinstance(x.type, Scalar):
         return
-    if not (is_weak(x.type) or numpy_numbers):
+    if not (is_weak(x.type) or numpy_numbers and dtype.startswith("int")):
         return
     low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     kind = np.dtype(x.dtype).kind

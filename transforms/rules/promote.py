@@ -31,7 +31,7 @@ _LIKE = {
 # Where Python counts a bool as an int.
 COUNTING = (
     "add subtract multiply divide floor_divide remainder power negative positive absolute"
-    " left_shift right_shift"
+    " left_shift right_shift invert"
 ).split()
 _PYTHON = {"float64": float, "int64": int, "complex128": complex}
 _INT64 = (-(2**63), 2**63 - 1)

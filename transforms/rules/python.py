@@ -14,7 +14,7 @@ from ..ir import Array, Const, is_complex, is_float
 from .declare import as_operand, numpy_number, python_float, python_number, refuse_keywords
 from .dtypes import SUPPORTED, as_dtype
 from .fits import require_fit
-from .promote import is_weak
+from .promote import is_weak, result_dtype
 from .registry import SURFACES, surface
 from .sizes import static
 
@@ -111,6 +111,8 @@ def build_python_round(b: Builder, number: Any, ndigits: Any = None) -> Sym:
 def build_round(b: Builder, a: Any, decimals: Any = 0, out: Any = None) -> Sym:
     refuse_keywords("numpy.round", {"out": out})
     x, decimals = as_operand(b, a), static(decimals, "decimals")
+    if x.dtype == "bool":
+        raise UnsupportedError("rounding bools gives float16", advice="convert to float first")
     if not is_float(x.type):
         if decimals < 0:
             raise UnsupportedError("rounding integers to tens", advice="convert to float first")
@@ -164,7 +166,9 @@ def build_sum(b: Builder, iterable: Any, start: Any = 0) -> Any:
         if not iterable.ndim:
             raise TypeError("this value is not iterable")
         axis = None if iterable.ndim == 1 else (0,)
-        total = b.emit("sum", iterable, axis=axis, keepdims=False)
+        first = b.sym(start)
+        dtype = result_dtype("add", (first.type, Array(iterable.dtype, ())))
+        total = b.emit("sum", iterable.astype(dtype), axis=axis, keepdims=False).astype(dtype)
         return total if not isinstance(start, Sym) and start == 0 else start + total
     values = [b.sym(v) for v in iterable]
     if not isinstance(start, Sym) and start == 0 and values:
@@ -224,7 +228,8 @@ def build_fsum(b: Builder, seq: Any) -> Sym:
 @surface("math.prod")
 def build_math_prod(b: Builder, iterable: Any, *, start: Any = 1) -> Sym:
     if isinstance(iterable, Sym):
-        total = b.emit("prod", iterable, axis=None, keepdims=False)
+        dtype = result_dtype("multiply", (b.sym(start).type, Array(iterable.dtype, ())))
+        total = b.emit("prod", iterable.astype(dtype), axis=None, keepdims=False).astype(dtype)
         return total if not isinstance(start, Sym) and start == 1 else start * total
     return reduce(lambda x, y: x * y, [b.sym(v) for v in iterable], b.sym(start))
 

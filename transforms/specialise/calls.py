@@ -385,6 +385,10 @@ class Calls(Mixin):
                 addend = self.as_array(addend, node)
             items = self.index_items(ref, index, node)
             with self.guarding(node):
+                have, want = self.sym(addend), self.ref_type(ref).dtype
+                result = result_dtype("add", (Array(want, ()), have.type))
+                if not np.can_cast(result, want, "same_kind"):
+                    self.refuse(node, f"np.add.at of {have.dtype} into {want}", "convert it first")
                 self.write(ref, (("index", plain_items(items)),), self.sym(addend), node, add=True)
             return Obj(None)
         return self._no_rule(value, node)

@@ -63,7 +63,7 @@ PYTHON: dict[str, Any] = {
 
 
 def _is_python(type_: Any) -> bool:
-    return type_.weak or type_.dtype == "bool"
+    return type_.weak
 
 
 class NeedUnroll(Exception):
@@ -180,6 +180,9 @@ class Expressions(Mixin):
             if folded is not None:
                 return folded
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
+            if name == "power" and isinstance(left, Ref) and getattr(right, "known", 0) == (2,):
+                if self.ref_type(left).dtype == "bool":  # NumPy squares, which gives int8
+                    return self.operate("square", left, node=node)
             return self.operate(name, left, right, node=node)
         return self._structural_binary(name, left, right, node)
 
@@ -283,13 +286,16 @@ class Expressions(Mixin):
             if result is not None:
                 return result
             return self.refuse(node, f"this operator does not apply to {self.kind_of(value)}")
-        if isinstance(value, Num) and value.known is not None and isinstance(value.operand, Const):
+        literal = isinstance(value, Num) and isinstance(value.operand, Const)
+        if literal and value.known is not None and _is_python(value.operand.type):
             x = value.known[0]
             if isinstance(node.op, ast.Invert):
                 return self.constant(~x) if not isinstance(x, bool) else self.constant(~int(x))
             return self.constant(-x if isinstance(node.op, ast.USub) else +x)
         if isinstance(node.op, ast.UAdd):
-            return value if isinstance(value, Num) else self.operate("positive", value, node=node)
+            if isinstance(value, Num) and value.operand.type.dtype != "bool":
+                return value
+            return self.operate("positive", value, node=node)
         name = "negative" if isinstance(node.op, ast.USub) else "invert"
         return self.operate(name, value, node=node)
 
