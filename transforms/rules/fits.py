@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, Sym
-from ..ir import Scalar
+from ..ir import Const, Scalar
 from .promote import is_weak
 
 
@@ -30,6 +30,15 @@ def require_fit(b: Builder, value: Any, dtype: str, numpy_numbers: bool = False)
         _require_finite_fit(b, x, low, high, dtype)
     elif kind in "iu":
         _require_integer_fit(b, x, low, high, dtype)
+
+
+def require_finite(b: Builder, x: Sym, dtype: str) -> None:
+    """Raises where a Python float that is known at run time only is too large for float32."""
+    if dtype == "float32" and is_weak(x.type) and x.dtype == "float64":
+        if not isinstance(x.operand, Const):
+            size, largest = b.emit("absolute", x), float(np.finfo(np.float32).max)
+            fits = (size <= largest) | (size == np.inf) | (x != x)
+            b.check(fits, "OverflowError", x, " is too large for float32, which it is on another path")
 
 
 def _require_integer_fit(b: Builder, x: Sym, low: int, high: int, dtype: str) -> None:

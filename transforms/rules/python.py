@@ -11,10 +11,11 @@ import numpy as np
 from ..build import Builder, Sym
 from ..errors import UnsupportedError
 from ..ir import Array, Const, is_complex, is_float
+from ..records import replace
 from .declare import as_operand, numpy_number, python_float, python_number, refuse_keywords
 from .dtypes import SUPPORTED, as_dtype
 from .fits import require_fit
-from .promote import is_weak, result_dtype
+from .promote import is_weak, join_conflict, join_types, result_dtype, type_of
 from .registry import SURFACES, surface
 from .sizes import static
 
@@ -145,7 +146,24 @@ def _choice(name: str, op: str) -> None:
         if not len(values):
             raise ValueError(f"{name}() iterable argument is empty")
         _refuse_arrays(b, name, values)
-        return reduce(lambda x, y: b.emit(op, x, y), [b.sym(v) for v in values])
+        return reduce(lambda x, y: _chosen(b, name, op, x, y), [b.sym(v) for v in values])
+
+
+def _chosen(b: Builder, name: str, op: str, x: Sym, y: Sym) -> Sym:
+    """One of two numbers, as Python's `max` and `min` hand it on."""
+    conflict = join_conflict(x.type, y.type)
+    if conflict:
+        raise UnsupportedError(
+            f"{name} of a number that is {conflict}", advice="convert both to one dtype first"
+        )
+    joined = join_types(type_of(x.operand), type_of(y.operand))
+    if not joined.mixed:
+        return b.emit(op, x, y)
+    for number in (x, y):
+        require_fit(b, number, joined.dtype)
+    x, y = (b.emit("cast", v, dtype=joined.dtype, weak=joined.weak) for v in (x, y))
+    result = b.emit(op, x, y).operand
+    return b.sym(replace(result, type=replace(result.type, mixed=True)))
 
 
 def _refuse_arrays(b: Builder, name: str, values: Sequence[Any]) -> None:

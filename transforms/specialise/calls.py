@@ -15,11 +15,13 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..errors import S2SError, TypeError_, UnsupportedError
+from ..ir import Array
 from ..read import read, signature, why_not_read
 from ..replacements import replacement
 from ..rules import SURFACES
 from ..rules.complex_lists import refuse_complex
 from ..rules.library.fill import copy_where
+from ..rules.promote import result_dtype
 from ..rules.registry import NeedStatic
 from ..structure import Path
 from .derived import DerivedVal

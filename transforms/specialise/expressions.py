@@ -13,6 +13,10 @@ from ..build import Builder
 from ..errors import S2SError, ValueError_
 from ..ir import Assign, Block, Const, Scalar
 from ..pipeline_types import ObjectGuard
+from ..records import replace
+from ..rules.declare import python_number
+from ..rules.fits import require_fit
+from ..rules.promote import kind_of, mixed_dtypes
 from ..rules.registry import RULES, SURFACES
 from .values import (
     Bound,
@@ -222,8 +226,25 @@ class Expressions(Mixin):
         if name == "matmul" and path in SURFACES:
             return self.call_surface(path, operands, {}, node)
         with self.guarding(node):
-            result = self.b.emit(name, *(self.sym(o) for o in operands))
+            syms = [self.sym(o) for o in operands]
+            if any(isinstance(s.type, Scalar) and s.type.mixed for s in syms):
+                return self._operate_mixed(name, syms, node)
+            result = self.b.emit(name, *syms)
         return self.wrap(result)
+
+    def _operate_mixed(self, name: str, syms: list[Any], node: ast.AST) -> Value:
+        """An operation on an integer that is a Python int on some paths and a small NumPy integer
+        on others: both mean the same, or what they disagree on raises at run time."""
+        strong, weak = mixed_dtypes(name, [s.type for s in syms])
+        if strong == weak or not {kind_of(strong), kind_of(weak)} <= {"i", "u"}:
+            return self.wrap(self.b.emit(name, *syms))
+        if weak != "int64":
+            message = f"this is {strong} on one path and {weak} on another"
+            self.refuse(node, message, "convert the integer to one dtype on all paths")
+        wide = self.b.emit(name, *(python_number(s) for s in syms))
+        require_fit(self.b, wide, strong)
+        result = wide.astype(strong).operand
+        return Num(replace(result, type=replace(result.type, mixed=True)))
 
     def _repeated(self, item: Num, count: Num) -> Value:
         """`[0.0] * n` for an `n` known at run time only."""
