@@ -150,6 +150,8 @@ def element(
             return fit(L.Bin(sign, xs[0], xs[1], compute), compute)
     if op in _ROUNDING and kind(compute) in "iub":
         return xs[0]
+    if op == "sign" and kind(compute) == "u":
+        return cast(L.Bin("!=", xs[0], L.Lit(0, compute), "bool"), compute)
     if op == "mod":
         op = "remainder"
     if op in _NUMPY:

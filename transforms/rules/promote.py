@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import UnsupportedError
 from ..ir import Array, Scalar, Type
 from ..records import replace
 
@@ -207,5 +208,7 @@ def _refuse_overflow(types: Sequence[Type], dtype: str) -> None:
         value = t.value if isinstance(t, Scalar) and t.weak else None
         if value is None or not value.is_const or t.dtype != "int64":
             continue
-        if not _fits(value.const, dtype) or not _INT64[0] <= value.const <= _INT64[1]:
+        if not _INT64[0] <= value.const <= _INT64[1]:
+            raise UnsupportedError("this integer does not fit in 64 bits", advice="use a float")
+        if not _fits(value.const, dtype):
             raise OverflowError(f"Python integer {value.const} out of bounds for {dtype}")
