@@ -70,6 +70,12 @@ def _is_python(type_: Any) -> bool:
     return type_.weak
 
 
+def _is_huge(name: str, x: int, y: int) -> bool:
+    """Whether a power or shift of integers has so many digits that computing it takes long."""
+    bits = {"power": int(x).bit_length() - 1, "left_shift": 1 if x else 0}.get(name, 0)
+    return y > 0 and bits * int(y) > 2**16
+
+
 class NeedUnroll(Exception):
     """A structure depends on a run-time number: the loop around must be unrolled.  `peel`
     says that a first iteration on its own would do, `sequence` which list it is about that might
@@ -203,6 +209,8 @@ class Expressions(Mixin):
         literal = all(isinstance(o, Const) and _is_python(o.type) for o in operands)
         if not ints and not literal:
             return None
+        if ints and _is_huge(name, x, y):
+            self.refuse(node, "this integer does not fit in 64 bits", "use a float")
         with np.errstate(all="ignore"):
             try:
                 if name == "divide" and y == 0:
