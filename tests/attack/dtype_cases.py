@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,6 @@ from typing import Any
 import numpy as np
 
 import s2s
-from tests.scale import sample
 
 INTEGERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
 REALS = [*INTEGERS, "float32", "float64"]
@@ -107,7 +105,7 @@ UNARY = [
     "a + np.float32(0.1)",
     "a + np.float64(0.1)",
     "a + np.pi",
-    "np.float32(a)" ,
+    "np.float32(a)",
 ]
 _REDUCTIONS = "sum prod mean var std max min argmax argmin any all cumsum cumprod median ptp".split()
 REDUCED = [
@@ -366,14 +364,14 @@ def _copied(args: Sequence[Any]) -> list[Any]:
 
 @dataclass
 class Report:
-    """What the cases came to: "right", "refused", "wrong" or "internal"."""
+    """What the cases came to: "right", "refused", "deviation", "wrong" or "internal"."""
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
 
     def add(self, verdict: str, case: Case, told: str = "") -> None:
         self.counts[verdict] += 1
-        if verdict in ("wrong", "internal", *EXTRA):
+        if verdict in ("wrong", "internal"):
             self.failures.append(f"{verdict}: {case}: {told}")
 
 
@@ -432,23 +430,37 @@ def _call(cases: list[Case], backend: str, folder: Path) -> Any:
             path.unlink()
 
 
-EXTRA: tuple[str, ...] = ()
 _NUMBERS = itertools.count()
 
 
 def _verdict(case: Case, found: Any, wanted: Any) -> tuple[str, Case, str]:
-    if isinstance(found, s2s.UnsupportedError):
-        return "refused", case, str(found)
-    if isinstance(found, Exception):
-        told = f"{type(found).__mro__[:3]}: {str(found)[:300]}, expected {wanted!r}"
-        if not isinstance(wanted, Exception):
-            return ("refused" if type(found).__module__ == "s2s.errors" and isinstance(found, TypeError) and "not supported" in str(found) else "internal" if "nternal" in type(found).__name__ else "wrong"), case, told
-        kinds = [k for k in type(wanted).__mro__ if k.__module__ == "builtins"]
-        return ("right" if isinstance(found, kinds[0]) else "wrong"), case, told
     told = f"got {found!r}, expected {wanted!r}"
-    if isinstance(wanted, Exception):
-        return "wrong", case, told
-    return ("right" if same(found, wanted) else "wrong"), case, told
+    if isinstance(found, s2s.UnsupportedError):
+        return "refused", case, told
+    if isinstance(found, s2s.InternalCompilerError):
+        return "internal", case, told
+    if isinstance(found, Exception) and isinstance(wanted, Exception):
+        expected_class = next(k for k in type(wanted).__mro__ if k.__module__ == "builtins")
+        return "right" if isinstance(found, expected_class) else "wrong", case, told
+    failed = isinstance(found, Exception) or isinstance(wanted, Exception)
+    if not failed and same(found, wanted):
+        return "right", case, told
+    return "deviation" if deviates(case, found, wanted) else "wrong", case, told
+
+
+def deviates(case: Case, found: Any, wanted: Any) -> bool:
+    """Whether this is a documented difference from NumPy (docs/language.md)."""
+    if isinstance(found, OverflowError):
+        # `np.where` wraps a Python integer that does not fit; here it raises.
+        return case.body.startswith("np.where")
+    if all(type(a) in (bool, int, float, complex) for a in case.args):
+        # Python's integers have 64 bits, its floats give inf and nan where Python raises, and a
+        # root of a negative number is nan.
+        return not isinstance(wanted, (np.generic, np.ndarray))
+    if case.body.startswith(("max(", "min(")) and not isinstance(wanted, Exception):
+        # One dtype holds both operands.
+        return found == wanted
+    return False
 
 
 def same(found: Any, wanted: Any) -> bool:
@@ -461,18 +473,3 @@ def same(found: Any, wanted: Any) -> bool:
     with np.errstate(all="ignore"):
         rtol = 3e-6 if p.dtype.itemsize <= (4 if p.dtype.kind == "f" else 8) else 1e-11
         return bool(np.allclose(p, q, rtol=rtol, atol=1e-12, equal_nan=True))
-
-
-def main() -> None:
-    import sys
-    pick, n, backend = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    found = [Case(body, args, label) for args, label, bodies in groups() for body in bodies if pick in label or pick == "all"]
-    print(len(found))
-    chosen = sample(found, n)
-    with tempfile.TemporaryDirectory() as folder:
-        report = judge(chosen, backend, Path(folder))
-    open("/tmp/dt/fails_%s_%s.txt" % (pick.replace(" ", "_"), backend), "w").write("\n".join(report.failures))
-    print(report.counts)
-
-if __name__ == "__main__":
-    main()
