@@ -201,7 +201,7 @@ _EXACT: Any = {"error_model": "numpy"}
 @overload(kernels.floor_divide, jit_options=_EXACT)
 def _floor_divide(x, y):  # type: ignore[no-untyped-def]
     if isinstance(x, types.Integer):
-        return lambda x, y: x // y if y != 0 else x * 0
+        return lambda x, y: x // y if y != 0 else x - x  # 0 as an int64 would make uint64 a float
     one = np.float32(1.0) if x == types.float32 else np.float64(1.0)
     half = one / 2
     zero = one * 0
@@ -224,7 +224,7 @@ def _floor_divide(x, y):  # type: ignore[no-untyped-def]
 @overload(kernels.remainder, jit_options=_EXACT)
 def _remainder(x, y):  # type: ignore[no-untyped-def]
     if isinstance(x, types.Integer):
-        return lambda x, y: x % y if y != 0 else x * 0
+        return lambda x, y: x % y if y != 0 else x - x
     zero = np.float32(0.0) if x == types.float32 else np.float64(0.0)
 
     def remainder(x, y):  # type: ignore[no-untyped-def]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .dims import Dim, Facts
-from .errors import TypeError_
+from .errors import TypeError_, UnsupportedError
 from .ir import (
     COMPLEX,
     Array,
@@ -22,6 +22,7 @@ from .ir import (
     Operand,
     Origin,
     Raise,
+    Record,
     Scalar,
     Slot,
     Stmt,
@@ -104,6 +105,10 @@ class Builder:
         """Appends one operation and returns its result."""
         operands = tuple(self.sym(a).operand for a in args)
         rule = RULES[name]
+        if name not in _OF_RECORDS and any(isinstance(o.type, Record) for o in operands):
+            raise UnsupportedError(
+                f"{name} of a structured array is not supported", advice="take a field: r['x']"
+            )
         if name not in complex_lists.OPERATIONS and any(is_complex(o.type) for o in operands):
             complex_lists.refuse(name)
         type_ = rule.infer(self, tuple(o.type for o in operands), attrs, operands)
@@ -193,6 +198,8 @@ def slot_for(x: Var, binder: Stmt, names: NameSupply) -> tuple[Slot, Var]:
 
 
 OPEN = Dim.of("?")
+# The operations that take structured arrays.
+_OF_RECORDS = ("field", "index", "shape", "undef", "copy", "literal")
 
 
 def const(value: Any) -> Const:
@@ -200,6 +207,10 @@ def const(value: Any) -> Const:
     if isinstance(value, (bool, np.bool_)):
         return Const(bool(value), Scalar("bool", weak=isinstance(value, bool)))
     if isinstance(value, np.generic):
+        if value.dtype.itemsize > (16 if value.dtype.kind == "c" else 8):
+            raise UnsupportedError(
+                f"np.longdouble ({value.dtype}) is not supported", advice="use np.float64"
+            )
         known = Dim.of(int(value)) if value.dtype.kind in "iu" else None
         return Const(value.item(), Scalar(value.dtype.name, value=known))
     if isinstance(value, int):

@@ -4,7 +4,7 @@ A pass that repeats a step until nothing changes must end for every program.  A 
 analysis ends by itself: its facts only grow, and there are finitely many.  A rewriting pass ends
 only if each rewrite makes some measure smaller, which is easily broken by a later change.
 So rewriting passes take their rounds from `rewrites`, and searches that start over count them
-with `Attempts`.  Both limits are far above what programs need.
+with `Rounds`.  Both limits are far above what programs need.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 
 MAX_REWRITES = 10_000
-MAX_ATTEMPTS = 1_000
+MAX_ROUNDS = 1_000
 
 
 class NoFixpoint(RuntimeError):
@@ -35,15 +35,15 @@ def rewrites(name: str, limit: int = MAX_REWRITES) -> Iterator[int]:
     )
 
 
-class Attempts:
+class Rounds:
     """Counts the rounds of a search that starts over with what the last round found out."""
 
-    def __init__(self, name: str, limit: int = MAX_ATTEMPTS) -> None:
+    def __init__(self, name: str, limit: int = MAX_ROUNDS) -> None:
         self.name = name
         self.limit = limit
-        self.made = 0
+        self.counted = 0
 
     def count(self) -> None:
-        self.made += 1
-        if self.made > self.limit:
+        self.counted += 1
+        if self.counted > self.limit:
             raise NoFixpoint(f"`{self.name}` found no fixpoint in {self.limit} rounds")

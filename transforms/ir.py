@@ -51,11 +51,14 @@ from .records import field, record, replace
 @record(frozen=True)
 class Scalar:
     """A NumPy scalar.  `weak` marks a Python number, which adopts its partner's dtype
-    (NEP 50).  `value` is what is known of an integer: its symbolic value."""
+    (NEP 50).  `value` is what is known of an integer: its symbolic value.  `mixed` marks what is
+    a Python number on some paths and a NumPy number on others: a small integer, or a float64
+    that stands for float32 numbers and for a Python float that float32 cannot hold."""
 
     dtype: str
     weak: bool = False
     value: Dim | None = field(default=None, compare=False)
+    mixed: bool = field(default=False, compare=False)
 
     @property
     def ndim(self) -> int:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from .build import NameSupply
-from .fixpoint import Attempts
+from .fixpoint import Rounds
 from .ir import (
     Array,
     Assign,
@@ -35,7 +35,7 @@ from .sharing import Edge, Walk, buffered
 def own(function: Function, names: NameSupply, for_lowering: bool = False) -> Walk:
     """Inserts copies into `function` (value form, changed in place) until every update may
     be done in place, results are fresh and effects reach their parameters."""
-    rounds = Attempts("storage: insert copies")
+    rounds = Rounds("storage: insert copies")
     while True:
         rounds.count()
         walk = Walk(function, for_lowering)

@@ -10,7 +10,7 @@ from . import desugar, log_domain
 from .custom import settle
 from .dims import Guard
 from .errors import TypeError_
-from .fixpoint import Attempts
+from .fixpoint import Rounds
 from .ir import (
     Array,
     Assign,
@@ -198,7 +198,7 @@ def loops(request: Request, seen: Examined) -> list[Verdict]:
 def _specialise(request: Request) -> Specialised:
     """Specialises, baking in the integer arguments that turn out to decide structure."""
     static = set(request.static)
-    rounds = Attempts("specialise: static arguments")
+    rounds = Rounds("specialise: static arguments")
     while True:
         rounds.count()
         try:

@@ -112,8 +112,12 @@ def describe(value: Any, static: bool = False) -> Spec:
     if isinstance(value, (bool, np.bool_)):
         return ScalarSpec("bool", isinstance(value, bool))
     if isinstance(value, np.generic) and value.dtype.kind in "fiuc":
+        refuse_long_double(value.dtype)
         return ScalarSpec(value.dtype.name, False)
     if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            message = f"the integer {_short(value)} does not fit in 64 bits"
+            raise UnsupportedError(message, advice="pass a float")
         return ScalarSpec("int64", True)
     if isinstance(value, float):
         return ScalarSpec("float64", True)
@@ -127,6 +131,18 @@ def describe(value: Any, static: bool = False) -> Spec:
         return Fixed(value)
     kind, keys, values = children
     return TreeSpec(kind, type(value), keys, tuple(describe(v) for v in values))
+
+
+def refuse_long_double(dtype: np.dtype[Any]) -> None:
+    if dtype.kind == "f" and dtype.itemsize > 8 or dtype.kind == "c" and dtype.itemsize > 16:
+        plain = "np.float64" if dtype.kind == "f" else "np.complex128"
+        raise UnsupportedError(
+            f"np.longdouble ({dtype}) is not supported", advice=f"use x.astype({plain})"
+        )
+
+
+def _short(value: int) -> str:
+    return str(value) if value.bit_length() < 200 else f"of {value.bit_length()} bits"
 
 
 def refuse_foreign(value: Any) -> None:
@@ -160,7 +176,7 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
     if dtype.kind == "O":
         raise TypeError("object arrays are not supported; convert to float64")
     if dtype.names is not None:
-        fields = tuple((n, dtype.fields[n][0].name) for n in dtype.names)  # type: ignore[index]
+        fields = tuple((n, _field_dtype(dtype.fields[n][0])) for n in dtype.names)  # type: ignore[index]
         return RecordSpec(fields, value.ndim)
     if not dtype.isnative:
         raise TypeError(
@@ -171,10 +187,14 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
         raise TypeError(f"arrays of {dtype} are not supported")
     if dtype.name == "float16":
         raise TypeError("float16 arrays are not supported; use x.astype(np.float32)")
-    if dtype.kind == "f" and dtype.itemsize > 8 or dtype.kind == "c" and dtype.itemsize > 16:
-        raise TypeError(f"np.longdouble ({dtype}) is not supported; use x.astype(np.float64)")
+    refuse_long_double(dtype)
     layout = "C" if value.flags.c_contiguous else "A"
     return ArraySpec(dtype.name, value.ndim, layout, bool(value.flags.writeable))
+
+
+def _field_dtype(dtype: np.dtype[Any]) -> str:
+    """The name of a field's dtype; of one in foreign byte order the text that tells it apart."""
+    return dtype.name if dtype.isnative else dtype.str
 
 
 def _children(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]] | None:

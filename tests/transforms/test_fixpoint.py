@@ -2,7 +2,7 @@
 
 import pytest
 
-from s2s.transforms.fixpoint import Attempts, NoFixpoint, rewrites
+from s2s.transforms.fixpoint import NoFixpoint, Rounds, rewrites
 
 
 def test_rewrites_end_with_a_warning_that_names_the_pass():
@@ -16,9 +16,9 @@ def test_a_pass_that_breaks_off_is_silent(recwarn):
     assert not recwarn.list
 
 
-def test_attempts_end_with_an_error_that_names_the_search():
-    attempts = Attempts("specialise", limit=2)
-    attempts.count()
-    attempts.count()
+def test_rounds_end_with_an_error_that_names_the_search():
+    rounds = Rounds("specialise", limit=2)
+    rounds.count()
+    rounds.count()
     with pytest.raises(NoFixpoint, match="`specialise` found no fixpoint in 2 rounds"):
-        attempts.count()
+        rounds.count()

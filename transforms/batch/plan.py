@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..fixpoint import Attempts
+from ..fixpoint import Rounds
 from ..ir import (
     Array,
     Assign,
@@ -90,7 +90,7 @@ class Plan:
         self._survey(function.body, ())
         for x in (*function.results, *(v for _, v in function.effects)):
             self._note_use(x, ())
-        rounds = Attempts("batch")
+        rounds = Rounds("batch")
         while True:
             rounds.count()
             self._spread()

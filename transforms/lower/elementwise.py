@@ -8,6 +8,7 @@ and Python would promote differently.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,10 @@ _SHIFTS = {"left_shift": "<<", "right_shift": ">>"}
 _COMPARE = {
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
     "equal": "==", "not_equal": "!=",
+}  # fmt: skip
+_HOLDS: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 # Scalar functions that Numba has under NumPy's name, with NumPy's meaning.
 _NUMPY = {
@@ -76,10 +81,21 @@ def cast(e: L.Expr, dtype: str) -> L.Expr:
     if kind(e.dtype) == "f" and kind(dtype) in "iu":
         # Python refuses to convert nan and inf; NumPy does not.
         whole = L.Call("rt.to_int", (e,), "int64")
+        if dtype == "uint64":
+            return _to_uint64(e, whole)
         return whole if dtype == "int64" else L.Cast(whole, dtype)
     if isinstance(e, L.Cast) and e.dtype == "int64" and kind(e.x.dtype) in "b":
         return L.Cast(e.x, dtype)
     return L.Cast(e, dtype)
+
+
+def _to_uint64(e: L.Expr, whole: L.Expr) -> L.Expr:
+    """A float as a uint64: from 2**63 on it does not fit in the int64 `whole`."""
+    half = L.Lit(2.0**63, e.dtype)
+    rest = L.Call("rt.to_int", (L.Bin("-", e, half, e.dtype),), "int64")
+    high = L.Bin("^", L.Cast(rest, "uint64"), L.Lit(2**63, "uint64"), "uint64")
+    below = L.Bin("<", e, half, "bool")
+    return L.Select(below, L.Cast(whole, "uint64"), high, "uint64")
 
 
 def _literal(value: Any, dtype: str) -> Any:
@@ -116,6 +132,8 @@ def element(
     if op in _ARITHMETIC:
         return _arithmetic(_ARITHMETIC[op], xs, compute)
     if op in _COMPARE:
+        if _differ_in_sign(args):
+            return _compare_exactly(em, _COMPARE[op], args)
         return L.Bin(_COMPARE[op], xs[0], xs[1], "bool")
     if op in _BITS:
         if compute == "bool":
@@ -132,6 +150,8 @@ def element(
             return fit(L.Bin(sign, xs[0], xs[1], compute), compute)
     if op in _ROUNDING and kind(compute) in "iub":
         return xs[0]
+    if op == "sign" and kind(compute) == "u":
+        return cast(L.Bin("!=", xs[0], L.Lit(0, compute), "bool"), compute)
     if op == "mod":
         op = "remainder"
     if op in _NUMPY:
@@ -162,13 +182,34 @@ def _arithmetic(sign: str, xs: list[L.Expr], dtype: str) -> L.Expr:
     return fit(L.Bin(sign, x, y, dtype), dtype)
 
 
+def _differ_in_sign(args: list[L.Expr]) -> bool:
+    """Whether a signed integer is compared with a uint64: no dtype holds both."""
+    x, y = (a.dtype for a in args)
+    return x == "uint64" and kind(y) == "i" or y == "uint64" and kind(x) == "i"
+
+
+def _compare_exactly(em: Emitter, sign: str, args: list[L.Expr]) -> L.Expr:
+    signed = 0 if kind(args[0].dtype) == "i" else 1
+    s = em.let(cast(args[signed], "int64"))
+    below = _HOLDS[sign](*((-1, 0) if signed == 0 else (0, -1)))
+    if isinstance(s, L.Lit) and s.value < 0:
+        return L.Lit(below, "bool")
+    both = list(args)
+    both[signed] = cast(s, "uint64")
+    holds = L.Bin(sign, both[0], both[1], "bool")
+    if isinstance(s, L.Lit):
+        return holds
+    negative = L.compare("<" if below else ">=", s, L.ZERO)
+    return L.Bin("or" if below else "and", negative, holds, "bool")
+
+
 # ---------------------------------------------------------------- the special ones
 
 
 def _negative(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     x = cast(args[0], compute)
     if isinstance(x, L.Lit):
-        return L.Lit(-x.value, compute)
+        return L.Lit(_literal(-x.value, compute), compute)
     return fit(L.Un("-", x, compute), compute)
 
 

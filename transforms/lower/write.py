@@ -17,6 +17,7 @@ _PRECEDENCE = {
     "*": 10, "/": 10, "//": 10, "%": 10, "**": 13,
 }  # fmt: skip
 _SELECT, _NOT, _UNARY, _ATOM = 0, 3, 11, 20
+_SMALL = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64")
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 HEADER = """import numpy as np
@@ -177,7 +178,8 @@ def _expr(e: L.Expr) -> tuple[str, int]:
     if isinstance(e, L.Size):
         return f"{e.buffer}.shape[{e.axis}]", _ATOM
     if isinstance(e, L.Cast):
-        return f"np.{_np(e.dtype)}({expr(e.x)})", _ATOM
+        # What wraps is printed with this conversion already.
+        return _expr(e.x) if _wraps(e.x, e.dtype) else (f"np.{_np(e.dtype)}({expr(e.x)})", _ATOM)
     if isinstance(e, L.Call):
         return f"{e.function}({', '.join(typed(a) for a in e.args)})", _ATOM
     if isinstance(e, L.Select):
@@ -187,10 +189,16 @@ def _expr(e: L.Expr) -> tuple[str, int]:
     if isinstance(e, L.Un):
         if e.op == "not":
             return f"not {_at(e.x, _NOT)}", _NOT
-        return f"{e.op}{_at(e.x, _UNARY)}", _UNARY
+        text = f"{e.op}{_at(e.x, _UNARY)}"
+        return (f"np.{e.dtype}({text})", _ATOM) if _wraps(e, e.dtype) else (text, _UNARY)
     if isinstance(e, L.Bin):
-        return _bin(e)
+        return (f"np.{e.dtype}({_bin(e)[0]})", _ATOM) if _wraps(e, e.dtype) else _bin(e)
     raise AssertionError(e)
+
+
+def _wraps(e: L.Expr, dtype: str) -> bool:
+    """Whether this is arithmetic of small integers, which Numba would widen to 64 bits."""
+    return isinstance(e, (L.Bin, L.Un)) and e.dtype == dtype and dtype in _SMALL
 
 
 def _operand(e: L.Expr, precedence: int) -> str:

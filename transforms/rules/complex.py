@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, Sym
+from ..errors import UnsupportedError
 from ..ir import Array, Scalar, Type, is_complex, real_dtype
 from . import elementwise, text  # noqa: F401  (`absolute` is declared there)
 from .declare import as_operand, numpy_number, python_number
@@ -132,13 +133,20 @@ _complex_absolute()
 @surface("numpy.conj", "numpy.conjugate", "numpy.ndarray.conj", "numpy.ndarray.conjugate")
 def build_conjugate(b: Builder, x: Any) -> Sym:
     x = as_operand(b, x)
+    if x.dtype == "bool":
+        raise UnsupportedError("conjugate of bools", advice="bools are their own conjugates")
     return numpy_number(conjugate(x)) if is_complex(x.type) else numpy_number(b.emit("positive", x))
 
 
 @surface("numpy.real")
 def build_real(b: Builder, val: Any) -> Sym:
     x = as_operand(b, val)
-    return numpy_number(b.emit("real", x) if is_complex(x.type) else x)
+    return numpy_number(b.emit("real", x) if is_complex(x.type) else _counted(x))
+
+
+def _counted(x: Sym) -> Sym:
+    """A Python bool as the int it counts as."""
+    return x.astype("int64") if is_weak(x.type) and x.dtype == "bool" else x
 
 
 @surface("numpy.imag")
@@ -146,6 +154,7 @@ def build_imag(b: Builder, val: Any) -> Sym:
     x = as_operand(b, val)
     if is_complex(x.type):
         return numpy_number(b.emit("imag", x))
+    x = _counted(x)
     return numpy_number(b.emit("zeros_like", x, dtype=x.dtype))
 
 
@@ -153,7 +162,8 @@ def build_imag(b: Builder, val: Any) -> Sym:
 def build_angle(b: Builder, z: Any, deg: Any = False) -> Sym:
     x = as_operand(b, z)
     if not is_complex(x.type):
-        x = x.astype("complex64" if x.dtype == "float32" else "complex128")
+        angle = b.emit("arctan2", 0, x)
+        return numpy_number(np.degrees(angle) if deg else angle)
     angle = b.emit("arctan2", b.emit("imag", x), b.emit("real", x))
     return numpy_number(np.degrees(angle) if deg else angle)
 

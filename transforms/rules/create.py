@@ -17,6 +17,7 @@ from ..precedence import ATOM, TERNARY, Text, wrap
 from .broadcast import unbroadcast
 from .declare import as_operand, numpy_number, refuse_keywords
 from .dtypes import as_dtype
+from .fits import require_fit
 from .promote import join_dtypes
 from .registry import Rule, register, surface
 from .sizes import known, static
@@ -239,7 +240,14 @@ def build_full(
     dtype, sizes = as_dtype(dtype, fill.dtype), as_sizes(b, shape)
     if fill.ndim:
         return b.emit("broadcast_to", fill.astype(dtype), *sizes)
+    _require_integer_fit(b, fill, dtype)
     return b.emit("full", fill, *sizes, dtype=dtype)
+
+
+def _require_integer_fit(b: Builder, fill: Sym, dtype: str) -> None:
+    """`np.full` checks Python integers; it converts floats as `astype` does."""
+    if fill.dtype == "int64":
+        require_fit(b, fill, dtype)
 
 
 @surface("numpy.full_like")
@@ -258,6 +266,7 @@ def build_full_like(
         return build_full(b, shape, fill, dtype)
     if fill.ndim:
         return b.emit("broadcast_like", fill.astype(dtype), x)
+    _require_integer_fit(b, fill, dtype)
     return numpy_number(b.emit("full_like", x, fill, dtype=dtype))
 
 
@@ -348,6 +357,7 @@ def _as_array(b: Builder, value: Any, dtype: Any) -> Any:
     if isinstance(x.type, Array):
         return x.astype(dtype)
     if isinstance(x.type, Scalar):
+        require_fit(b, x, dtype)
         return b.emit("pack", x, shape=(), dtype=dtype)
     if isinstance(x.type, ListOf):
         return b.emit("list_stack", x).astype(dtype)
@@ -367,6 +377,8 @@ def _nested(b: Builder, rows: list[Any], dtype: Any) -> Sym:
         # A Python number in a sequence is not weak: NumPy looks at each element for itself.
         strong = [Scalar(c.dtype) for c in cells]
         dtype = as_dtype(dtype, join_dtypes(strong))
+        for cell in cells:
+            require_fit(b, cell, dtype)
         return b.emit("pack", *cells, shape=shape, dtype=dtype)
     parts = [
         _nested(b, list(r), dtype) if isinstance(r, (list, tuple)) else _as_array(b, r, dtype)

@@ -23,7 +23,15 @@ from ..ir import FLOATS, Array, Assign, Const, Op, Scalar, Type, is_complex, is_
 from . import signs
 from .broadcast import broadcast_shapes
 from .dtypes import as_dtype
-from .promote import COUNTING, is_weak, result_dtype
+from .fits import require_fit
+from .promote import (
+    COMPARISONS,
+    COUNTING,
+    compute_dtype,
+    converted_operands,
+    is_weak,
+    result_dtype,
+)
 from .registry import SURFACES, Rule, register, surface
 from .sizes import known
 from .text import TextRule, call
@@ -101,6 +109,9 @@ def elementwise_infer(name: str, python: bool) -> Callable[..., Type]:
                 raise UnsupportedError(f"{name} of {_kind(t)}", advice="take an element or a field")
             shapes.append(t.shape)
         dtype = result_dtype(name, types)
+        if operands is not None and name not in COMPARISONS:
+            for operand in converted_operands(name, operands):
+                require_fit(b, operand, compute_dtype(name, types))
         if any(t.ndim for t in types):
             return Array(dtype, broadcast_shapes(b, *shapes))
         judged = types[1:] if name == "where" else types
@@ -287,11 +298,16 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
             )
         if of_math:
             return python_number(b.emit(name, *(python_float(b, a) for a in args)))
-        return numpy_number(b.emit(name, *(as_operand(b, a) for a in args)))
+        return numpy_number(b.emit(name, *(_numpy_bool(as_operand(b, a)) for a in args)))
 
     build.__name__ = name
     build.__doc__ = f"{path} is the operation `{name}`"
     return build
+
+
+def _numpy_bool(x: Sym) -> Sym:
+    """To a NumPy function a bool is one, also where Python's operators count it as an int."""
+    return numpy_number(x) if x.dtype == "bool" else x
 
 
 def float_dtype(path: str, dtype: Any) -> str:

@@ -22,6 +22,7 @@ from .declare import (
     static_number,
     strong_product,
 )
+from .promote import is_weak
 from .registry import SURFACES, Rule, register, surface
 
 # ---------------------------------------------------------------- arithmetic
@@ -247,14 +248,32 @@ def build_clip(
 ) -> Sym:
     lo, hi = keywords.pop("min", a_min), keywords.pop("max", a_max)
     refuse_keywords("numpy.clip", {"out": out, **keywords})
-    x = as_operand(b, a)
+    x = numpy_number(as_operand(b, a))
+    lo, hi = _reachable(b, x, lo, "min"), _reachable(b, x, hi, "max")
     if lo is None and hi is None:
-        return numpy_number(x)
+        return x
     if hi is None:
         return b.emit("clip_low", x, as_operand(b, lo))
     if lo is None:
         return b.emit("clip_high", x, as_operand(b, hi))
     return b.emit("clip", x, as_operand(b, lo), as_operand(b, hi))
+
+
+def _reachable(b: Builder, x: Sym, bound: Any, end: str) -> Any:
+    """A Python integer as a bound of an integer array: at or beyond this `end` of the range of
+    the array's dtype it bounds nothing."""
+    if bound is None or isinstance(bound, (list, tuple)) or np.dtype(x.dtype).kind not in "iu":
+        return bound
+    number = b.sym(bound)
+    if not is_weak(number.type) or number.dtype != "int64":
+        return bound
+    limit = int(getattr(np.iinfo(x.dtype), end))
+    value = static_number(number)
+    if value is not None:
+        return None if (value <= limit if end == "min" else value >= limit) else bound
+    if end == "max" and limit > np.iinfo("int64").max:
+        return bound
+    return b.emit("maximum" if end == "min" else "minimum", number, limit)
 
 
 @surface("numpy.ndarray.clip")

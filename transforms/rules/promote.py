@@ -5,13 +5,16 @@ Among themselves weak scalars follow Python: a bool counts as an int, `2 ** -1` 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ..errors import UnsupportedError
 from ..ir import Array, Scalar, Type
+from ..records import replace
 
 COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 # Operations that NumPy has no ufunc for: the dtypes of these operands are joined.
@@ -31,9 +34,10 @@ _LIKE = {
 # Where Python counts a bool as an int.
 COUNTING = (
     "add subtract multiply divide floor_divide remainder power negative positive absolute"
-    " left_shift right_shift"
+    " left_shift right_shift invert"
 ).split()
 _PYTHON = {"float64": float, "int64": int, "complex128": complex}
+_COUNTS = ("bool", "int64")
 _INT64 = (-(2**63), 2**63 - 1)
 
 
@@ -51,6 +55,20 @@ def result_dtype(op: str, types: Sequence[Type]) -> str:
     return _dtypes(op, types)[1]
 
 
+def converted_operands(op: str, operands: Sequence[Any]) -> Sequence[Any]:
+    """The operands that are converted to the compute dtype: of `where` its two choices."""
+    return operands[_JOINED[op]] if op in _JOINED else operands
+
+
+def mixed_dtypes(op: str, types: Sequence[Type]) -> tuple[str, str]:
+    """The result dtypes of `op` if integers that are mixed are NumPy's, and if they are Python's."""
+    python = [
+        Scalar("int64", True) if isinstance(t, Scalar) and t.mixed and not t.weak else t
+        for t in types
+    ]
+    return result_dtype(op, types), result_dtype(op, python)
+
+
 def join_dtypes(types: Sequence[Type]) -> str:
     """The dtype that holds all of these: NumPy's `result_type`."""
     joined = _join(tuple(_key(t) for t in types))
@@ -64,16 +82,60 @@ def join_types(left: Type, right: Type) -> Type:
     from ..build import OPEN
 
     if left.ndim == 0 and isinstance(left, Scalar) and isinstance(right, Scalar):
-        dtype = join_dtypes((left, right)) if left.dtype != right.dtype else left.dtype
-        return Scalar(
-            dtype, left.weak and right.weak, left.value if left.value == right.value else None
-        )
+        return _join_scalars(left, right)
     assert isinstance(left, (Scalar, Array)) and isinstance(right, (Scalar, Array))
     assert left.ndim == right.ndim, (left, right)
     shape = tuple(p if p == q else OPEN for p, q in zip(left.shape, right.shape, strict=True))
     layouts = {t.layout for t in (left, right) if isinstance(t, Array)}
     dtype = join_dtypes((left, right)) if left.dtype != right.dtype else left.dtype
     return Array(dtype, shape, "C" if layouts == {"C"} else "A")
+
+
+def _join_scalars(left: Scalar, right: Scalar) -> Scalar:
+    value = left.value if left.value == right.value else None
+    if left.dtype == right.dtype:
+        # A mixed float64 is a Python number to others, and a strong one is not.
+        mixed = left.mixed or right.mixed
+        weak = left.weak and right.weak
+        return Scalar(left.dtype, weak, value, mixed and (weak or left.dtype != "float64"))
+    for one, other in ((left, right), (right, left)):
+        if one.weak and one.mixed and other.dtype == "float32":
+            return Scalar("float64", True, None, True)
+        if one.weak and not other.weak and _is_small(other.dtype) and one.dtype in _COUNTS:
+            return Scalar(other.dtype, False, value, True)
+    dtype = join_dtypes((left, right))
+    return Scalar(dtype, left.weak and right.weak, value)
+
+
+def join_conflict(left: Type, right: Type) -> str:
+    """Why a number or array cannot be one of these two; empty if it can.  Integers of different
+    dtypes wrap differently, so that what is computed from them depends on the path."""
+    if not isinstance(left, (Scalar, Array)) or not isinstance(right, (Scalar, Array)):
+        return ""
+    if left.dtype == right.dtype or not {kind_of(left.dtype), kind_of(right.dtype)} <= {"i", "u"}:
+        return ""
+    for one, other in ((left, right), (right, left)):
+        if is_weak(one):
+            if not _known(one, lambda v: not _fits(v, other.dtype)):  # noqa: B023
+                return ""
+            return f"a Python integer that is too large on one path and {other.dtype} on another"
+    return f"{left.dtype} on one path and {right.dtype} on another"
+
+
+def type_of(operand: Any) -> Type:
+    """The type of an operand where paths meet: mixed if it is a Python float that becomes
+    infinite or 0 in float32."""
+    type_, value = operand.type, getattr(operand, "value", None)
+    if is_weak(type_) and isinstance(value, float) and math.isfinite(value):
+        with np.errstate(all="ignore"):
+            narrow = float(np.float32(value))
+        if math.isinf(narrow) or (narrow == 0.0) != (value == 0.0):
+            return replace(type_, mixed=True)
+    return type_
+
+
+def _is_small(dtype: str) -> bool:
+    return kind_of(dtype) in "iu" and dtype != "int64"
 
 
 def _dtypes(op: str, types: Sequence[Type]) -> tuple[str, str]:
@@ -88,9 +150,10 @@ def _dtypes(op: str, types: Sequence[Type]) -> tuple[str, str]:
     compute, result = _resolve(op, tuple(_key(t) for t in types))
     if op in COMPARISONS:
         # A Python integer beyond its partner's range still compares rightly.
-        if any(_known(t, lambda v: not _fits(v, compute)) for t in types if is_weak(t)):
+        if kind_of(compute) in "iu" and any(t.dtype == "int64" for t in types if is_weak(t)):
             compute = "int64"
-    _refuse_overflow(types, compute)
+    else:
+        _refuse_overflow(types, compute)
     return compute, result
 
 
@@ -123,6 +186,10 @@ def _join(keys: tuple[Any, ...]) -> str:
     return np.result_type(*(k(0) if isinstance(k, type) else k for k in keys)).name
 
 
+def kind_of(dtype: str) -> str:
+    return "O" if dtype == "object" else np.dtype(dtype).kind
+
+
 def _known(type_: Type, holds: Any) -> bool:
     value = type_.value if isinstance(type_, Scalar) else None
     return value is not None and value.is_const and type_.dtype == "int64" and holds(value.const)
@@ -141,5 +208,7 @@ def _refuse_overflow(types: Sequence[Type], dtype: str) -> None:
         value = t.value if isinstance(t, Scalar) and t.weak else None
         if value is None or not value.is_const or t.dtype != "int64":
             continue
-        if not _fits(value.const, dtype) or not _INT64[0] <= value.const <= _INT64[1]:
+        if not _INT64[0] <= value.const <= _INT64[1]:
+            raise UnsupportedError("this integer does not fit in 64 bits", advice="use a float")
+        if not _fits(value.const, dtype):
             raise OverflowError(f"Python integer {value.const} out of bounds for {dtype}")

@@ -11,9 +11,11 @@ import numpy as np
 from ..build import Builder, Sym
 from ..errors import UnsupportedError
 from ..ir import Array, Const, is_complex, is_float
+from ..records import replace
 from .declare import as_operand, numpy_number, python_float, python_number, refuse_keywords
 from .dtypes import SUPPORTED, as_dtype
-from .promote import is_weak
+from .fits import require_fit
+from .promote import is_weak, join_conflict, join_types, result_dtype, type_of
 from .registry import SURFACES, surface
 from .sizes import static
 
@@ -37,6 +39,7 @@ def _numpy_scalar(dtype: str) -> None:
     @surface(path, *{"bool": ("numpy.bool",), "float64": ("numpy.double",)}.get(dtype, ()))
     def build(b: Builder, value: Any = 0) -> Sym:
         x = as_operand(b, value)
+        require_fit(b, x, dtype)
         return x if x.dtype == dtype and not is_weak(x.type) else b.emit("cast", x, dtype=dtype)
 
 
@@ -109,6 +112,8 @@ def build_python_round(b: Builder, number: Any, ndigits: Any = None) -> Sym:
 def build_round(b: Builder, a: Any, decimals: Any = 0, out: Any = None) -> Sym:
     refuse_keywords("numpy.round", {"out": out})
     x, decimals = as_operand(b, a), static(decimals, "decimals")
+    if x.dtype == "bool":
+        raise UnsupportedError("rounding bools gives float16", advice="convert to float first")
     if not is_float(x.type):
         if decimals < 0:
             raise UnsupportedError("rounding integers to tens", advice="convert to float first")
@@ -141,7 +146,24 @@ def _choice(name: str, op: str) -> None:
         if not len(values):
             raise ValueError(f"{name}() iterable argument is empty")
         _refuse_arrays(b, name, values)
-        return reduce(lambda x, y: b.emit(op, x, y), [b.sym(v) for v in values])
+        return reduce(lambda x, y: _chosen(b, name, op, x, y), [b.sym(v) for v in values])
+
+
+def _chosen(b: Builder, name: str, op: str, x: Sym, y: Sym) -> Sym:
+    """One of two numbers, as Python's `max` and `min` hand it on."""
+    conflict = join_conflict(x.type, y.type)
+    if conflict:
+        raise UnsupportedError(
+            f"{name} of a number that is {conflict}", advice="convert both to one dtype first"
+        )
+    joined = join_types(type_of(x.operand), type_of(y.operand))
+    if not joined.mixed:
+        return b.emit(op, x, y)
+    for number in (x, y):
+        require_fit(b, number, joined.dtype)
+    x, y = (b.emit("cast", v, dtype=joined.dtype, weak=joined.weak) for v in (x, y))
+    result = b.emit(op, x, y).operand
+    return b.sym(replace(result, type=replace(result.type, mixed=True)))
 
 
 def _refuse_arrays(b: Builder, name: str, values: Sequence[Any]) -> None:
@@ -162,7 +184,9 @@ def build_sum(b: Builder, iterable: Any, start: Any = 0) -> Any:
         if not iterable.ndim:
             raise TypeError("this value is not iterable")
         axis = None if iterable.ndim == 1 else (0,)
-        total = b.emit("sum", iterable, axis=axis, keepdims=False)
+        first = b.sym(start)
+        dtype = result_dtype("add", (first.type, Array(iterable.dtype, ())))
+        total = b.emit("sum", iterable.astype(dtype), axis=axis, keepdims=False).astype(dtype)
         return total if not isinstance(start, Sym) and start == 0 else start + total
     values = [b.sym(v) for v in iterable]
     if not isinstance(start, Sym) and start == 0 and values:
@@ -222,7 +246,8 @@ def build_fsum(b: Builder, seq: Any) -> Sym:
 @surface("math.prod")
 def build_math_prod(b: Builder, iterable: Any, *, start: Any = 1) -> Sym:
     if isinstance(iterable, Sym):
-        total = b.emit("prod", iterable, axis=None, keepdims=False)
+        dtype = result_dtype("multiply", (b.sym(start).type, Array(iterable.dtype, ())))
+        total = b.emit("prod", iterable.astype(dtype), axis=None, keepdims=False).astype(dtype)
         return total if not isinstance(start, Sym) and start == 1 else start * total
     return reduce(lambda x, y: x * y, [b.sym(v) for v in iterable], b.sym(start))
 

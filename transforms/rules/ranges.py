@@ -9,6 +9,7 @@ import numpy as np
 
 from ..build import OPEN, Builder, Sym
 from ..dims import Dim, max0
+from ..errors import UnsupportedError
 from ..ir import FLOATS, Array, Operand, Scalar, Type, is_float
 from ..precedence import Text
 from .broadcast import unbroadcast
@@ -94,6 +95,10 @@ def build_arange(
     operands = [b.sym(v) for v in (start, stop, 1 if step is None else step)]
     if any(o.ndim for o in operands):
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    if dtype is None and any(o.dtype == "uint64" for o in operands):
+        raise UnsupportedError("arange of uint64", advice="give it a dtype")
+    if dtype is not None and as_dtype(dtype) == "bool":
+        raise UnsupportedError("arange of bools", advice="use np.array([False, True])")
     # NumPy counts in 64 bits unless told otherwise.
     plain = "float64" if any(is_float(o.type) for o in operands) else "int64"
     width = known(operands[2])

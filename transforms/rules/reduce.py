@@ -14,7 +14,7 @@ from ..build import Builder, Sym
 from ..ir import Array, Scalar, Type, is_float
 from ..precedence import ATOM, Text, wrap
 from .broadcast import ONE
-from .declare import as_operand, refuse_keywords
+from .declare import as_operand, float_dtype, refuse_keywords
 from .dtypes import as_dtype
 from .products import product_of_others
 from .registry import Rule, register, surface
@@ -281,7 +281,14 @@ def _totals(name: str, op: str, *paths: str) -> None:
     ) -> Sym:
         refuse_keywords(paths[0], {"out": out})
         x = _only(b, _converted(b, a, dtype), where, 0 if name == "sum" else 1)
-        return _start(b, op, _reduce(b, name, x, axis, keepdims), initial)
+        total = _start(b, op, _reduce(b, name, x, axis, keepdims), initial)
+        # Sums and products wrap alike in 64 bits and in fewer.
+        return total if dtype is None else total.astype(as_dtype(dtype))
+
+
+def mean_argument(path: str, dtype: Any) -> Any:
+    """The dtype in which a mean is taken: a float one."""
+    return None if dtype is None else float_dtype(path, dtype)
 
 
 @surface("numpy.mean", "numpy.ndarray.mean")
@@ -296,7 +303,7 @@ def build_mean(
     where: Any = None,
 ) -> Sym:
     refuse_keywords("numpy.mean", {"out": out})
-    x = _converted(b, a, dtype)
+    x = _converted(b, a, mean_argument("numpy.mean", dtype))
     if where is None or known(where) is True:
         return _reduce(b, "mean", x, axis, keepdims)
     x = as_operand(b, x)
@@ -327,7 +334,7 @@ def _spreads(name: str, *paths: str) -> None:
     ) -> Sym:
         ddof = static(ddof if correction is None else correction, "ddof")
         refuse_keywords(paths[0], {"out": out})
-        x = _converted(b, a, dtype)
+        x = _converted(b, a, mean_argument(paths[0], dtype))
         if mean is None and (where is None or known(where) is True):
             return _reduce(b, name, x, axis, keepdims, ddof=ddof)
         x, chosen = as_operand(b, x), True if where is None else where

@@ -74,4 +74,6 @@ def build_cumsum(b: Builder, a: Any, axis: Any = None, dtype: Any = None, out: A
         x = b.emit("reshape", x, 1) if isinstance(x.type, Array) else _single(b, x)
     if axis is None:
         axis, x = 0, x if x.ndim == 1 else b.emit("reshape", x, product(x.shape))
-    return b.emit("cumsum", x, axis=axis_of(b, axis, x.ndim))
+    total = b.emit("cumsum", x, axis=axis_of(b, axis, x.ndim))
+    # Sums wrap alike in 64 bits and in fewer.
+    return total if dtype is None else total.astype(as_dtype(dtype))

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..build import Builder, Sym
 from ..ir import Array, ListOf, Operand, Record, Rng, Scalar, Var, is_complex
+from ..rules.fits import require_fit
 from ..rules.promote import join_types
 from .values import (
     Bound,
@@ -276,6 +277,8 @@ class Arrays(Mixin):
                 node, f"a complex value cannot be stored in an array of {base.type.dtype}",
                 "make the array complex, or store the value's .real",
             )  # fmt: skip
+        basic = all(kind != "index" or is_basic(what) for kind, what in steps)
+        require_fit(self.b, value, base.type.dtype, numpy_numbers=basic)
         value = value.astype(base.type.dtype)
         label = base.user or cell.label
         new = self.b.emit(

@@ -15,11 +15,13 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..errors import S2SError, TypeError_, UnsupportedError
+from ..ir import Array
 from ..read import read, signature, why_not_read
 from ..replacements import replacement
 from ..rules import SURFACES
 from ..rules.complex_lists import refuse_complex
 from ..rules.library.fill import copy_where
+from ..rules.promote import result_dtype
 from ..rules.registry import NeedStatic
 from ..structure import Path
 from .derived import DerivedVal
@@ -403,6 +405,10 @@ class Calls(Mixin):
                 addend = self.as_array(addend, node)
             items = self.index_items(ref, index, node)
             with self.guarding(node):
+                have, want = self.sym(addend), self.ref_type(ref).dtype
+                result = result_dtype("add", (Array(want, ()), have.type))
+                if not np.can_cast(result, want, "same_kind"):
+                    self.refuse(node, f"np.add.at of {have.dtype} into {want}", "convert it first")
                 self.write(ref, (("index", plain_items(items)),), self.sym(addend), node, add=True)
             return Obj(None)
         return self._no_rule(value, node)

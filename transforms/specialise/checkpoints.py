@@ -16,7 +16,7 @@ from ..build import Builder
 from ..dims import Dim
 from ..draws import refuse_second_draw
 from ..errors import TypeError_
-from ..fixpoint import Attempts
+from ..fixpoint import Rounds
 from ..ir import Array, Budget, Carried, Draw, For, If, ListOf, Raise, Var, operands_of, walk
 from ..scopes import dims_of
 from .values import CheckpointedVal, Mixin, RangeVal, State, Value
@@ -55,7 +55,7 @@ class Checkpoints(Mixin):
                 "a checkpointed loop runs to its end: no `break` and no `return`",
                 "let further iterations change nothing, or leave s2s.checkpoint out",
             )
-        rounds = Attempts("specialise: sizes of a checkpointed loop")
+        rounds = Rounds("specialise: sizes of a checkpointed loop")
         inner = self.whole(over.inner, node)
         while True:
             rounds.count()

@@ -12,7 +12,10 @@ import numpy as np
 from ..build import Builder
 from ..errors import S2SError, ValueError_
 from ..ir import Assign, Block, Const, Scalar
+from ..records import replace
 from ..rules.declare import python_number
+from ..rules.fits import require_fit
+from ..rules.promote import kind_of, mixed_dtypes
 from ..rules.registry import RULES, SURFACES
 from .values import (
     Bound,
@@ -60,6 +63,16 @@ PYTHON: dict[str, Any] = {
     "bitwise_xor": lambda x, y: x ^ y, "left_shift": lambda x, y: x << y,
     "right_shift": lambda x, y: x >> y, "divide": lambda x, y: x / y,
 }  # fmt: skip
+
+
+def _is_python(type_: Any) -> bool:
+    return type_.weak
+
+
+def _is_huge(name: str, x: int, y: int) -> bool:
+    """Whether a power or shift of integers has so many digits that computing it takes long."""
+    bits = {"power": int(x).bit_length() - 1, "left_shift": 1 if x else 0}.get(name, 0)
+    return y > 0 and bits * int(y) > 2**16
 
 
 class NeedUnroll(Exception):
@@ -180,6 +193,9 @@ class Expressions(Mixin):
             if folded is not None:
                 return folded
         if isinstance(left, (Num, Ref)) and isinstance(right, (Num, Ref)):
+            if name == "power" and isinstance(left, Ref) and getattr(right, "known", 0) == (2,):
+                if self.ref_type(left).dtype == "bool":  # NumPy squares, which gives int8
+                    return self.operate("square", left, node=node)
             return self.operate(name, left, right, node=node)
         return self._structural_binary(name, left, right, node)
 
@@ -190,9 +206,14 @@ class Expressions(Mixin):
             return None
         x, y = left.known[0], right.known[0]
         ints = isinstance(x, (int, np.integer)) and isinstance(y, (int, np.integer))
-        literal = isinstance(left.operand, Const) and isinstance(right.operand, Const)
+        operands = left.operand, right.operand
+        if any(o.type.dtype not in ("bool", "int64", "float64") for o in operands):
+            return None  # NumPy's own arithmetic, which wraps or rounds
+        literal = all(isinstance(o, Const) and _is_python(o.type) for o in operands)
         if not ints and not literal:
             return None
+        if ints and _is_huge(name, x, y):
+            self.refuse(node, "this integer does not fit in 64 bits", "use a float")
         with np.errstate(all="ignore"), self.python_errors(node):
             try:
                 if name == "divide" and y == 0:
@@ -216,8 +237,25 @@ class Expressions(Mixin):
         if name == "matmul" and path in SURFACES:
             return self.call_surface(path, operands, {}, node)
         with self.guarding(node):
-            result = self.b.emit(name, *(self.sym(o) for o in operands))
+            syms = [self.sym(o) for o in operands]
+            if any(isinstance(s.type, Scalar) and s.type.mixed for s in syms):
+                return self._operate_mixed(name, syms, node)
+            result = self.b.emit(name, *syms)
         return self.wrap(result)
+
+    def _operate_mixed(self, name: str, syms: list[Any], node: ast.AST) -> Value:
+        """An operation on an integer that is a Python int on some paths and a small NumPy integer
+        on others: both mean the same, or what they disagree on raises at run time."""
+        strong, weak = mixed_dtypes(name, [s.type for s in syms])
+        if strong == weak or not {kind_of(strong), kind_of(weak)} <= {"i", "u"}:
+            return self.wrap(self.b.emit(name, *syms))
+        if weak != "int64":
+            message = f"this is {strong} on one path and {weak} on another"
+            self.refuse(node, message, "convert the integer to one dtype on all paths")
+        wide = self.b.emit(name, *(python_number(s) for s in syms))
+        require_fit(self.b, wide, strong)
+        result = wide.astype(strong).operand
+        return Num(replace(result, type=replace(result.type, mixed=True)))
 
     def _repeated(self, item: Num, count: Num) -> Value:
         """`[0.0] * n` for an `n` known at run time only."""
@@ -288,15 +326,17 @@ class Expressions(Mixin):
             if result is not None:
                 return result
             return self.refuse(node, f"this operator does not apply to {self.kind_of(value)}")
-        if isinstance(value, Num) and value.known is not None and isinstance(value.operand, Const):
+        literal = isinstance(value, Num) and isinstance(value.operand, Const)
+        if literal and value.known is not None and _is_python(value.operand.type):
             x = value.known[0]
             with self.python_errors(node):
                 if isinstance(node.op, ast.Invert):
                     return self.constant(~int(x) if isinstance(x, bool) else ~x)
                 return self.constant(-x if isinstance(node.op, ast.USub) else +x)
         if isinstance(node.op, ast.UAdd):
-            same = isinstance(value, Num) and value.operand.type.dtype != "bool"
-            return value if same else self.operate("positive", value, node=node)
+            if isinstance(value, Num) and value.operand.type.dtype != "bool":
+                return value
+            return self.operate("positive", value, node=node)
         name = "negative" if isinstance(node.op, ast.USub) else "invert"
         type_ = value.operand.type if isinstance(value, Num) else None
         if name == "invert" and type_ == Scalar("bool", weak=True):  # an integer, to Python

@@ -7,6 +7,8 @@ from typing import Any
 
 from ..build import Builder
 from ..ir import Operand, Record
+from ..rules.dtypes import SUPPORTED
+from ..rules.fits import require_fit
 from .arrays import is_basic
 from .values import ListVal, Mixin, Num, Obj, RangeVal, Rec, Ref, SliceVal, State, TupleVal, Value
 
@@ -114,6 +116,11 @@ class Indexing(Mixin):
     def assign_index(self, ref: Ref, items: tuple[Any, ...], value: Value, node: ast.AST) -> None:
         """`ref[items] = value`."""
         if isinstance(value, (ListVal, TupleVal, RangeVal)):
+            dtype = self.ref_type(ref).dtype
+            for item in self.static_items(value) or ():
+                if isinstance(item, Num):
+                    with self.guarding(node):
+                        require_fit(self.b, item.operand, dtype, numpy_numbers=True)
             value = self.as_array(value, node)
         if not isinstance(value, (Num, Ref)):
             self.refuse(node, f"{self.kind_of(value)} cannot be stored in an array")
@@ -140,6 +147,10 @@ class Indexing(Mixin):
             return self.constant(ndim) if name == "ndim" else self.call_len((rec,), {}, node)
         if name not in dict(rec.operand.type.fields):
             raise self.located(KeyError(name), node)
+        dtype = dict(rec.operand.type.fields)[name]
+        if dtype not in SUPPORTED or dtype == "float16":
+            self.refuse(node, f"the field {name!r} of dtype {dtype} is not supported",
+                        "pass its values as an array of their own")  # fmt: skip
         return self.wrap(self.b.emit("field", rec.operand, name=name))
 
     def record_index(self, rec: Rec, index: Value, node: ast.AST) -> Value:

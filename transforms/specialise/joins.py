@@ -11,7 +11,8 @@ from ..dims import Dim
 from ..ir import Array, Block, If, ListOf, Operand, Phi, Scalar, Type, Var
 from ..pipeline_types import Param
 from ..records import record, replace
-from ..rules.promote import join_types
+from ..rules.fits import require_finite, require_fit
+from ..rules.promote import join_conflict, join_types, type_of
 from .values import (
     UNDEFINED,
     Cell,
@@ -129,7 +130,7 @@ class Joins(Mixin):
         def leaf(x: Operand, y: Operand, user: str) -> Operand:
             if x == y:
                 return x
-            type_ = self._joined(x.type, y.type)
+            type_ = self._joined(self.type_where_joined(x), self.type_where_joined(y))
             x, y = self._cast_in(one, x, type_), self._cast_in(two, y, type_)
             target = self._fresh_var(type_, user)
             phis.append(Phi(target, x, y))
@@ -143,6 +144,9 @@ class Joins(Mixin):
             if isinstance(x, Maybe) or isinstance(y, Maybe) or x is UNDEFINED or y is UNDEFINED:
                 return self._join_maybe(x, y, user, one, two, leaf, join)
             if isinstance(x, Num) and isinstance(y, Num):
+                why = join_conflict(x.type, y.type)
+                if why:
+                    return Conflict(f"{user or 'a number'} is {why}")
                 operand = leaf(x.operand, y.operand, user)
                 return Num(operand, x.known if x.known == y.known else None)
             if isinstance(x, Rec) and isinstance(y, Rec) and x.operand == y.operand:
@@ -187,6 +191,9 @@ class Joins(Mixin):
                         f"{user or 'an array'} has {p.type.ndim} dimensions on one path "
                         f"and {q.type.ndim} on another"
                     )
+                why = join_conflict(p.type, q.type)
+                if why:
+                    return Conflict(f"{user or 'an array'} is {why}")
                 memo[key] = cell = Cell(user)
                 merged.heap[cell] = leaf(p, q, user)
                 merged.entangle(cell, x.cell)
@@ -350,7 +357,19 @@ class Joins(Mixin):
         if operand.type.dtype == type_.dtype or isinstance(operand.type, ListOf):
             return operand
         with self._within(branch):
-            return Sym(self.b, operand).astype(type_.dtype).operand
+            return self.narrowed(operand, type_)
+
+    def type_where_joined(self, operand: Operand) -> Type:
+        """The type of an operand; of a named literal that of its value."""
+        op = self.b.definitions.get(operand.name) if isinstance(operand, Var) else None
+        return type_of(op.args[0] if op is not None and op.name == "literal" else operand)
+
+    def narrowed(self, operand: Operand, type_: Type) -> Operand:
+        """A value as one of the type that it has where paths meet."""
+        x = Sym(self.b, operand)
+        require_fit(self.b, x, type_.dtype)
+        require_finite(self.b, x, type_.dtype)
+        return x.astype(type_.dtype).operand
 
     def _read_in(self, branch: Branch, ref: Ref) -> Var:
         with self._within(branch):

@@ -11,10 +11,10 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ..build import OPEN, Builder, Sym, const
+from ..build import OPEN, Builder, const
 from ..ir import Array, Block, Carried, ListOf, Operand, Scalar, Type, Var
 from ..records import field, record, replace
-from ..rules.promote import join_types
+from ..rules.promote import join_conflict, join_types
 from .values import (
     UNDEFINED,
     Cell,
@@ -63,7 +63,7 @@ class Plan:
 
 
 def _same_type(a: Type, b: Type) -> bool:
-    return a == b
+    return a == b and getattr(a, "mixed", False) == getattr(b, "mixed", False)
 
 
 class LoopJoins(Mixin):
@@ -133,7 +133,7 @@ class LoopJoins(Mixin):
     def _cast_to(self, operand: Operand, type_: Type) -> Operand:
         if operand.type.dtype == type_.dtype or isinstance(operand.type, ListOf):
             return operand
-        return Sym(self.b, operand).astype(type_.dtype).operand
+        return self.narrowed(operand, type_)
 
     def _locations(self, plan: Plan, head: State, end: State) -> list[tuple[Key, Any, Any]]:
         found: list[tuple[Key, Any, Any]] = []
@@ -166,8 +166,13 @@ class LoopJoins(Mixin):
             return
         if isinstance(x, Num) and isinstance(y, Num):
             if x.operand != y.operand or (x.known != y.known and x.known is not None):
-                known: Any = plan.leaves.get(key, x.operand.type)
-                plan.leaf(key, _plain(join_types(known, y.operand.type)))
+                known: Any = plan.leaves.get(key) or self.type_where_joined(x.operand)
+                why = join_conflict(known, y.operand.type)
+                if why:
+                    plan.conflicts[key] = Conflict(f"a number is {why}")
+                    plan.changed = True
+                    return
+                plan.leaf(key, _plain(join_types(known, self.type_where_joined(y.operand))))
             return
         if isinstance(x, Ref) and isinstance(y, Ref):
             if x != y:
@@ -243,6 +248,11 @@ class LoopJoins(Mixin):
         self.state = saved
         if p.ndim != q.ndim:
             plan.conflicts[key] = Conflict("an array changes its number of dimensions in the loop")
+            plan.changed = True
+            return
+        why = join_conflict(p, q)
+        if why:
+            plan.conflicts[key] = Conflict(f"an array is {why}")
             plan.changed = True
             return
         if key not in plan.cells:

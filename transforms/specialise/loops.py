@@ -11,7 +11,7 @@ from ..build import Builder
 from ..counters import note_counter
 from ..dims import Dim
 from ..errors import TypeError_
-from ..fixpoint import Attempts
+from ..fixpoint import Rounds
 from ..ir import For, Operand, Scalar, Var, While
 from ..records import record
 from .expressions import NeedUnroll
@@ -172,7 +172,7 @@ class Loops(Mixin):
         """A loop, else as `otherwise` has it, else with lists of the run in place of lists whose
         elements are known one by one."""
         attempt = self.checkpoint()
-        rounds = Attempts("specialise: form of a loop")
+        rounds = Rounds("specialise: form of a loop")
         while True:
             rounds.count()
             try:

@@ -152,6 +152,17 @@ class Objects(Mixin):
         return result
 
     def _lift(self, value: Any, path: Path, guarded: bool, static: bool) -> Value:
+        try:
+            return self._lift_supported(value, path, guarded, static)
+        except UnsupportedError as error:
+            if error.span is not None:
+                raise
+            message = f"{path_text(path)}: {error.message}"
+            raise self.refusal(self.reading, message, error.advice) from None
+
+    def _lift_supported(self, value: Any, path: Path, guarded: bool, static: bool) -> Value:
+        if isinstance(value, np.timedelta64):  # NumPy counts it among the integers
+            raise UnsupportedError("np.timedelta64 is not supported", advice="pass a number")
         if isinstance(value, (bool, np.bool_, int, np.integer)):
             if path in self.runtime_ints and path not in self.baked:
                 return self.parameter(describe(value), path, value)
@@ -172,9 +183,6 @@ class Objects(Mixin):
             refuse_foreign(value)
             if isinstance(value, (np.ndarray, np.random.Generator)):
                 return self.parameter(describe(value), path, value)
-        except UnsupportedError as error:
-            message = f"{path_text(path)}: {error.message}"
-            raise self.refusal(self.reading, message, error.advice) from None
         except TypeError as error:
             message, _, advice = f"{path_text(path)}: {error}".partition("; ")
             raise self.refusal(self.reading, message, advice) from None

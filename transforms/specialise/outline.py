@@ -23,7 +23,7 @@ from typing import Any
 from ..build import OPEN, Builder, NameSupply, resolve_dims
 from ..coalesce import HELPERS, RESERVED
 from ..dims import Dim
-from ..fixpoint import Attempts
+from ..fixpoint import Rounds
 from ..ir import (
     Array,
     Call,
@@ -249,7 +249,7 @@ class Outlines(Mixin):
 
     def call_outlined(self, callee: Callee, env: dict[str, Value], node: Any) -> Value:
         arguments = tuple(env.values())
-        rounds = Attempts("specialise: arguments of a call")
+        rounds = Rounds("specialise: arguments of a call")
         while True:
             rounds.count()
             packer = self._arguments(callee, frozenset(), node)

@@ -328,22 +328,11 @@ class PythonCalls(Mixin):
         value, *rest = args
         start = rest[0] if rest else kwargs.get("start")
         if isinstance(value, (Ref, Num)):
-            return (
-                NotImplemented
-                if start is None
-                else self.binary(
-                    "add",
-                    start,
-                    self.call_surface("numpy.sum", (value,), {"axis": self.constant(0)}, node),
-                    node,
-                )
-            )
+            return NotImplemented
         items = self.static_items(value)
         if items is None and isinstance(value, ListVal):
-            stacked = self.b.emit("list_stack", self.state.heap[value.cell].operand)
-            total = self.b.emit("sum", stacked, axis=(0,), keepdims=False)
-            result = self.wrap(total)
-            return result if start is None else self.binary("add", start, result, node)
+            stacked = self.wrap(self.b.emit("list_stack", self.state.heap[value.cell].operand))
+            return self.call_surface("builtins.sum", (stacked, *rest), kwargs, node)
         if items is None:
             return NotImplemented
         total_value = start if start is not None else self.constant(0)

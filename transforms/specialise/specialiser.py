@@ -15,7 +15,7 @@ from ..desugar import desugar
 from ..dims import Facts
 from ..errors import S2SError, UnsupportedError
 from ..fence import fence
-from ..fixpoint import Attempts
+from ..fixpoint import Rounds
 from ..ir import Function, Module, Operand, Origin, Scalar, Span, Var, walk
 from ..pipeline_types import Build, ObjectGuard, Param
 from ..read import Source, imported_as, read, signature
@@ -126,7 +126,7 @@ def specialise(
     desugared: dict[Any, list[ast.stmt]] = {}
     alive: dict[Any, dict[int, frozenset[str]]] = {}
     builds: list[Build] = []
-    rounds = Attempts("specialise")
+    rounds = Rounds("specialise")
     while True:
         rounds.count()
         plain = function.plain if isinstance(function, Derived) else function

@@ -383,7 +383,11 @@ class Statements(Mixin):
             elif isinstance(current, Ref) and not isinstance(owner, Ref):
                 self._in_place(current, name, value, node)
             else:
-                self.store_item(owner, index, self._augmented(name, current, value, node), target)
+                result = self._augmented(name, current, value, node)
+                if isinstance(current, Ref) and isinstance(result, Ref):
+                    have, want = self.ref_type(result).dtype, self.ref_type(current).dtype
+                    self.require_same_kind(name, have, want, node)
+                self.store_item(owner, index, result, target)
             return
         assert isinstance(target, ast.Attribute)
         current = self.attribute(owner, target.attr, target)
@@ -418,23 +422,21 @@ class Statements(Mixin):
         result = self.binary(name, ref, value, node)
         dtype = self.ref_type(ref).dtype
         out = self.sym(result)
-        if (
-            not dtype.startswith("float")
-            and out.dtype.startswith("float")
-            or (dtype == "bool" and out.dtype != "bool")
-        ):
-            raise self.located(
-                TypeError(
-                    f"Cannot cast ufunc '{name}' output from dtype('{out.dtype}') "
-                    f"to dtype('{dtype}') with casting rule 'same_kind'"
-                ),
-                node,
-            )
+        self.require_same_kind(name, out.dtype, dtype, node)
         if name == "matmul" and out.ndim != self.ref_type(ref).ndim:
             text = "inplace matrix multiplication requires a result of the first operand's shape"
             raise self.located(ValueError(text), node)
         with self.guarding(node):
             self.write(ref, (), out, node)
+
+    def require_same_kind(self, name: str, have: str, want: str, node: ast.AST) -> None:
+        """What a ufunc writes into an array must be of the array's kind."""
+        if not np.can_cast(have, want, "same_kind"):
+            message = (
+                f"Cannot cast ufunc '{name}' output from dtype('{have}') "
+                f"to dtype('{want}') with casting rule 'same_kind'"
+            )
+            raise self.located(TypeError(message), node)
 
     # ---- branches
 

@@ -108,6 +108,8 @@ def kept(out: Any, rank: int, axis: Any, keepdims: bool) -> Any:
 @written("numpy.median", kinks="equal values count in the order they stand in")
 def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = sort(front(a, axis), 0)
+    if x.dtype.kind in "biu":  # the sum of two may not fit
+        x = x.astype(np.float64)
     n = x.shape[0]
     if n == 0:
         out = np.mean(x, axis=0)
@@ -127,6 +129,8 @@ def quantile(
 def quantiles(find: Any, a: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
     """One quantile or several of `a` along an axis, each by `find(values in order, q, method)`."""
     x = sort(front(a, axis), 0)
+    if x.dtype.kind in "iu":  # the difference of two may not fit
+        x = x.astype(np.float64)
     if isinstance(q, (list, tuple)) or np.ndim(q) == 1:
         each = [find(x, np.float64(p), method) for p in q]
         return np.stack([kept(v, np.ndim(a), axis, keepdims) for v in each])

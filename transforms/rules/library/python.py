@@ -117,10 +117,15 @@ def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
     return abs(a - b) <= max(rel_tol * max(abs(a), abs(b)), abs_tol)
 
 
+_LARGEST = 9223372036854775807
+
+
 @written("math.factorial")
 def factorial(x: int) -> Any:
     if x < 0:
         raise ValueError("factorial() not defined for negative values")
+    if x > 20:
+        raise OverflowError("the factorial does not fit in 64 bits")
     out = 1
     for k in range(2, x + 1):
         out *= k
@@ -131,6 +136,8 @@ def factorial(x: int) -> Any:
 def perm(n: int, k: Any = None) -> Any:
     out = 1
     for i in range(n if k is None else k):
+        if n > i and out > _LARGEST // (n - i):
+            raise OverflowError("the number of permutations does not fit in 64 bits")
         out *= n - i
     return out
 
@@ -139,6 +146,8 @@ def perm(n: int, k: Any = None) -> Any:
 def comb(n: int, k: int) -> Any:
     out = 1
     for i in range(k):
+        if n > i and out > _LARGEST // (n - i):
+            raise OverflowError("the number of combinations does not fit in 64 bits")
         out = out * (n - i) // (i + 1)
     return out
 

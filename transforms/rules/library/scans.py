@@ -13,7 +13,9 @@ from .declare import written
 
 def _scan_first(a: Any, axis: Any) -> Any:
     x = np.ravel(a).copy() if axis is None else np.moveaxis(a, axis, 0).copy()
-    return x if x.dtype.kind in "fu" else x.astype(np.int64)
+    if x.dtype.kind in "fc":
+        return x
+    return x.astype(np.uint64) if x.dtype.kind == "u" else x.astype(np.int64)
 
 
 @written("numpy.cumprod", "numpy.ndarray.cumprod")
@@ -21,6 +23,8 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     out = _scan_first(np.asarray(a) if dtype is None else np.asarray(a).astype(dtype), axis)
     for i in range(1, out.shape[0]):
         out[i] *= out[i - 1]
+    if dtype is not None:  # products wrap alike in 64 bits and in fewer
+        out = out.astype(dtype)
     return out if axis is None else np.moveaxis(out, 0, axis)
 
 
