@@ -13,6 +13,7 @@ as it is.  Where no directory can be made, s2s works without a lasting cache.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -103,8 +104,6 @@ def prepare(path: Path) -> str:
     trouble = _trouble(path.stat())
     if not trouble and not (path / MARKER).exists():
         _mark(path)
-    if not trouble and not os.access(path, os.R_OK | os.X_OK):
-        return "it is not readable"
     return trouble
 
 
@@ -132,10 +131,11 @@ def _holds_other_files(path: Path) -> bool:
 
 def _mark(path: Path) -> None:
     try:
-        with open(path / MARKER, "x", encoding="utf-8") as file:
-            file.write(ABOUT)
+        file = open(path / MARKER, "x", encoding="utf-8")
     except FileExistsError:  # another process was faster
-        pass
+        return
+    with contextlib.suppress(OSError), file:  # its name is enough, on a disk that is full
+        file.write(ABOUT)
 
 
 # ---------------------------------------------------------------- entries

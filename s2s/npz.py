@@ -28,7 +28,8 @@ _HEADER = re.compile(
 _NUMBERS = {
     "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16",
 }  # fmt: skip
-_MAX_RANK = 32
+_MAX_RANK = 64
+_LONGEST_HEADER = 10_000
 _CORRUPT = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError,
             UnicodeDecodeError, struct.error, LookupError)  # fmt: skip
 
@@ -77,8 +78,8 @@ def _header(name: str, content: bytes) -> tuple[np.dtype[Any], tuple[int, ...], 
         raise ValueError(f"{name!r} is no array in NumPy's format")
     begin = 8 + struct.calcsize(_LENGTH[version])
     (length,) = struct.unpack_from(_LENGTH[version], content, 8)
-    text = content[begin : begin + min(length, 10_000)].decode("latin-1")
-    match = _HEADER.fullmatch(text)
+    text = content[begin : begin + length].decode("latin-1")
+    match = _HEADER.fullmatch(text) if length <= _LONGEST_HEADER else None
     if match is None:
         raise ValueError(f"{name!r} is no array of numbers: its header is {text[:80]!r}")
     order, kind, fortran, sizes = match.groups()

@@ -24,7 +24,7 @@ METADATA = "__metadata__"
 FIELDS = {"dtype", "shape", "data_offsets"}
 LARGEST_HEADER = 100_000_000  # bytes; the limit of the library
 LARGEST_SIZE = 2**63 - 1
-MAX_RANK = 32
+MAX_RANK = 64  # of arrays in NumPy
 
 
 def dumps(arrays: dict[str, Any]) -> bytes:

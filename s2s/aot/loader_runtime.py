@@ -219,6 +219,8 @@ class _State:
                     if size > self.state[name].nbytes + 10_000:  # of the header
                         raise ValueError(f"{name} has {size} bytes")
                     arrays[name] = file[name]
+                    if not isinstance(arrays[name], np.ndarray):
+                        raise ValueError(f"{name} is no array")
                 return arrays
         except (FileNotFoundError, PermissionError, IsADirectoryError):
             raise
