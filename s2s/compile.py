@@ -162,9 +162,7 @@ def _build(name: str, text: str, entry: str, signature: tuple[Any, ...] | None) 
     return kernel
 
 
-def _compiled(
-    module: types.ModuleType, text: str, entry: str, signature: tuple[Any, ...]
-) -> Any:
+def _compiled(module: types.ModuleType, text: str, entry: str, signature: tuple[Any, ...]) -> Any:
     """Compiled the short way if the text allows it, else by all of Numba."""
     import numba
 

@@ -7,6 +7,7 @@ between, the old file stays.  A link is followed.  A pipe or device is written t
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 import uuid
@@ -29,8 +30,10 @@ def writing(path: str | Path) -> Iterator[BinaryIO]:
     except FileNotFoundError:
         status = None
     if _is_stream(path, status):
-        with open(path, "wb") as file:  # a directory raises IsADirectoryError
-            yield file
+        with open(path, "wb") as stream:  # a directory raises IsADirectoryError
+            content = io.BytesIO()  # one can go back in a file, but not in a pipe
+            yield content
+            stream.write(content.getbuffer())
         return
     target = _destination(path)
     name = target.with_name(f".{uuid.uuid4().hex}.new")

@@ -104,7 +104,9 @@ def _natural_number(text: str) -> int:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"the header has the number {text[:40]}: sizes are natural numbers below 2**63")
+    raise ValueError(
+        f"the header has the number {text[:40]}: sizes are natural numbers below 2**63"
+    )
 
 
 def _is_text(text: str) -> bool:
@@ -119,7 +121,9 @@ def _is_text(text: str) -> bool:
 def _place(name: str, entry: Any) -> tuple[np.dtype[Any], list[int], tuple[int, int]]:
     """The dtype and shape of an array, and where its bytes begin and end."""
     if not _is_text(name) or not isinstance(entry, dict) or entry.keys() != FIELDS:
-        raise ValueError(f"the entry of {name!r} in the header does not consist of {sorted(FIELDS)}")
+        raise ValueError(
+            f"the entry of {name!r} in the header does not consist of {sorted(FIELDS)}"
+        )
     label, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not _are_sizes(shape) or not _are_sizes(offsets) or len(offsets) != 2:
         raise ValueError(f"the shape or the offsets of {name!r} are no lists of sizes")

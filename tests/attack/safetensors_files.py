@@ -111,8 +111,9 @@ def malformed() -> Iterator[tuple[str, bytes]]:
     # ---- names
     yield "the same twice", packed(f"{{{A},{A}}}", DATA[:8])
     yield "one name twice", packed(f"{{{A},{B.replace('b', 'a', 1)}}}", DATA)
-    yield "one name twice, second of all", packed(
-        f'{{{A},"a":{entry(shape=(4,), offsets=(0, 16))}}}', DATA
+    yield (
+        "one name twice, second of all",
+        packed(f'{{{A},"a":{entry(shape=(4,), offsets=(0, 16))}}}', DATA),
     )
     yield "a field twice", raw(shape='[2],"shape":[2]')
     yield "metadata twice", packed('{"__metadata__":{},"__metadata__":{},' + A + "}", DATA[:8])
@@ -168,8 +169,9 @@ def malformed() -> Iterator[tuple[str, bytes]]:
         "the same": ((0, 8), (0, 8)), "overlap": ((0, 8), (4, 12)), "hole": ((0, 8), (12, 20)),
         "hole before": ((4, 12), (12, 20)), "overlap from behind": ((8, 16), (4, 12)),
     }.items():  # fmt: skip
-        yield f"two arrays: {name}", packed(
-            f'{{"a":{entry(offsets=first)},"b":{entry(offsets=second)}}}', bytes(range(20))
+        yield (
+            f"two arrays: {name}",
+            packed(f'{{"a":{entry(offsets=first)},"b":{entry(offsets=second)}}}', bytes(range(20))),
         )
     yield "only the first of the data", packed(f"{{{A}}}", DATA)
     yield "only the second of the data", packed(f"{{{B}}}", DATA)

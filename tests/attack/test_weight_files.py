@@ -111,7 +111,9 @@ def test_mutated_safetensors() -> None:
         except ValueError as error:
             known = safetensors_files.library_accepts(content)
             reason = str(error)
-            assert not known or "twice" in reason or "BOOL" in reason or "consist of" in reason, seed
+            assert not known or "twice" in reason or "BOOL" in reason or "consist of" in reason, (
+                seed
+            )
             continue
         assert safetensors_files.library_accepts(content), seed
         accepted += 1
