@@ -82,10 +82,10 @@ def named_files() -> Iterator[tuple[str, bytes]]:
         "seal of content": cache._seal("mine", b"data") + b"data",
     }  # fmt: skip
     stems = [
-        "kernel_main.c", "kernel_", "kernel_main", "kernel_ABCDEF", f"kernel_{KEY}x", f"_kernel_{KEY}",
-        f"kernel_{KEY}.c", f"xkernel_{KEY}", "runtime_config", "runtime_.py", "specialisation_a.txt",
-        "numba_notes", "_s2s_notes.py", ".new-", ".new-draft", f".new-kernel_{KEY}", f"kernel_{KEY[:-1]}",
-        "kernel_main.nbi", "a.seal", f".new-kernel_main.c-{KEY}", f"runtime_{KEY.upper()}",
+        "kernel_main.c", "kernel_", "kernel_main", "kernel_ABCDEF", f"kernel_{KEY}x",
+        f"_kernel_{KEY}", f"kernel_{KEY}.c", f"xkernel_{KEY}", "runtime_config", "runtime_.py",
+        "specialisation_a.txt", "numba_notes", "_s2s_notes.py", ".new-", ".new-draft",
+        f".new-kernel_{KEY}", f"kernel_{KEY[:-1]}", "kernel_main.nbi", "a.seal", f".new-kernel_main.c-{KEY}", f"runtime_{KEY.upper()}",
     ]  # fmt: skip
     for k, (stem, body) in enumerate(itertools.product(stems, bodies)):
         yield f"{k}/{stem}", bodies[body]
@@ -102,7 +102,7 @@ def test_clear_removes_nothing_of_the_user(tmp_path, monkeypatch):
         os.symlink(outside, folder / f"numba_{KEY}")
         (folder / f"kernel_{KEY}_folder").mkdir()
         (folder / f"kernel_{KEY}_folder" / f"kernel_{KEY}").write_bytes(b"")
-        before = {p for p in folder.rglob("*")} - {folder / f"specialisation_{KEY}"}
+        before = set(folder.rglob("*")) - {folder / f"specialisation_{KEY}"}
         assert main(["cache", "clear"]) == 0
         assert set(folder.rglob("*")) == before, name
         assert (tmp_path / name).read_bytes() == content
@@ -332,7 +332,11 @@ def test_nothing_is_written_beside_the_sources():
     kinds = []
     for path in (ROOT / "s2s").glob("kernels*.py"):
         module = importlib.import_module(f"s2s.{path.stem}")
-        kinds += [type(v._cache) for v in vars(module).values() if isinstance(v, Dispatcher)]
+        kinds += [
+            type(getattr(v, "_cache", None))
+            for v in vars(module).values()
+            if isinstance(v, Dispatcher)
+        ]
     assert kinds.count(EntryCache) > 20 and FunctionCache not in kinds
 
 

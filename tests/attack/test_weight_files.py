@@ -51,7 +51,7 @@ def weights(**changed: Any) -> dict[str, Any]:
     return {NAMES[0]: np.ones((3, 2), np.float32), NAMES[1]: np.ones(2, np.float32), **changed}
 
 
-def refused(path: Path, made: Any | None = None) -> str:
+def refused(path: Path, made: Any = None) -> str:
     """What `load_weights` says of a file; the weights stay as they were."""
     made = made or layer()
     before = [w.numpy().copy() for w in made.weights]
@@ -233,8 +233,9 @@ def damaged_archives() -> dict[str, bytes]:
     crc = bytearray(good)
     crc[good.index(header().encode()) + len(header()) + 3] ^= 1
     return {
-        "nothing": b"", "text": b"hello " * 10, "cut off": good[:-10], "half": good[: len(good) // 2],
-        "HDF5": b"\x89HDF\r\n\x1a\n" + bytes(100), "npy": npy(header()), "pickle": pickle.dumps(Evil()),
+        "nothing": b"", "text": b"hello " * 10, "cut off": good[:-10],
+        "half": good[: len(good) // 2], "HDF5": b"\x89HDF\r\n\x1a\n" + bytes(100),
+        "npy": npy(header()), "pickle": pickle.dumps(Evil()),
         "encrypted": bytes(encrypted), "unknown compression": bytes(unknown),
         "false size": bytes(sizes), "false checksum": bytes(crc),
         "twice": archive((KERNEL, npy(header())), (KERNEL, npy(header())), BIAS),
