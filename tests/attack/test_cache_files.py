@@ -85,7 +85,8 @@ def named_files() -> Iterator[tuple[str, bytes]]:
         "kernel_main.c", "kernel_", "kernel_main", "kernel_ABCDEF", f"kernel_{KEY}x",
         f"_kernel_{KEY}", f"kernel_{KEY}.c", f"xkernel_{KEY}", "runtime_config", "runtime_.py",
         "specialisation_a.txt", "numba_notes", "_s2s_notes.py", ".new-", ".new-draft",
-        f".new-kernel_{KEY}", f"kernel_{KEY[:-1]}", "kernel_main.nbi", "a.seal", f".new-kernel_main.c-{KEY}", f"runtime_{KEY.upper()}",
+        f".new-kernel_{KEY}", f"kernel_{KEY[:-1]}", "kernel_main.nbi", "a.seal",
+        f".new-kernel_main.c-{KEY}", f"runtime_{KEY.upper()}",
     ]  # fmt: skip
     for k, (stem, body) in enumerate(itertools.product(stems, bodies)):
         yield f"{k}/{stem}", bodies[body]
