@@ -1,29 +1,25 @@
-"""From the text of a kernel to machine code, by way of files in the cache.
+"""From the text of a kernel to machine code, by way of the cache.
 
-A kernel that has a door (`s2s.doors`) is kept as object code.  Of others Numba keeps the machine
-code, but only for functions of real, importable files; so the text becomes one, named by its hash.
-Numba's own cache lies next to it, under a seal: what was damaged since it was written is thrown
-away and compiled again.
+A kernel that has a door (`s2s.doors`) is kept as object code, others as what Numba made of them
+(`s2s.numba_cache`).  The text becomes a module whose name holds its hash.
 """
 
 from __future__ import annotations
 
 import ast
-import importlib.util
+import linecache
 import re
 import sys
 import types
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from . import cache, linking, products
 from .doors import Door
-from .errors import internal
+from .errors import CacheError, internal
 
 PREFIX = "_s2s_"
-OBJECTS = ("kernel_", "runtime_")  # how the names of files with object code begin
 
 # Reassociation makes reductions fast; what would forget nan and inf stays off.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp", "afn"}
@@ -47,10 +43,11 @@ def build(
     with another."""
     tell_numba(lowered)
     caller = _caller(lowered, entry, signature or (), written)
-    path = write_source(lowered + caller, str(signature))
-    if path not in _built:
-        _built[path] = _build(path, entry, signature)
-    return _built[path]
+    text = lowered + caller
+    name = module_name(text, str(signature))
+    if name not in _built:
+        _built[name] = _build(name, text, entry, signature)
+    return _built[name]
 
 
 def build_door(lowered: str, entry: str, written: Sequence[int], door: Door) -> Any:
@@ -147,45 +144,31 @@ def _caller(lowered: str, entry: str, signature: tuple[Any, ...], written: Seque
     return "\n".join([*lines, f"    return {BODY}({header})", ""])
 
 
-# Distinct functions and objects may lead to one and the same code.
-_built: dict[Path, Any] = {}
+# Kernels are deduplicated by the hash of their text: by the name of a module, or an entry's path.
+_built: dict[Any, Any] = {}
 
 
-def _build(path: Path, entry: str, signature: tuple[Any, ...] | None) -> Any:
-    from numba.core.errors import NumbaError
-
-    seals = _Seals(path)
-    seals.check()
-    for attempt in ("cached", "again", "without cache"):
-        module = load(path)
-        cached = attempt != "without cache"
-        if signature is None:
-            return _whole(module, entry, cached)
-        try:
-            kernel = _compiled(module, path, entry, signature, cached)
-        except NumbaError as error:
-            where = f" and the file {path}"
-            raise internal("compiling generated code with Numba", error, where) from error
-        except Exception as error:  # Numba lets any error out that a damaged file leads to
-            if attempt == "without cache":
-                raise internal("compiling generated code with Numba", error) from error
-            seals.discard()
-            continue
-        kernel.disable_compile()
-        seals.add()
-        return kernel
-    raise AssertionError
+def _build(name: str, text: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
+    module = load(name, text)
+    if signature is None:
+        return _whole(module, entry)
+    try:
+        kernel = _compiled(module, text, entry, signature)
+    except CacheError:
+        raise
+    except Exception as error:
+        raise internal("compiling generated code with Numba", error) from error
+    kernel.disable_compile()
+    return kernel
 
 
-def _compiled(
-    module: types.ModuleType, path: Path, entry: str, signature: tuple[Any, ...], cached: bool
-) -> Any:
+def _compiled(module: types.ModuleType, text: str, entry: str, signature: tuple[Any, ...]) -> Any:
     """Compiled the short way if the text allows it, else by all of Numba."""
     import numba
 
     from .machine import Unsupported, inside
+    from .numba_cache import cached
 
-    text = path.read_text()
     jit_helpers(module, entry)
     for first, count in re.findall(rf"{APART}_(\d+)_(\d+)", text):
         check = inside.check_apart(int(first), int(count))
@@ -193,7 +176,7 @@ def _compiled(
     body = inside.body(text, entry, vars(module))
     for way in (body, numba.njit(getattr(module, entry), **BY_NUMBA)):
         setattr(module, BODY, way)
-        kernel: Any = numba.njit(getattr(module, CALL), cache=cached, **WRAPPED)
+        kernel: Any = cached(numba.njit(**WRAPPED))(getattr(module, CALL))
         try:
             kernel.compile(signature)
         except Unsupported:
@@ -202,35 +185,34 @@ def _compiled(
     raise AssertionError
 
 
-def _whole(module: types.ModuleType, entry: str, cached: bool) -> Any:
+def _whole(module: types.ModuleType, entry: str) -> Any:
     import numba
 
+    from .numba_cache import cached
+
     jit_helpers(module, entry)
-    return numba.njit(getattr(module, entry), cache=cached, **BY_NUMBA)
+    return cached(numba.njit(**BY_NUMBA))(getattr(module, entry))
 
 
-def write_source(lowered: str, signature: str) -> Path:
-    """The file of a kernel, written if it is missing or damaged."""
+def module_name(lowered: str, signature: str) -> str:
+    """The name of a kernel's module, which says all that its machine code depends on."""
     data = lowered.encode()
     whose = products.choice() if "rt.gemm(" in lowered else ""
     key = cache.digest(cache.platform_key(), _spelled(BY_NUMBA), signature, whose, data)
-    path = cache.directory() / f"{PREFIX}{key}.py"
-    if cache.read(path) != data:
-        cache.write(path, data)
-    return path
+    return f"{PREFIX}{key}"
 
 
 def _spelled(options: dict[str, Any]) -> str:
     return str(sorted((k, sorted(v) if k == "fastmath" else v) for k, v in options.items()))
 
 
-def load(path: Path) -> types.ModuleType:
-    """Imports a kernel's file.  Numba finds the module by name when it loads machine code."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
+def load(name: str, text: str) -> types.ModuleType:
+    """The module of a kernel.  Numba finds it by name when it loads machine code."""
+    module = types.ModuleType(name)
+    file = f"<{name}>"
+    linecache.cache[file] = len(text), None, text.splitlines(True), file
+    sys.modules[name] = module
+    exec(compile(text, file, "exec"), vars(module))
     return module
 
 
@@ -249,37 +231,3 @@ def quieten() -> None:
     from numba.core.errors import NumbaWarning
 
     warnings.filterwarnings("ignore", category=NumbaWarning, module=rf".*{PREFIX}")
-
-
-class _Seals:
-    """Marks of Numba's files of one kernel that were found whole: empty files named by hash.
-    Processes that write at once add marks of their own and never take each other's away."""
-
-    def __init__(self, path: Path) -> None:
-        self.folder = path.parent
-        self.stem = path.stem
-
-    def files(self) -> list[Path]:
-        from numba.core import config
-
-        folders = [self.folder / "__pycache__"]
-        elsewhere = getattr(config, "CACHE_DIR", "")
-        if elsewhere:
-            folders = [p for p in Path(elsewhere).glob("*") if p.is_dir()]
-        return sorted(f for d in folders for f in d.glob(f"{self.stem}.*.nb[ic]"))
-
-    def mark(self, file: Path) -> Path:
-        content = cache.digest(file.name, cache.read(file) or b"")
-        return self.folder / f"{self.stem}.{content}.seal"
-
-    def check(self) -> None:
-        if not all(self.mark(file).exists() for file in self.files()):
-            self.discard()
-
-    def discard(self) -> None:
-        for file in self.files():
-            file.unlink(missing_ok=True)
-
-    def add(self) -> None:
-        for file in self.files():
-            self.mark(file).touch()

@@ -20,13 +20,14 @@ from numba.extending import overload
 
 from . import kernels_fft, kernels_routines
 from .kernels_fft_passes import pass2, pass3, pass4, pass5
+from .numba_cache import cached
 
 _OPTIONS: Any = {
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract", "nsz", "arcp", "afn"},
     "nogil": True,
-    "cache": True,
 }
+_compiled = cached(njit(**_OPTIONS))
 _ONE = np.ones(1, np.int64)  # a number that Numba does not know
 # Prime factors up to this are done directly.
 _LARGEST = 13
@@ -38,7 +39,7 @@ _TOGETHER, _LONG = 8, 128
 # ---------------------------------------------------------------- plans
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _roots(n, sign):  # type: ignore[no-untyped-def]
     """exp(sign 2 pi i k / n) for all k."""
     w = np.empty(n, np.complex128)
@@ -60,7 +61,7 @@ def _roots(n, sign):  # type: ignore[no-untyped-def]
     return w
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _factors(n):  # type: ignore[no-untyped-def]
     """The radices of the passes, fours first."""
     out = np.empty(64, np.int64)
@@ -85,13 +86,13 @@ def _factors(n):  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------- passes
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _turned(z, sign):  # type: ignore[no-untyped-def]
     """sign i z"""
     return complex(-sign * z.imag, sign * z.real)
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _pass_any(xr, xi, yr, yi, m, wide, step, w, r):  # type: ignore[no-untyped-def]
     """Any radix: the sums as they are written down."""
     apart = w.size // r  # between the roots of order r
@@ -109,7 +110,7 @@ def _pass_any(xr, xi, yr, yi, m, wide, step, w, r):  # type: ignore[no-untyped-d
                 yi[q + wide * (r * p + k)] = real * turn.imag + imag * turn.real
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _passes(xr, xi, yr, yi, wide, w, radices, sign):  # type: ignore[no-untyped-def]
     """The transform of the rows of x, in x or in y: that which is returned."""
     rest, step = w.size, _ONE[0]
@@ -136,7 +137,7 @@ def _passes(xr, xi, yr, yi, wide, w, radices, sign):  # type: ignore[no-untyped-
 # ---------------------------------------------------------------- any length
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _chirp(n, sign):  # type: ignore[no-untyped-def]
     """exp(sign pi i k^2 / n): products of these take the place of all roots."""
     w = _roots(2 * n, sign)
@@ -146,7 +147,7 @@ def _chirp(n, sign):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _multiply(re, im, wide, by, n):  # type: ignore[no-untyped-def]
     """Each row by its number, those beyond by 0."""
     for k in range(n):
@@ -162,7 +163,7 @@ def _multiply(re, im, wide, by, n):  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------- several lines at once
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _gather(x, first, lines, n, wide, left, across, re, im):  # type: ignore[no-untyped-def]
     """Some columns of some blocks, as rows of neighbours; a line that lies in one piece is read as
     it lies."""
@@ -182,7 +183,7 @@ def _gather(x, first, lines, n, wide, left, across, re, im):  # type: ignore[no-
                     im[goal + q] = z.imag
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _scatter(x, first, lines, n, wide, left, across, re, im, factor):  # type: ignore[no-untyped-def]
     for i in range(lines):
         block = x[(first + i) * n * wide : (first + i + 1) * n * wide]
@@ -196,7 +197,7 @@ def _scatter(x, first, lines, n, wide, left, across, re, im, factor):  # type: i
                     block[start + q] = complex(re[goal + q] * factor, im[goal + q] * factor)
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _share(lines, n, wide):  # type: ignore[no-untyped-def]
     """How many blocks, and columns of each, are transformed at once."""
     if wide >= _TOGETHER:
@@ -205,7 +206,7 @@ def _share(lines, n, wide):  # type: ignore[no-untyped-def]
     return max(1, min(lines, together // max(1, wide))), max(1, wide)
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _by_convolution(x, out, lines, n, wide, sign, factor):  # type: ignore[no-untyped-def]
     """Bluestein: the transform as a convolution with a chirp, of a length of twos."""
     m = _ONE[0]
@@ -247,7 +248,7 @@ def _by_convolution(x, out, lines, n, wide, sign, factor):  # type: ignore[no-un
                     _multiply(re, im, v, kernel, m)
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _fft(source, goal, inverse, scale):  # type: ignore[no-untyped-def]
     """They may be the same.  (Numba goes through all that is called once more for each function
     that calls it; so there are few.)"""
@@ -281,7 +282,7 @@ def _fft(source, goal, inverse, scale):  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------- real numbers
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _untangle(z, out, lines, n, wide, w):  # type: ignore[no-untyped-def]
     """From the transform of neighbours taken as complex numbers to that of n real numbers."""
     h = n // 2
@@ -295,7 +296,7 @@ def _untangle(z, out, lines, n, wide, w):  # type: ignore[no-untyped-def]
                 out[(i * (h + 1) + k) * wide + q] = (a + b + odd) / 2
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _tangle(y, z, lines, n, wide, w):  # type: ignore[no-untyped-def]
     """The reverse, times 2."""
     h = n // 2
@@ -311,7 +312,7 @@ def _tangle(y, z, lines, n, wide, w):  # type: ignore[no-untyped-def]
                 z[(i * h + k) * wide + q] = a + b + _turned((a - b) * turn, 1.0)
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _scale(x, n, scale):  # type: ignore[no-untyped-def]
     if scale:
         factor = 1.0 / n if scale == 1 else 1.0 / np.sqrt(n)
@@ -319,7 +320,7 @@ def _scale(x, n, scale):  # type: ignore[no-untyped-def]
             x[i] *= factor
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _rfft(x, out, scale):  # type: ignore[no-untyped-def]
     lines, n, wide = x.shape
     half = n // 2
@@ -340,7 +341,7 @@ def _rfft(x, out, scale):  # type: ignore[no-untyped-def]
     _scale(done, n, scale)
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _irfft(y, out, scale):  # type: ignore[no-untyped-def]
     lines, n, wide = out.shape
     half = n // 2
@@ -369,7 +370,7 @@ def _irfft(y, out, scale):  # type: ignore[no-untyped-def]
     _scale(done, n, scale)
 
 
-@njit(**_OPTIONS)
+@_compiled
 def _resize(x, out):  # type: ignore[no-untyped-def]
     lines, n, wide = out.shape
     kept = min(x.shape[1], n)
@@ -381,13 +382,13 @@ def _resize(x, out):  # type: ignore[no-untyped-def]
 
 # ---------------------------------------------------------------- what lowered code calls
 
-for _routine, _compiled in (
+for _routine, _function in (
     (kernels_fft.fft, _fft),
     (kernels_fft.rfft, _rfft),
     (kernels_fft.irfft, _irfft),
     (kernels_fft.resize, _resize),
 ):
-    kernels_routines.is_routine(_routine, _compiled)
+    kernels_routines.is_routine(_routine, _function)
 
 
 @overload(kernels_fft.fft)

@@ -2,7 +2,7 @@
 routine of `s2s.kernels_linalg` gets its compiled form.
 
 LAPACK counts columns first: a matrix in C order is to it the transposed one.  Each routine is
-compiled once for a dtype and kept in Numba's cache; what calls it only links it.
+compiled once for a dtype and kept in the cache; what calls it only links it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from numba.extending import overload
 from numba.np.linalg import ensure_lapack
 
 from . import kernels_linalg, kernels_numba, kernels_routines
+from .numba_cache import cached
 
 ensure_lapack()
 
 _data: Any = kernels_numba._data
-_compiled: Any = njit(nogil=True, error_model="numpy", cache=True)
+_compiled: Any = cached(njit(nogil=True, error_model="numpy"))
 
 
 def _routine(function: Any) -> Any:

@@ -1,20 +1,18 @@
 """Weights and the state of a training run, on disk.
 
-A file is written beside its place and then moved there: whatever happens in between, the last
-good file stays."""
+Files may come from anywhere: what is malformed, or does not fit the model, is refused with a
+ValueError that names the file."""
 
 from __future__ import annotations
 
-import os
-import stat
-import uuid
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import safetensors, states
+from . import files, npz, safetensors, states
 from .layers.base import must_be_built
 from .states import generator_state, set_generator
 from .variable import Variable
@@ -70,13 +68,17 @@ def load_state(
         own = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
         _assign(one.weights, own, str(path))
         for k, generator in enumerate(_generators(one)):
-            set_generator(generator, _found(own, f"generator.{k}", path))
+            with _naming(path):
+                set_generator(generator, _found(own, f"generator.{k}", path))
     for prefix, one in _several("optimizer", optimizer):
         if hasattr(one, "build"):
-            one.build([weights[k] for k in _found(arrays, f"{prefix}:variables", path)])
-        states.load(one, prefix, {id(w) for w in weights}, arrays)
+            chosen = _found(arrays, f"{prefix}:variables", path)
+            one.build([weights[k] for k in _checked_positions(chosen, len(weights), path)])
+        with _naming(path):
+            states.load(one, prefix, {id(w) for w in weights}, arrays)
     for name, generator in generators.items():
-        set_generator(generator, _found(arrays, f"rng.{name}", path))
+        with _naming(path):
+            set_generator(generator, _found(arrays, f"rng.{name}", path))
     return {k[7:]: v[()] for k, v in arrays.items() if k.startswith("number.")}
 
 
@@ -108,6 +110,13 @@ def _positions(optimizer: Any, positions: dict[int, int]) -> Any:
     return np.array([positions[id(v)] for v in optimizer.variables], np.int64)
 
 
+def _checked_positions(chosen: Any, count: int, path: str | Path) -> list[int]:
+    positions = chosen.tolist() if chosen.ndim == 1 and chosen.dtype.kind == "i" else [-1]
+    if len(set(positions)) < len(positions) or not all(0 <= k < count for k in positions):
+        raise ValueError(f"{path} has no proper list of the variables that the optimizer updates")
+    return positions
+
+
 def _generators(model: Any) -> list[np.random.Generator]:
     own = [v for v in vars(model).values() if isinstance(v, np.random.Generator)]
     return own + [g for layer in model.sublayers() for g in _generators(layer)]
@@ -123,6 +132,7 @@ def _assign(weights: list[Variable], arrays: dict[str, Any], path: str) -> None:
     """All of them, or none."""
     values = [_found(arrays, f"{k}.{w.name}", path) for k, w in enumerate(weights)]
     for weight, value in zip(weights, values):
+        _check_kind(weight.name, weight.dtype, value.dtype, path)
         if value.shape != weight.shape:
             raise ValueError(
                 f"{weight.name} has shape {weight.shape}, and {value.shape} in {path}: it was "
@@ -132,41 +142,51 @@ def _assign(weights: list[Variable], arrays: dict[str, Any], path: str) -> None:
         weight.assign(value)
 
 
+def _check_kind(name: str, dtype: Any, saved: Any, path: str) -> None:
+    """Weights are real floats and ints; ints may become floats, but not the other way round."""
+    if saved != dtype and not (saved.kind in "iuf" and np.can_cast(saved, dtype, "same_kind")):
+        raise ValueError(f"{name} is {dtype}, and {saved} in {path}: it cannot be a weight")
+
+
 # ---------------------------------------------------------------- files
+
+FORMATS = (".npz", ".safetensors")
 
 
 def _write(path: str | Path, arrays: dict[str, Any]) -> None:
-    path = Path(path)
-    name = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with open(name, "xb") as file:
-            if path.exists():  # whoever may read it, still may
-                os.chmod(name, stat.S_IMODE(path.stat().st_mode))
-            if path.suffix == ".safetensors":
-                file.write(safetensors.dumps(arrays))
-            else:
-                np.savez(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        name.unlink(missing_ok=True)
-        raise
-    _remember_name(path.parent)
+    suffix = _check_format(path)
+    with files.writing(path) as file:
+        if suffix == ".safetensors":
+            file.write(safetensors.dumps(arrays))
+        else:
+            np.savez(file, **arrays)
 
 
-def _remember_name(folder: Path) -> None:
-    """The new name, too, outlasts a loss of power, where the system can promise that."""
-    if os.name == "posix":
-        handle = os.open(folder or ".", os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def _check_format(path: str | Path) -> str:
+    """The end of a file's name, which says its format; a name without one is that of an `.npz`."""
+    suffix = Path(path).suffix.lower()
+    if suffix and suffix not in FORMATS:
+        raise ValueError(
+            f"{path} has a name that ends in {suffix}, which is no format that s2s writes; end it "
+            f"in {' or '.join(FORMATS)}"
+        )
+    return suffix
 
 
 def _read(path: str | Path) -> dict[str, Any]:
-    if Path(path).suffix == ".safetensors":
-        return safetensors.loads(Path(path).read_bytes())
-    with np.load(path, allow_pickle=False) as file:
-        return dict(file)
+    """The arrays of a file.  What is no `.safetensors` file by its name must be an `.npz`."""
+    with open(path, "rb") as file, _naming(path):
+        if Path(path).suffix.lower() == ".safetensors":
+            return safetensors.loads(file.read())
+        return npz.load(file)
+
+
+@contextlib.contextmanager
+def _naming(path: str | Path) -> Iterator[None]:
+    """Errors about what a file holds say which file it is."""
+    try:
+        yield
+    except ValueError as error:
+        if str(path) in str(error):
+            raise
+        raise ValueError(f"{path}: {error}") from error

@@ -69,20 +69,39 @@ def load(owner: Any, name: str, apart: set[int], arrays: dict[str, Any]) -> None
     for label, array in arrays.items():
         if not label.startswith(f"{name}."):
             continue
-        plain, kind = KIND.fullmatch(label).groups()  # type: ignore[union-attr]
+        plain, kind = _parsed(label)
         place = places.get(plain) or _new_place(plain, places)
         if place is None:
             raise ValueError(f"the state that was saved has {plain}, and the object has not")
         old: Any = place.get() if plain in places else None
-        if kind == "generator":
+        if kind == "generator" and isinstance(old, np.random.Generator):
             set_generator(old, array)
-        elif isinstance(old, Variable):
+        elif isinstance(old, Variable) and array.dtype.kind in "biufc":
             old.assign(array)
+        elif kind == "generator" or not _fits(old, array):
+            raise ValueError(f"{plain} is of dtype {array.dtype} and shape {array.shape} in what "
+                             f"was saved, and {type(old).__name__} in the object")  # fmt: skip
         elif kind == "variable":
             place.put(Variable(array, trainable=False, name=plain))
         else:
             place.put(_like(old, array))
         places[plain] = place
+
+
+def _parsed(label: str) -> tuple[str, str | None]:
+    match = KIND.fullmatch(label)
+    if match is None:  # a line break in it
+        raise ValueError(f"{label!r} is no name of a part of a state")
+    return match[1], match[2]
+
+
+def _fits(old: Any, array: Any) -> bool:
+    """Whether an array can take the place of a value: of a number, an array, or of nothing."""
+    if array.dtype.kind not in "biufc":
+        return False
+    if isinstance(old, (int, float, complex, np.generic)):
+        return array.ndim == 0
+    return old is None or isinstance(old, np.ndarray)
 
 
 def _like(old: Any, array: Any) -> Any:
@@ -92,9 +111,16 @@ def _like(old: Any, array: Any) -> Any:
 
 
 def _new_place(label: str, places: dict[str, Place]) -> Place | None:
+    """An item that a list or a dict does not have yet."""
     match = ITEM.fullmatch(label)
     holder = places[match[1]].get() if match and match[1] in places else None
-    return Place(holder, ast.literal_eval(match[2])) if match and holder is not None else None
+    if match is None or not isinstance(holder, (list, dict)):
+        return None
+    try:
+        key = ast.literal_eval(match[2])
+    except (ValueError, SyntaxError) as error:
+        raise ValueError(f"{label!r} is no name of a part of a state") from error
+    return None if isinstance(holder, list) and key != len(holder) else Place(holder, key)
 
 
 def _places(owner: Any, name: str, apart: set[int]) -> Iterator[tuple[str, Place]]:
@@ -139,17 +165,38 @@ def generator_state(generator: np.random.Generator) -> Any:
 
 
 def set_generator(generator: np.random.Generator, state: Any) -> None:
-    saved = json.loads(state.tobytes())
+    try:
+        saved = json.loads(state.tobytes().decode())
+    except (ValueError, RecursionError) as error:
+        raise ValueError("what was saved is no state of a random generator") from error
     now = generator.bit_generator.state
-    if saved["bit_generator"] != now["bit_generator"]:
+    kind = saved.get("bit_generator") if isinstance(saved, dict) else None
+    if kind != now["bit_generator"]:
         raise ValueError(
-            f"the state of a {saved['bit_generator']} was saved, and this generator is a "
-            f"{now['bit_generator']}"
+            f"the state of a {kind} was saved, and this generator is a {now['bit_generator']}"
         )
-    generator.bit_generator.state = _arrays_as_in(now, saved)
+    generator.bit_generator.state = _as_in(now, saved)
 
 
-def _arrays_as_in(now: Any, saved: Any) -> Any:
-    if isinstance(now, dict):
-        return {k: _arrays_as_in(now[k], v) for k, v in saved.items()}
-    return np.array(saved, now.dtype) if isinstance(now, np.ndarray) else saved
+# The largest values of numbers in states.  NumPy uses positions without checking them.
+LARGEST = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1}
+
+
+def _as_in(now: Any, saved: Any, name: str = "") -> Any:
+    """What was saved, with arrays for lists; it must be built like the state of now."""
+    if isinstance(now, dict) and isinstance(saved, dict) and saved.keys() == now.keys():
+        return {k: _as_in(now[k], v, k) for k, v in saved.items()}
+    if isinstance(now, np.ndarray) and isinstance(saved, list):
+        largest = np.iinfo(now.dtype).max
+        if len(saved) == now.size and all(_is_natural(v, largest) for v in saved):
+            return np.array(saved, now.dtype).reshape(now.shape)
+    elif isinstance(now, (int, np.integer)):
+        if _is_natural(saved, LARGEST.get(name, 2**128 - 1)):
+            return saved
+    elif isinstance(now, str) and saved == now:
+        return saved
+    raise ValueError(f"{name or 'a part'} of the state of a random generator is malformed")
+
+
+def _is_natural(value: Any, largest: int) -> bool:
+    return type(value) is int and 0 <= value <= largest

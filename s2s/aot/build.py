@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import cache, kernels
+from .. import kernels
 from .._version import __version__
 from ..errors import TypeError_, UnsupportedError, ValueError_
+from ..files import write as write_file
 from ..machine import gemm
 from . import blas as external
 from . import header, link, loader, plan, target, unavailable
@@ -158,8 +159,7 @@ class _Build:
         files["a"] = f"lib{self.name}.a", link.archive(f"{self.name}.o", files["o"][1])
         paths = self._write(files)
         if self.linked:
-            paths["so"] = self.folder / f"lib{self.name}.so"
-            link.shared(paths["o"], paths["so"], self.machine, self.libraries)
+            paths["so"] = self._link(paths["o"])
         return Built(self.name, paths, [e.name for e in exports], workspaces,
                      state.bytes if state.slots else 0)  # fmt: skip
 
@@ -168,9 +168,17 @@ class _Build:
         paths = {}
         for kind, (name, data) in files.items():
             paths[kind] = self.folder / name
-            cache.write(paths[kind], data.encode() if isinstance(data, str) else data)
-            paths[kind].chmod(0o644)
+            write_file(paths[kind], data.encode() if isinstance(data, str) else data)
         return paths
+
+    def _link(self, objects: Path) -> Path:
+        """Linkers replace what is at the place of their output, also a link."""
+        path = self.folder / f"lib{self.name}.so"
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder) / path.name
+            link.shared(objects, made, self.machine, self.libraries)
+            write_file(path, made.read_bytes())
+        return path
 
     def _refuse_foreign(self, whole: Any, library: Library) -> None:
         """What a library would need besides the C library."""

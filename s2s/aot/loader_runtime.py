@@ -205,9 +205,27 @@ class _State:
         """The state of when the library was built, or one that was saved."""
         self = cls()
         if npz is not None:
-            with np.load(npz, allow_pickle=False) as file:
-                self._assign(dict(file), str(npz))
+            self._assign(self._read(npz), str(npz))
         return self
+
+    def _read(self, npz):
+        """The arrays of a file, which may come from anywhere.  None is read that is larger than
+        its place."""
+        try:
+            with np.load(npz, allow_pickle=False) as file:
+                arrays = {}
+                for name in self.state.keys() & set(file.files):
+                    size = file.zip.getinfo(f"{name}.npy").file_size
+                    if size > self.state[name].nbytes + 10_000:  # of the header
+                        raise ValueError(f"{name} has {size} bytes")
+                    arrays[name] = file[name]
+                    if not isinstance(arrays[name], np.ndarray):
+                        raise ValueError(f"{name} is no array")
+                return arrays
+        except (FileNotFoundError, PermissionError, IsADirectoryError):
+            raise
+        except Exception as error:
+            raise ValueError(f"{npz} is no proper .npz file: {error}") from error
 
     def _assign(self, arrays, where):
         """All of them, or none."""

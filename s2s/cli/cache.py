@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from .. import cache
-from ..compile import OBJECTS, PREFIX
 from ..explain_text import amount
 from .exits import OK
 from .scripts import as_json
@@ -32,9 +31,7 @@ class Kept:
 
 def run(options: argparse.Namespace) -> int:
     folder = cache.directory()
-    found = kept(folder)
-    if options.action == "clear":
-        clear(folder)
+    found = clear(folder) if options.action == "clear" else kept(folder)
     if options.json:
         print(as_json(as_data(folder, found)))
         return OK
@@ -50,36 +47,48 @@ def run(options: argparse.Namespace) -> int:
 
 
 def kept(folder: Path) -> dict[str, Kept]:
-    """What lies in the cache, by kind."""
-    found = {kind: Kept() for kind in ("specialisations", "sources", "machine code", "other")}
-    for path in _files(folder):
-        entry = found[_kind(path)]
+    """What lies in the cache, by kind; `other` is what s2s has not written."""
+    return _counted((_kind(path), path) for path in _files(folder))
+
+
+def clear(folder: Path) -> dict[str, Kept]:
+    """Remove what s2s has written, and nothing else.  Returns what was removed."""
+
+    def removed() -> Iterator[tuple[str, Path]]:
+        for path in _files(folder):
+            kind = _kind(path)
+            if kind != "other":
+                yield kind, path
+                path.unlink(missing_ok=True)
+
+    return _counted(removed())
+
+
+def _counted(files: Iterator[tuple[str, Path]]) -> dict[str, Kept]:
+    found = {kind: Kept() for kind in ("specialisations", "machine code", "other")}
+    for kind, path in files:
         try:
-            entry.size += path.stat().st_size
+            found[kind].size += path.lstat().st_size
         except OSError:  # another process has removed it
             continue
-        entry.files += 1
+        found[kind].files += 1
     return found
 
 
 def _kind(path: Path) -> str:
-    if path.name.startswith("specialisation_"):
-        return "specialisations"
-    if path.suffix in (".nbi", ".nbc") or path.name.startswith(OBJECTS):
-        return "machine code"
-    return "sources" if path.name.startswith(PREFIX) and path.suffix == ".py" else "other"
+    if not cache.is_ours(path):
+        return "other"
+    return "specialisations" if "specialisation_" in path.name else "machine code"
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for base, _, names in os.walk(folder):
-        yield from (Path(base, name) for name in names)
-
-
-def clear(folder: Path) -> None:
-    """Removes what s2s has put there, and nothing else: the folder may have been chosen badly."""
-    for path in list(_files(folder)):
-        if path.name.startswith((PREFIX, *OBJECTS, "specialisation_", ".new-")):
-            path.unlink(missing_ok=True)
+def _files(folder: Path) -> list[Path]:
+    """Entries lie in the directory itself: what is below it is not ours, nor where links lead."""
+    try:
+        with os.scandir(folder) as found:
+            files = [f for f in found if not f.is_dir(follow_symlinks=False)]
+    except OSError:  # there is none
+        return []
+    return [Path(f.path) for f in files if f.name != cache.MARKER]
 
 
 def as_data(folder: Path, found: dict[str, Kept]) -> dict[str, Any]:

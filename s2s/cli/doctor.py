@@ -157,9 +157,8 @@ def _cache(found: Findings) -> dict[str, str]:
     except OSError as error:
         found.trouble.append(str(error))
         return {"folder": chosen or "?"}
-    if not chosen and folder != cache.user_directory():
-        trouble = cache.prepare(cache.user_directory())
-        found.trouble.append(f"no lasting cache: {cache.user_directory()}: {trouble}")
+    if folder in cache.temporary:
+        found.trouble.append(f"no lasting cache: {cache.temporary[folder]}")
     everything = kept(folder).values()
     files, size = sum(k.files for k in everything), sum(k.size for k in everything)
     return {"folder": str(folder), "holds": f"{files} files, {amount(size)}"}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import cache
+from .. import files
 from ..backends import BACKENDS
 from ..sides import Sides, sides
 from . import bench, memory_trace
@@ -61,10 +60,9 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"{path.parent}: there is no such folder", code=USAGE)
     told = tell(about, options)
     try:
-        cache.write(path.absolute(), page(told).encode())
+        files.write(path, page(told).encode())
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}", code=USAGE) from error
-    os.chmod(path, 0o644)
     if options.json:
         print(as_json(as_data(told, path)))
     else:

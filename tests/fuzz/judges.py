@@ -250,8 +250,10 @@ def agree(run: Run, first: float, second: float, what: str) -> None:
 def jax_gradient(trial: Any, run: Run) -> None:
     if run.n != 2 or not is_pure(trial.source) or run.slope is None:
         raise Skipped
-    import jax
-
+    try:
+        import jax
+    except ImportError as error:
+        raise Skipped from error
     jax.config.update("jax_enable_x64", True)
     source = trial.source.replace("import numpy as np", "import jax.numpy as np")
     space: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,16 @@ def test_random_programs(part: int, request: pytest.FixtureRequest) -> None:
     count = (request.config.getoption("--fuzz-programs") or 80) // PARTS
     report = run(count, seed=1, first=part * count, most=3)
     assert not report.failures, report.text()
+
+
+def test_a_judge_that_is_not_installed_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JAX is an optional dependency."""
+    monkeypatch.setitem(sys.modules, "jax", None)
+    source = "import numpy as np\n\ndef f(x, m, y, d, s, n, idx):\n    return s * s\n"
+    verdict = judge(source, tmp_path, ("loops", "jax"))
+    assert verdict.kind == "ok" and not verdict.judged["jax"] and verdict.judged["loops"]
 
 
 def test_programs_are_valid_and_reproducible(tmp_path: Path) -> None:

@@ -95,11 +95,12 @@ def test_second_build_is_warm(home):
     np.testing.assert_array_equal(again, first)
 
 
-@pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc", "*.py"])
 @pytest.mark.parametrize("damage", ["truncate", "empty", "garble"])
-def test_a_damaged_entry_is_compiled_again(home, pattern, damage):
+def test_a_damaged_entry_is_compiled_again(home, damage):
     run_kernel()
-    for file in home.rglob(pattern):
+    entries = list(home.glob("numba_*"))
+    assert entries
+    for file in entries:
         data = file.read_bytes()
         middle = len(data) // 2
         garbled = data[:middle] + bytes(b ^ 0xFF for b in data[middle:])
@@ -142,7 +143,7 @@ def test_a_disk_that_is_full(home, monkeypatch):
     def f(x):
         return x * 2.5 + 1.0
 
-    monkeypatch.setattr(cache, "write", full)
+    monkeypatch.setattr(cache, "_write", full)
     with pytest.warns(UserWarning, match="No space left"):
         assert s2s.function(f, backend="numba")(2.0) == 6.0
     assert not list(home.glob("kernel_*"))

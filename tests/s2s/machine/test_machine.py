@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from s2s import kernels
-from s2s.compile import OPTIONS, build, jit_helpers, load, tell_numba, write_source
+from s2s.compile import OPTIONS, build, jit_helpers, load, tell_numba
 
 numba = pytest.importorskip("numba")
 from numba.core.runtime import _nrt_python, rtsys  # noqa: E402
@@ -29,7 +29,7 @@ def module_text(text: str) -> str:
 def kernel(text: str, *args):
     """The compiled function and the same under CPython; whole Numba is not asked."""
     text = module_text(text)
-    module, plain = (load(write_source(text, "plain")) for _ in "ab")
+    module, plain = (load("_s2s_plain", text) for _ in "ab")
     jit_helpers(module, "f")
     tell_numba(text)
     space = vars(module)
@@ -442,7 +442,7 @@ def test_arrays_given_lie_apart_but_for_those_with_two_names():
             return (np.float64(0.0),)
         """
     )
-    module = load(write_source(text, "plain"))
+    module = load("_s2s_plain", text)
     (function,) = ast.parse(text).body[2:]
     assert isinstance(function, ast.FunctionDef)
     vector = kinds.Array(kinds.float64, 1, "C")
