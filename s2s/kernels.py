@@ -108,11 +108,15 @@ def across(rows: int, width: int, trips: int, work: int, least: int, held: int) 
 # ---------------------------------------------------------------- integers
 
 
+# The largest integer of 64 bits.
+MOST = (1 << 63) - 1
+
+
 def trip_count(start: int, stop: int, step: int) -> int:
-    """How many numbers range(start, stop, step) has."""
-    if step > 0:
-        return (stop - start + step - 1) // step if start < stop else 0
-    return (start - stop - step - 1) // -step if start > stop else 0
+    """How many numbers range(start, stop, step) has; MOST if they are more."""
+    start, stop, step = int(start), int(stop), int(step)
+    span = stop - start if step > 0 else start - stop
+    return min((span - 1) // abs(step) + 1, MOST) if span > 0 else 0
 
 
 def arange_count(start: float, stop: float, step: float) -> int:

@@ -165,12 +165,28 @@ for _function in (
     kernels.chunks,
     kernels.across,
     kernels.reserve,
-    kernels.trip_count,
     kernels.arange_count,
     kernels.slice_start,
     kernels.slice_stop,
 ):
     register_jitable(**_OPTIONS)(_function)
+
+
+@overload(kernels.trip_count, jit_options=_OPTIONS)
+def _trip_count(start, stop, step):  # type: ignore[no-untyped-def]
+    most = np.uint64(kernels.MOST)
+    one = np.uint64(1)
+
+    def trip_count(start, stop, step):  # type: ignore[no-untyped-def]
+        if not (start < stop if step > 0 else start > stop):
+            return 0
+        # Distances of integers need 64 bits without a sign.
+        first, last, by = np.uint64(start), np.uint64(stop), np.uint64(step)
+        span = last - first if step > 0 else first - last
+        times = (span - one) // (by if step > 0 else np.uint64(0) - by)
+        return np.int64(times + one) if times < most else np.int64(most)
+
+    return trip_count
 
 
 @overload(kernels.to_int, jit_options=_OPTIONS)
