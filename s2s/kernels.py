@@ -120,7 +120,13 @@ def trip_count(start: int, stop: int, step: int) -> int:
 
 
 def arange_count(start: float, stop: float, step: float) -> int:
-    return max(0, int(math.ceil((stop - start) / step)))
+    """How many numbers arange(start, stop, step) has; -1 if that is not a number."""
+    steps = (stop - start) / step
+    if steps != steps:
+        return -1
+    if not steps < 2.0**62:
+        return 1 << 62
+    return int(math.ceil(steps)) if steps > 0 else 0
 
 
 def slice_start(given: bool, start: int, n: int, step: int) -> int:

@@ -140,8 +140,12 @@ def _size(builder: Any, x: Any) -> Any:
 
 def _arange_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:
     steps = builder.fdiv(builder.fsub(stop, start), step)
-    whole = builder.fptosi(_intrinsic("llvm.ceil")(builder, steps), INT)
-    return builder.select(builder.icmp_signed(">", whole, INT(0)), whole, INT(0))
+    zero, most = ir.Constant(steps.type, 0.0), ir.Constant(steps.type, 2.0**62)
+    # What is converted fits: of another number LLVM may make anything.
+    some = builder.select(builder.fcmp_ordered(">", steps, zero), steps, zero)
+    some = builder.select(builder.fcmp_ordered("<", some, most), some, most)
+    whole = builder.fptosi(_intrinsic("llvm.ceil")(builder, some), INT)
+    return builder.select(_is_nan(builder, steps), INT(-1), whole)
 
 
 def _trip_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:

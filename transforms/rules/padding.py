@@ -9,7 +9,7 @@ from .declare import as_operand, numpy_number
 from .gather import build_take
 from .registry import surface
 from .shape_surfaces import sliced
-from .sizes import known, refuse, size_of, static
+from .sizes import LARGEST, TOO_LARGE, known, refuse, size_of, static
 
 _PICKED = ("edge", "wrap", "symmetric", "reflect")
 _REDUCED = {"maximum": "max", "minimum": "min", "mean": "mean"}
@@ -31,6 +31,7 @@ def build_pad(
     if isinstance(value, str) and value == "odd":
         raise refuse(b, "numpy.pad with reflect_type='odd'", "write 2 * edge - np.pad(...)")
     pairs = _pairs(b, pad_width, x.ndim)
+    _check_widths(b, pairs)
     if mode == "constant":
         fills = _pairs(b, 0 if value is None else value, x.ndim)
         if len({id(f) for pair in fills for f in pair}) == 1:
@@ -62,6 +63,17 @@ def _pairs(b: Builder, width: Any, rank: int) -> list[tuple[Any, Any]]:
             "operands could not be broadcast together: pad_width does not fit the array"
         )
     return pairs * rank if len(pairs) == 1 else pairs
+
+
+def _check_widths(b: Builder, pairs: list[tuple[Any, Any]]) -> None:
+    """No width is negative, nor so large that sums with it overflow."""
+    widths = {id(w): known(w) for pair in pairs for w in pair}
+    for width in widths.values():
+        if isinstance(width, Sym) and width.type.value is not None:
+            if b.facts.canonical(width.type.value).is_size:
+                continue
+        b.check(width >= 0, "ValueError", "index can't contain negative values")
+        b.check(width <= LARGEST, "ValueError", TOO_LARGE)
 
 
 def _along(b: Builder, x: Sym, axis: int, pair: Any, mode: str, fill: Any) -> Sym:
