@@ -217,7 +217,10 @@ _EXACT: Any = {"error_model": "numpy"}
 @overload(kernels.floor_divide, jit_options=_EXACT)
 def _floor_divide(x, y):  # type: ignore[no-untyped-def]
     if isinstance(x, types.Integer):
-        return lambda x, y: x // y if y != 0 else x * 0
+        if not x.signed:
+            return lambda x, y: x // y if y != 0 else x - x
+        # The least integer by -1 is itself: what Numba makes of it is not.
+        return lambda x, y: -x if y == -1 else x // y if y != 0 else x - x
     one = np.float32(1.0) if x == types.float32 else np.float64(1.0)
     half = one / 2
     zero = one * 0
@@ -240,7 +243,7 @@ def _floor_divide(x, y):  # type: ignore[no-untyped-def]
 @overload(kernels.remainder, jit_options=_EXACT)
 def _remainder(x, y):  # type: ignore[no-untyped-def]
     if isinstance(x, types.Integer):
-        return lambda x, y: x % y if y != 0 else x * 0
+        return lambda x, y: x % y if y != 0 else x - x
     zero = np.float32(0.0) if x == types.float32 else np.float64(0.0)
 
     def remainder(x, y):  # type: ignore[no-untyped-def]
@@ -255,8 +258,8 @@ def _remainder(x, y):  # type: ignore[no-untyped-def]
 @overload(kernels.fmod, jit_options=_EXACT)
 def _fmod(x, y):  # type: ignore[no-untyped-def]
     def fmod(x, y):  # type: ignore[no-untyped-def]
-        rest = abs(x) % abs(y) if y != 0 else abs(x) * 0
-        return rest if x >= 0 else -rest
+        rest = x % y if y != 0 else x - x
+        return rest - y if rest != 0 and (x < 0) != (y < 0) else rest
 
     return fmod if isinstance(x, types.Integer) else lambda x, y: np.fmod(x, y)
 

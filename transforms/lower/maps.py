@@ -65,5 +65,7 @@ def _learn(cx: Context, target: ir.Var, args: tuple[ir.Operand, ...]) -> None:
     """`n = max(m, 0)`: what is indexed by range(m) and has size n is indexed safely."""
     for a, zero in (args, args[::-1]):
         value = cx.known(a)
-        if isinstance(zero, ir.Const) and zero.value == 0 and value is not None:
+        if not isinstance(zero, ir.Const) or zero.value != 0 or value is None:
+            continue
+        if cx.ranges.exact_if_natural(value):
             cx.ranges.learn(cx.known(target), max0(value))

@@ -65,10 +65,11 @@ class Ranges:
 
     def exact_if_natural(self, dim: Dim | None) -> bool:
         """Whether the machine computes a value without overflow if it is not negative: a moderate
-        one, and any integer from which something is subtracted."""
-        if self.moderate(dim):
-            return True
-        return dim is not None and _symbol(dim - dim.const) is not None and dim.const <= 0
+        one, and one that is not above some integer of the program, as `n - i` where i >= 0."""
+        if dim is None or self.moderate(dim):
+            return dim is not None
+        alone = (m[0] for m, k in dim.terms if k == 1 and len(m) == 1)
+        return any(self.nonnegative(Dim.of(s) - dim) for s in alone if not isinstance(s, Atom))
 
     def _moderate_symbol(self, symbol: str) -> bool:
         if isinstance(symbol, Atom):
