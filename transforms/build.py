@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .dims import Dim, Facts
+from .errors import UnsupportedError
 from .ir import (
+    MAX_RANK,
     COMPLEX,
     Array,
     Assign,
@@ -108,6 +110,10 @@ class Builder:
         type_ = rule.infer(self, tuple(o.type for o in operands), attrs, operands)
         if type_ is None:
             raise AssertionError(f"{name} has no type for {[o.type for o in operands]}")
+        if type_.ndim > MAX_RANK:
+            span = self.origin.span if self.origin else None
+            told = f"an array of {type_.ndim} axes: at most {MAX_RANK} are supported"
+            raise UnsupportedError(told, span=span, advice="join axes with reshape")
         target = self.var(type_, hint or self.hint, user)
         type_ = resolve_dims(type_, target.name)
         target = replace(target, type=type_)

@@ -40,7 +40,7 @@ def build_pad(
         given = value if mode in _REDUCED else 0 if value is None else value
         fills = [(None, None)] * x.ndim if given is None else _pairs(b, given, x.ndim)
     for axis, (pair, fill) in enumerate(zip(pairs, fills)):
-        if (known(pair[0]), known(pair[1])) != (0, 0):
+        if not all(map(_is_zero, pair)):
             x = _along(b, x, axis, pair, mode, fill)
     return x
 
@@ -76,6 +76,11 @@ def _check_widths(b: Builder, pairs: list[tuple[Any, Any]]) -> None:
         b.check(width <= LARGEST, "ValueError", TOO_LARGE)
 
 
+def _is_zero(width: Any) -> bool:
+    width = known(width)
+    return not isinstance(width, Sym) and width == 0
+
+
 def _along(b: Builder, x: Sym, axis: int, pair: Any, mode: str, fill: Any) -> Sym:
     """x with more elements before and after it along one axis."""
     n = size_of(b, x, axis)
@@ -86,7 +91,7 @@ def _along(b: Builder, x: Sym, axis: int, pair: Any, mode: str, fill: Any) -> Sy
         return build_take(b, x, _sources(b, n, pair[0], pair[1], mode), axis)
     parts = [x]
     for side, count in enumerate(pair):
-        if known(count) == 0:
+        if _is_zero(count):
             continue
         if mode in _REDUCED:
             some = x if fill[side] is None else _end(b, x, axis, n, fill[side], side)
