@@ -108,15 +108,25 @@ def across(rows: int, width: int, trips: int, work: int, least: int, held: int) 
 # ---------------------------------------------------------------- integers
 
 
+# The largest integer of 64 bits.
+MOST = (1 << 63) - 1
+
+
 def trip_count(start: int, stop: int, step: int) -> int:
-    """How many numbers range(start, stop, step) has."""
-    if step > 0:
-        return (stop - start + step - 1) // step if start < stop else 0
-    return (start - stop - step - 1) // -step if start > stop else 0
+    """How many numbers range(start, stop, step) has; MOST if they are more."""
+    start, stop, step = int(start), int(stop), int(step)
+    span = stop - start if step > 0 else start - stop
+    return min((span - 1) // abs(step) + 1, MOST) if span > 0 else 0
 
 
 def arange_count(start: float, stop: float, step: float) -> int:
-    return max(0, int(math.ceil((stop - start) / step)))
+    """How many numbers arange(start, stop, step) has; -1 if that is not a number."""
+    steps = (stop - start) / step
+    if steps != steps:
+        return -1
+    if not steps < 2.0**62:
+        return 1 << 62
+    return int(math.ceil(steps)) if steps > 0 else 0
 
 
 def slice_start(given: bool, start: int, n: int, step: int) -> int:

@@ -165,12 +165,28 @@ for _function in (
     kernels.chunks,
     kernels.across,
     kernels.reserve,
-    kernels.trip_count,
     kernels.arange_count,
     kernels.slice_start,
     kernels.slice_stop,
 ):
     register_jitable(**_OPTIONS)(_function)
+
+
+@overload(kernels.trip_count, jit_options=_OPTIONS)
+def _trip_count(start, stop, step):  # type: ignore[no-untyped-def]
+    most = np.uint64(kernels.MOST)
+    one = np.uint64(1)
+
+    def trip_count(start, stop, step):  # type: ignore[no-untyped-def]
+        if not (start < stop if step > 0 else start > stop):
+            return 0
+        # Distances of integers need 64 bits without a sign.
+        first, last, by = np.uint64(start), np.uint64(stop), np.uint64(step)
+        span = last - first if step > 0 else first - last
+        times = (span - one) // (by if step > 0 else np.uint64(0) - by)
+        return np.int64(times + one) if times < most else np.int64(most)
+
+    return trip_count
 
 
 @overload(kernels.to_int, jit_options=_OPTIONS)
@@ -201,7 +217,10 @@ _EXACT: Any = {"error_model": "numpy"}
 @overload(kernels.floor_divide, jit_options=_EXACT)
 def _floor_divide(x, y):  # type: ignore[no-untyped-def]
     if isinstance(x, types.Integer):
-        return lambda x, y: x // y if y != 0 else x - x  # 0 as an int64 would make uint64 a float
+        if not x.signed:
+            return lambda x, y: x // y if y != 0 else x - x
+        # The least integer by -1 is itself: what Numba makes of it is not.
+        return lambda x, y: -x if y == -1 else x // y if y != 0 else x - x
     one = np.float32(1.0) if x == types.float32 else np.float64(1.0)
     half = one / 2
     zero = one * 0
@@ -239,8 +258,8 @@ def _remainder(x, y):  # type: ignore[no-untyped-def]
 @overload(kernels.fmod, jit_options=_EXACT)
 def _fmod(x, y):  # type: ignore[no-untyped-def]
     def fmod(x, y):  # type: ignore[no-untyped-def]
-        rest = abs(x) % abs(y) if y != 0 else abs(x) * 0
-        return rest if x >= 0 else -rest
+        rest = x % y if y != 0 else x - x
+        return rest - y if rest != 0 and (x < 0) != (y < 0) else rest
 
     return fmod if isinstance(x, types.Integer) else lambda x, y: np.fmod(x, y)
 

@@ -13,6 +13,7 @@ from .dims import Dim, Facts
 from .errors import TypeError_, UnsupportedError
 from .ir import (
     COMPLEX,
+    MAX_RANK,
     Array,
     Assign,
     Block,
@@ -114,6 +115,10 @@ class Builder:
         type_ = rule.infer(self, tuple(o.type for o in operands), attrs, operands)
         if type_ is None:
             raise AssertionError(f"{name} has no type for {[o.type for o in operands]}")
+        if type_.ndim > MAX_RANK:
+            span = self.origin.span if self.origin else None
+            told = f"an array of {type_.ndim} axes: at most {MAX_RANK} are supported"
+            raise UnsupportedError(told, span=span, advice="join axes with reshape")
         target = self.var(type_, hint or self.hint, user)
         type_ = resolve_dims(type_, target.name)
         target = replace(target, type=type_)

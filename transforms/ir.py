@@ -136,6 +136,8 @@ class Rng:
 Type = Scalar | Array | ListOf | Record | Rng
 
 COMPLEX = ("complex128", "complex64")
+# Axes are loops inside each other: more of them take minutes to compile, and nobody has them.
+MAX_RANK = 16
 # What derivatives are taken of: real numbers, and complex ones, which are pairs of them.
 FLOATS = ("float64", "float32", "float16", *COMPLEX)
 

@@ -47,9 +47,15 @@ def trip_count(b: Builder, start: Any, stop: Any, step: Any) -> Operand:
             return count.operand
     elif stride in (1, -1):
         count = b.sym(stop) - start if stride == 1 else b.sym(start) - stop
+    elif stride is not None:
+        end = b.emit("maximum" if stride > 0 else "minimum", stop, start)
+        return (-b.emit("floor_divide", b.sym(start) - end, step)).operand
     else:
+        # Bounds without rounds between them could be too far apart for a difference.
+        above, below = (b.emit(name, stop, start) for name in ("maximum", "minimum"))
+        end = b.emit("where", b.sym(step) > 0, above, below)
         # floor division rounds the negated span down, hence the span up
-        count = -b.emit("floor_divide", b.sym(start) - stop, step)
+        return (-b.emit("floor_divide", b.sym(start) - end, step)).operand
     return b.emit("maximum", count, int_const(0)).operand
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .dims import Dim
 from .errors import UnsupportedError
-from .ir import Array, Record, Rng, Scalar, Type
+from .ir import MAX_RANK, Array, Record, Rng, Scalar, Type
 from .records import record
 
 # A path is a root and steps: ("arg", "x"), ("global", "W"), ("closure", "k"), or
@@ -188,6 +188,11 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
     if dtype.name == "float16":
         raise TypeError("float16 arrays are not supported; use x.astype(np.float32)")
     refuse_long_double(dtype)
+    if value.ndim > MAX_RANK:
+        raise TypeError(
+            f"arrays of more than {MAX_RANK} axes are not supported; "
+            f"this one has {value.ndim}: join axes with reshape"
+        )
     layout = "C" if value.flags.c_contiguous else "A"
     return ArraySpec(dtype.name, value.ndim, layout, bool(value.flags.writeable))
 

@@ -12,6 +12,8 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from llvmlite.ir.instructions import CallInstr
 
+from .interruptible import interruptible
+
 _WHO = "s2s"  # sets options
 # 1 / sqrt(x) of float32 would be an estimate, made better once: nan for 0 and infinity.
 _NO_ESTIMATES = '"reciprocal-estimates"="none"'
@@ -81,12 +83,17 @@ def run(module: Any, target: Any = None, neighbours: bool = False) -> None:
             passes.add_instruction_combine_pass()
             passes.add_jump_threading_pass()
         passes.add_refprune_pass()
-        passes.run(module, how)
+        interruptible(functools.partial(passes.run, module, how))
 
 
 def object_code(module: Any, care: bool = True) -> bytes:
-    with _care(care):
-        return machine().emit_object(module)
+    target = machine()
+
+    def emit() -> bytes:
+        with _care(care):
+            return target.emit_object(module)
+
+    return interruptible(emit)
 
 
 def assembly(module: Any, care: bool = True) -> str:

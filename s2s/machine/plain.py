@@ -140,8 +140,26 @@ def _size(builder: Any, x: Any) -> Any:
 
 def _arange_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:
     steps = builder.fdiv(builder.fsub(stop, start), step)
-    whole = builder.fptosi(_intrinsic("llvm.ceil")(builder, steps), INT)
-    return builder.select(builder.icmp_signed(">", whole, INT(0)), whole, INT(0))
+    zero, most = ir.Constant(steps.type, 0.0), ir.Constant(steps.type, 2.0**62)
+    # What is converted fits: of another number LLVM may make anything.
+    some = builder.select(builder.fcmp_ordered(">", steps, zero), steps, zero)
+    some = builder.select(builder.fcmp_ordered("<", some, most), some, most)
+    whole = builder.fptosi(_intrinsic("llvm.ceil")(builder, some), INT)
+    return builder.select(_is_nan(builder, steps), INT(-1), whole)
+
+
+def _trip_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:
+    """Distances of integers need 64 bits without a sign."""
+    up = builder.icmp_signed(">", step, INT(0))
+    low, high = builder.select(up, start, stop), builder.select(up, stop, start)
+    some = builder.icmp_signed("<", low, high)
+    span = builder.sub(builder.sub(high, low), INT(1))
+    by = builder.select(up, step, builder.neg(step))
+    by = builder.select(builder.icmp_signed("==", step, INT(0)), INT(1), by)
+    times = builder.udiv(span, by)
+    most = INT(kernels.MOST)
+    fits = builder.icmp_unsigned("<", times, most)
+    return builder.select(some, builder.select(fits, builder.add(times, INT(1)), most), INT(0))
 
 
 def _larger(sign: str) -> Writer:
@@ -155,10 +173,15 @@ def _larger(sign: str) -> Writer:
 
 
 def _divided(builder: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Rounded down, and the rest; 0 for division by 0."""
-    zero = ir.Constant(x.type, 0)
+    """Rounded down, and the rest; 0 for division by 0.  The least integer by -1 is itself: the
+    processor would raise a signal."""
+    zero, one = ir.Constant(x.type, 0), ir.Constant(x.type, 1)
     bad = builder.icmp_signed("==", y, zero)
-    by = builder.select(bad, ir.Constant(x.type, 1), y)
+    by = builder.select(bad, one, y)
+    if not isinstance(y, ir.Constant) or y.constant == -1:
+        least = builder.icmp_signed("==", x, ir.Constant(x.type, -(1 << (x.type.width - 1))))
+        back = builder.icmp_signed("==", y, ir.Constant(x.type, -1))
+        by = builder.select(builder.and_(least, back), one, by)
     times, rest = builder.sdiv(x, by), builder.srem(x, by)
     opposite = builder.icmp_signed("<", builder.xor(rest, by), zero)
     down = builder.and_(builder.icmp_signed("!=", rest, zero), opposite)
@@ -260,6 +283,7 @@ _ON_INTEGERS: dict[Any, Writer] = {
     operator.floordiv: lambda builder, x, y: _divided(builder, x, y)[0],
     operator.mod: lambda builder, x, y: _divided(builder, x, y)[1],
     kernels.natural_power: _natural_power,
+    kernels.trip_count: _trip_count,
     kernels.floor_divide: lambda builder, x, y: _divided(builder, x, y)[0],
     kernels.remainder: lambda builder, x, y: _divided(builder, x, y)[1],
     **{function: _compare_integers(sign) for function, sign in _SIGNS.items()},

@@ -255,7 +255,7 @@ def _spelt(e: L.Expr, lets: Lets) -> L.Expr:
 
 
 def _note(stmt: L.Let, lets: Lets) -> None:
-    if stmt.expr.dtype not in ("int64", "bool"):
+    if stmt.expr.dtype not in ("int64", "bool") and not isinstance(stmt.expr, L.Load):
         return
     expr = _spelt(stmt.expr, lets)
     use = _Use.of([expr])

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 
 from . import loop_ir as L
+from .ends import apart
 from .live import binds, names_in
 from .numbers import spelt_out
 from .siblings import Shares
@@ -107,7 +108,12 @@ def in_last_round(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
     c = L.offset(cond.left, var)
     if c is None:
         return None
-    return L.compare(">", L.add(end, L.lit(c if cond.op == ">=" else c - 1)), cond.right)
+    # The end of a range may be any integer: to add to it could overflow.
+    last, more = apart(end)
+    more += c if cond.op == ">=" else c - 1
+    if more > 0:
+        return L.compare(">", last, L.sub(cond.right, L.lit(more)))
+    return L.compare(">", L.add(last, L.lit(more)), cond.right)
 
 
 def _changes(e: L.Expr, bound: Counter[str], written: set[str], shares: Shares) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .. import ir
 from ..dims import Dim, Facts
 from ..errors import UnsupportedError
 from ..records import field, record, replace
+from ..rules.sizes import LARGEST, TOO_LARGE
 from . import loop_ir as L
 from .elementwise import cast
 from .fuse import Usage, writes
@@ -22,6 +23,8 @@ from .values import Emitter, Value, buffer_value, put, scalar_value
 
 Handler = Callable[["Context", ir.Assign], Value]
 HANDLERS: dict[str, Handler] = {}
+
+NEGATIVE = "negative dimensions are not allowed"
 
 # A virtual value up to this cost may be computed once per reader.
 CHEAP = 0
@@ -222,6 +225,33 @@ class Context:
             return Dim.of(int(operand.value))
         value = type_.value if isinstance(type_, ir.Scalar) else None
         return None if value is None else self.facts.canonical(value)
+
+    def shape(self, operands: Sequence[ir.Operand]) -> tuple[L.Expr, ...]:
+        """The sizes that a program gives an array: none is negative, and their product, which
+        allocation, loops and the positions of elements rely on, does not overflow."""
+        sizes = tuple(map(self.integer, operands))
+        values = [self.known(a) for a in operands]
+        ranges = self.ranges
+        for size, value in zip(sizes, values, strict=True):
+            if not (ranges.exact_if_natural(value) and ranges.nonnegative(value)):
+                bad = L.compare("<", size, L.ZERO)
+                self.em.check(bad, "ValueError", NEGATIVE + self.where())
+        if not all(map(ranges.moderate, values)):
+            self.limit(sizes)
+        return sizes
+
+    def limit(self, sizes: Sequence[L.Expr]) -> None:
+        """Refuses more elements than an array can have.  As in NumPy, no axis is longer for another
+        that is empty: a loop along it would not end."""
+        counted = [s for s in sizes if not L.is_lit(s, 1)]
+        total, most = counted[0], L.lit(LARGEST)
+        if len(counted) > 1:  # as a float, which does not wrap
+            most = cast(most, "float64")
+            total = L.Lit(1.0, "float64")
+            for size in counted:
+                some = L.select(L.compare(">", size, L.ZERO), size, L.ONE)
+                total = L.Bin("*", total, cast(some, "float64"), "float64")
+        self.em.check(L.compare(">", total, most), "ValueError", TOO_LARGE + self.where())
 
     # ---- memory
 

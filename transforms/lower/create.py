@@ -26,7 +26,7 @@ def constant(target: ir.Var, e: L.Expr, sizes: tuple[L.Expr, ...], reads: frozen
 def _sizes(
     cx: Context, operands: tuple[ir.Operand, ...]
 ) -> tuple[tuple[L.Expr, ...], frozenset[str]]:
-    sizes = tuple(cx.integer(a) for a in operands)
+    sizes = cx.shape(operands)
     return sizes, frozenset().union(*(cx.value(a).reads for a in operands))
 
 
@@ -114,12 +114,17 @@ def arange(cx: Context, stmt: ir.Assign) -> Value:
                 count = stop
         else:
             count = em.let(L.Call("rt.trip_count", (start, stop, step), "int64"), "n")
+        if not all(cx.ranges.moderate(cx.known(a)) for a in stmt.op.args[:2]):
+            cx.limit([count])
 
         def at(em: Emitter, index: L.Index) -> L.Expr:
             return cast(L.add(L.mul(index[0], step), start), dtype)
     else:
         start, stop, step = (em.let(cast(v.at(em, ()), "float64")) for v in values)
         count = em.let(L.Call("rt.arange_count", (start, stop, step), "int64"), "n")
+        unknown = L.compare("<", count, L.ZERO)
+        em.check(unknown, "ValueError", f"arange: cannot compute length{cx.where()}")
+        cx.limit([count])
         # As NumPy: the difference of the first two elements is what is added up.
         second = em.let(L.Bin("+", start, step, "float64"))
         delta = em.let(L.Bin("-", second, start, "float64"))
@@ -136,12 +141,9 @@ def arange(cx: Context, stmt: ir.Assign) -> Value:
 def linspace(cx: Context, stmt: ir.Assign) -> Value:
     em, type_ = cx.em, stmt.target.type
     start, stop = (cx.ready(a) for a in stmt.op.args[:2])
-    num = cx.integer(stmt.op.args[2])
+    (num,) = cx.shape(stmt.op.args[2:])
     endpoint = stmt.op.attrs.get("endpoint", True)
     reads = frozenset().union(*(cx.value(a).reads for a in stmt.op.args))
-    negative = L.compare("<", num, L.ZERO)
-    if not cx.ranges.nonnegative(cx.known(stmt.op.args[2])):
-        em.check(negative, "ValueError", f"number of samples must be non-negative{cx.where()}")
     f = "float64"
     low, high = (em.let(cast(_number(cx, v), f)) for v in (start, stop))
     parts = L.sub(num, L.ONE) if endpoint else num
@@ -163,7 +165,8 @@ def linspace(cx: Context, stmt: ir.Assign) -> Value:
 @handles("eye")
 def eye(cx: Context, stmt: ir.Assign) -> Value:
     type_ = stmt.target.type
-    n, m, k = (cx.integer(a) for a in stmt.op.args)
+    n, m = cx.shape(stmt.op.args[:2])
+    k = cx.integer(stmt.op.args[2])
     reads = frozenset().union(*(cx.value(a).reads for a in stmt.op.args))
     one, zero = L.Lit(1, type_.dtype), L.Lit(0, type_.dtype)
 

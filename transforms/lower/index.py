@@ -18,7 +18,7 @@ from .affine import integers
 from .broadcast import meet, project
 from .context import Context, handles
 from .elementwise import cast
-from .prove import relaxed
+from .prove import COEFFICIENT, CONSTANT, relaxed
 from .values import Emitter, Value, buffer_value, put
 
 Items = Sequence[tuple[Any, ...]]
@@ -167,13 +167,19 @@ def in_range(
         return tested
     given = i
     low = ranges.nonnegative(value)
+    moderate = ranges.moderate(value)
     if not low and value is not None and ranges.nonnegative(-value - 1):
-        i, value = L.add(n, i), dim + value
-        low = ranges.nonnegative(value)
-        if not low:
-            _out_of_bounds(cx, L.compare("<", i, L.ZERO), axis)
-        return i
+        low = ranges.nonnegative(dim + value)
+        if low or moderate:
+            i = L.add(n, i)
+            if not low:
+                _out_of_bounds(cx, L.compare("<", i, L.ZERO), axis)
+            return i
     high = value is not None and ranges.nonnegative(dim - 1 - value)
+    if not (low and high):
+        # One side alone is proven for a number of any length, not for one that wraps.
+        low = low and ranges.exact_if_natural(value)
+        high = high and moderate
     if not low:
         i = cx.em.let(L.select(L.compare("<", i, L.ZERO), L.add(i, n), i), "at")
     bad: L.Expr = L.lit(False, "bool")
@@ -229,7 +235,9 @@ def _regular(cx: Context, v: Value, n: L.Expr, dim: Dim, axis: int) -> bool:
     if found is None or not isinstance(found.start, L.Lit) or found.start.value < 0:
         return False
     steps = [s.value for s in found.steps if isinstance(s, L.Lit)]
-    if len(steps) < v.ndim or any(s < 0 for s in steps):
+    if len(steps) < v.ndim or not all(0 <= s <= COEFFICIENT for s in steps):
+        return False
+    if found.start.value > CONSTANT:
         return False
     if not cx.boundscheck:
         return True
@@ -240,6 +248,10 @@ def _regular(cx: Context, v: Value, n: L.Expr, dim: Dim, axis: int) -> bool:
     if cx.ranges.nonnegative(cx.facts.canonical(dim) - 1 - last):
         return True
     bad = L.compare(">=", found.at(tuple(L.sub(s, L.ONE) for s in v.sizes)), n)
+    for size, known, step in zip(v.sizes, v.dims, steps, strict=True):
+        if step and not cx.ranges.moderate(known):
+            # More elements than the axis has: the product may have wrapped.
+            bad = L.either(bad, L.compare(">", size, n))
     for size, known in zip(v.sizes, v.dims, strict=True):
         if not cx.ranges.nonnegative(known - 1):
             bad = L.Bin("and", L.compare(">", size, L.ZERO), bad, "bool")
@@ -269,19 +281,21 @@ def slice_of(
         if exact is not None:
             return exact
     if stride > 0:
-        low = L.ZERO if start is None else _bound(cx, start, n, dim, floor=0)
-        high = n if stop is None else _stop_forward(cx, stop, n, dim)
+        low = L.ZERO if start is None else _from(cx, start, n, L.ZERO)
+        high = n if stop is None else _until(cx, stop, n, dim, near=_is_near(cx, start))
         span = L.sub(high, low)
     else:
         low = L.sub(n, L.ONE) if start is None else _start_backward(cx, start, n, dim)
-        high = L.lit(-1) if stop is None else _bound(cx, stop, n, dim, floor=-1)
+        high = L.lit(-1) if stop is None else _from(cx, stop, n, L.lit(-1))
         span = L.sub(low, high)
     length = _length(cx, given, dim)
     count = cx.known_sizes.get(length)
     if start is None and stop is None and abs(stride) == 1:
         count, length = n, dim
     elif count is None:
-        if abs(stride) != 1:
+        if abs(stride) > COEFFICIENT:
+            span = L.Call("rt.trip_count", (L.ZERO, span, L.lit(abs(stride))), "int64")
+        elif abs(stride) != 1:
             span = L.Bin("//", L.add(span, L.lit(abs(stride) - 1)), L.lit(abs(stride)), "int64")
         span = cx.em.let(span, "n")
         count = cx.em.let(L.select(L.compare(">", span, L.ZERO), span, L.ZERO), "n")
@@ -324,32 +338,49 @@ def _exact(
     return first, L.ONE, cx.em.let(L.sub(high(), first), "n"), count
 
 
+# Bounds are clipped before their difference is taken, which then does not wrap: the one counted
+# from is raised to the first place, the one counted to is brought into the axis.
+
+
+def _is_near(cx: Context, operand: ir.Operand | None) -> bool:
+    """A bound that is left out or moderate."""
+    return operand is None or cx.ranges.moderate(cx.known(operand))
+
+
 def _wrapped(cx: Context, operand: ir.Operand, n: L.Expr) -> tuple[L.Expr, bool | None]:
     """A bound counted from the front, and whether it was negative (None: unknown)."""
     value = cx.known(operand)
     i = cx.integer(operand)
-    if cx.ranges.nonnegative(value):
+    if cx.ranges.exact_if_natural(value) and cx.ranges.nonnegative(value):
         return i, False
-    if value is not None and cx.ranges.nonnegative(-value - 1):
+    if value is not None and cx.ranges.moderate(value) and cx.ranges.nonnegative(-value - 1):
         return L.add(n, i), True
     return cx.em.let(L.select(L.compare("<", i, L.ZERO), L.add(i, n), i), "at"), None
 
 
-def _bound(cx: Context, operand: ir.Operand, n: L.Expr, dim: Dim, floor: int) -> L.Expr:
+def _from(cx: Context, operand: ir.Operand, n: L.Expr, first: L.Expr) -> L.Expr:
+    """A bound that is not below `first`."""
     i, negative = _wrapped(cx, operand, n)
-    if negative is False:
-        return i
+    return i if negative is False else _at_least(cx, i, first)
+
+
+def _at_least(cx: Context, i: L.Expr, first: L.Expr) -> L.Expr:
     i = cx.em.let(i, "at")
-    return L.select(L.compare("<", i, L.lit(floor)), L.lit(floor), i)
+    return L.select(L.compare("<", i, first), first, i)
 
 
-def _stop_forward(cx: Context, operand: ir.Operand, n: L.Expr, dim: Dim) -> L.Expr:
+def _until(cx: Context, operand: ir.Operand, n: L.Expr, dim: Dim, near: bool) -> L.Expr:
+    """A bound that is not above n; nor below 0, unless both are `near`."""
     i, negative = _wrapped(cx, operand, n)
+    value = cx.known(operand)
+    if negative is not False and not (near and cx.ranges.moderate(value)):
+        i = _at_least(cx, i, L.ZERO)
     if negative is True:
         return i
-    value = cx.known(operand)
     if value is not None and cx.ranges.nonnegative(dim - value):
-        return i
+        if negative is False or cx.ranges.moderate(value):
+            return i
+    i = cx.em.let(i, "at")
     return L.select(L.compare("<", i, n), i, n)
 
 
@@ -357,13 +388,11 @@ def _start_backward(cx: Context, operand: ir.Operand, n: L.Expr, dim: Dim) -> L.
     i, negative = _wrapped(cx, operand, n)
     if negative is not True:
         value = cx.known(operand)
-        if value is None or not cx.ranges.nonnegative(dim - 1 - value):
+        inside = value is not None and cx.ranges.nonnegative(dim - 1 - value)
+        if not inside or not (negative is False or cx.ranges.moderate(value)):
             i = L.select(L.compare("<", i, n), i, L.sub(n, L.ONE))
-    if negative is not False:
-        # Before the first element: nothing is selected.
-        i = cx.em.let(i, "at")
-        i = L.select(L.compare("<", i, L.lit(-1)), L.lit(-1), i)
-    return i
+    # Before the first element: nothing is selected.
+    return i if negative is False else _at_least(cx, i, L.lit(-1))
 
 
 def _slice_at_run_time(

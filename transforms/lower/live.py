@@ -69,15 +69,21 @@ def counters_read(block: list[L.Stmt], counters: set[str]) -> bool:
 
 def after_loops(body: list[L.Stmt]) -> dict[int, Names]:
     """The variables that may be read after each loop of a function, by its identity."""
-    live = Liveness()
+    live = Liveness(noting=True)
     live.before(body, NONE, NONE)
     return live.after
 
 
 class Liveness:
-    """`after[id(loop)]` are the variables that may be read after a loop which they outlive."""
+    """`after[id(loop)]` are the variables that may be read after a loop which they outlive, if it
+    is to be noted.
 
-    def __init__(self) -> None:
+    What is live before a loop's body follows from one pass over it: what the next round reads is
+    added behind the body, and comes out unchanged or not at all.  The loops inside see it, which
+    takes another pass if they are noted, though not one for each loop around."""
+
+    def __init__(self, noting: bool = False) -> None:
+        self.noting = noting
         self.after: dict[int, Names] = {}
 
     def before(self, block: list[L.Stmt], live: Names, at_break: Names) -> Names:
@@ -96,14 +102,22 @@ class Liveness:
             ways = (self.before(b, live, at_break) for b in L.blocks_of(stmt))
             return frozenset().union(*ways) | reads(stmt)
         if isinstance(stmt, L.Loop):
-            self.after[id(stmt)] = self.after.get(id(stmt), NONE) | live
-            again = live | (self.before(stmt.body, live, live) - {stmt.var})
-            return _with(live | (self.before(stmt.body, again, live) - {stmt.var}), reads(stmt))
+            if self.noting:
+                self.after[id(stmt)] = self.after.get(id(stmt), NONE) | live
+            again = live | (_UNNOTED.before(stmt.body, live, live) - {stmt.var})
+            if self.noting:
+                self.before(stmt.body, again, live)
+            return _with(again, reads(stmt))
         if isinstance(stmt, L.Forever):
-            again = self.before(stmt.body, NONE, live)
-            return self.before(stmt.body, again, live)
+            again = _UNNOTED.before(stmt.body, NONE, live)
+            if self.noting:
+                self.before(stmt.body, again, live)
+            return again
         bound = [name for name in binds(stmt) if name in live]
         return _with(live.difference(bound) if bound else live, reads(stmt))
+
+
+_UNNOTED = Liveness()
 
 
 def _with(live: Names, names: set[str]) -> Names:

@@ -438,10 +438,15 @@ def is_simple(e: Expr) -> bool:
     return isinstance(e, (Lit, Name, Size))
 
 
+def wrapped(n: int) -> int:
+    """An integer as 64 bits hold it."""
+    return (n + 2**63) % 2**64 - 2**63
+
+
 def add(a: Expr, b: Expr) -> Expr:
     """a + b of int64, folded where it can be."""
     if isinstance(a, Lit) and isinstance(b, Lit):
-        return lit(a.value + b.value)
+        return lit(wrapped(a.value + b.value))
     if is_lit(a, 0):
         return b
     if isinstance(b, Lit):
@@ -449,15 +454,15 @@ def add(a: Expr, b: Expr) -> Expr:
             return a
         if isinstance(a, Bin) and a.op in "+-" and isinstance(a.right, Lit):
             k = a.right.value if a.op == "+" else -a.right.value
-            return add(a.left, lit(k + b.value))
-        if b.value < 0:
+            return add(a.left, lit(wrapped(k + b.value)))
+        if -(2**63) < b.value < 0:
             return Bin("-", a, lit(-b.value), "int64")
     return Bin("+", a, b, "int64")
 
 
 def sub(a: Expr, b: Expr) -> Expr:
     if isinstance(b, Lit):
-        return add(a, lit(-b.value))
+        return add(a, lit(wrapped(-b.value)))
     if a == b:
         return ZERO
     return Bin("-", a, b, "int64")
@@ -475,7 +480,7 @@ def offset(e: Expr, var: str) -> int | None:
 
 def mul(a: Expr, b: Expr) -> Expr:
     if isinstance(a, Lit) and isinstance(b, Lit):
-        return lit(a.value * b.value)
+        return lit(wrapped(a.value * b.value))
     for x, y in ((a, b), (b, a)):
         if is_lit(x, 0):
             return ZERO

@@ -32,6 +32,7 @@ from .copies import read_in_place
 from .draw import draw
 from .elementwise import cast
 from .elsewhere import Elsewhere
+from .ends import larger, smaller
 from .few import count_few
 from .first_touch import touch_first
 from .forwards import run_forwards
@@ -52,6 +53,7 @@ from .multiples import spell_multiples
 from .narrow import narrow
 from .numbers import fixed_integers, share_numbers
 from .parallel import Splitter, Verdict
+from .prove import CONSTANT
 from .registers import sum_up
 from .room import make_room
 from .rounds import keep_zeros
@@ -420,13 +422,47 @@ def _for(cx: Context, stmt: ir.For) -> None:
     if not isinstance(step, L.Lit):
         zero = L.compare("==", step, L.ZERO)
         em.check(zero, "ValueError", "range() arg 3 must not be zero" + cx.where())
-    first, end, by = _bounds(cx, stmt, start, stop, step, count)
-    name = cx.python_name(stmt.index)
+    name = counter = cx.python_name(stmt.index)
+    if _counts_safely(cx, stmt, step):
+        bounds = _bounds(cx, stmt, start, stop, step, count)
+    else:
+        counter = em.fresh("k")
+        bounds = _rounds(cx, stmt, start, stop, step, count)
     _forget(cx, stmt)
-    with cx.ranges.inside(cx.known(stmt.index), low, high):
+    # A sweep begins where the program has come to.
+    begin = cx.known(stmt.start) if stmt.mirror or not stmt.reverse else None
+    with cx.ranges.inside(cx.known(stmt.index), low, high, begin):
         body = _nested(cx, stmt.body)
         _until(cx, stmt.until, body)
-    em.add(L.Loop(name, first, end, by, body))
+    if counter != name:
+        body.insert(0, L.Let(name, L.add(start, L.mul(L.Name(counter), step))))
+    em.add(L.Loop(counter, *bounds, body))
+
+
+def _counts_safely(cx: Context, stmt: ir.For, step: L.Expr) -> bool:
+    """Whether the counter does not overflow where it is added to past the end of the range."""
+    if not isinstance(step, L.Lit) or abs(step.value) > CONSTANT:
+        return False
+    start, stop = (cx.ranges.moderate(cx.known(o)) for o in (stmt.start, stmt.stop))
+    if stmt.reverse or stmt.count is not None:
+        return start
+    return abs(step.value) == 1 or stop
+
+
+def _rounds(
+    cx: Context,
+    stmt: ir.For,
+    start: L.Expr,
+    stop: L.Expr,
+    step: L.Expr,
+    count: L.Expr | None,
+) -> tuple[L.Expr, L.Expr, L.Expr]:
+    """The range of the numbers of a loop's rounds."""
+    if count is None:
+        count = cx.em.let(L.Call("rt.trip_count", (start, stop, step), "int64"), "n")
+    if stmt.reverse:
+        return L.sub(count, L.ONE), L.lit(-1), L.lit(-1)
+    return L.ZERO, count, L.ONE
 
 
 def _bounds(
@@ -442,15 +478,17 @@ def _bounds(
         if count is not None:
             stop = L.add(start, L.mul(count, step))
         return start, stop, step
-    if count is None and step == L.ONE:
-        return L.sub(stop, L.ONE), L.sub(start, L.ONE), L.lit(-1)
-    if count is None and L.is_lit(step, -1):
-        return L.add(stop, L.ONE), L.add(start, L.ONE), L.ONE
+    if count is None and isinstance(step, L.Lit) and abs(step.value) == 1:
+        # Rounds there are none of must not begin at the other end of the numbers.
+        if not cx.ranges.moderate(cx.known(stmt.stop)):
+            end = larger if step.value == 1 else smaller
+            stop = cx.em.let(end(stop, start), "stop")
+        return L.sub(stop, step), L.sub(start, step), L.lit(-step.value)
     if count is None:
         count = cx.em.let(L.Call("rt.trip_count", (start, stop, step), "int64"), "n")
     last = L.add(start, L.mul(L.sub(count, L.ONE), step))
-    back = L.lit(-step.value) if isinstance(step, L.Lit) else L.Un("-", step, "int64")
-    return last, L.sub(start, step), back
+    assert isinstance(step, L.Lit)
+    return last, L.sub(start, step), L.lit(-step.value)
 
 
 def _index_range(cx: Context, stmt: ir.For) -> tuple[Dim | None, Dim | None]:

@@ -11,8 +11,8 @@ from . import loop_ir as L
 from .affine import integers
 from .broadcast import meet, project, same_shape
 from .context import Context
-from .elementwise import CONVERSIONS, cost_of, element
-from .values import Emitter, Value
+from .elementwise import CONVERSIONS, cost_of, element, kind
+from .values import Emitter, Value, scalar_value
 
 
 def elementwise(cx: Context, stmt: ir.Assign) -> Value:
@@ -35,6 +35,8 @@ def elementwise(cx: Context, stmt: ir.Assign) -> Value:
         args = [v.at(em, project(cx.facts, v, sizes, dims, index)) for v in values]
         return element(em, op.name, args, compute, result, op.attrs)
 
+    if op.name == "cast" and op.attrs.get("weak") and result == "int64":
+        values = [_whole(cx, *values)]
     if op.name == "maximum" and result == "int64" and isinstance(target.type, ir.Scalar):
         _learn(cx, target, op.args)
     reads = frozenset().union(*(v.reads for v in values)) if values else frozenset()
@@ -43,9 +45,27 @@ def elementwise(cx: Context, stmt: ir.Assign) -> Value:
     return replace(made, cost=0) if not scalar and integers(cx.em, made) else made
 
 
+def _whole(cx: Context, v: Value) -> Value:
+    """What Python's int() is given: a float that no integer of 64 bits is near raises."""
+    if kind(v.dtype) != "f":
+        return v
+    x = cx.em.let(v.at(cx.em, ()))
+    if isinstance(x, L.Lit) and abs(x.value) < 2.0**63:
+        return v
+    nan = L.Bin("!=", x, x, "bool")
+    cx.em.check(nan, "ValueError", f"cannot convert float NaN to integer{cx.where()}")
+    low, high = (L.Lit(bound, v.dtype) for bound in (-(2.0**63), 2.0**63))
+    far = L.either(L.compare("<", x, low), L.compare(">=", x, high))
+    told = "cannot convert float infinity, or one beyond 64 bits, to integer"
+    cx.em.check(far, "OverflowError", told + cx.where())
+    return scalar_value(x, v.reads)
+
+
 def _learn(cx: Context, target: ir.Var, args: tuple[ir.Operand, ...]) -> None:
     """`n = max(m, 0)`: what is indexed by range(m) and has size n is indexed safely."""
     for a, zero in (args, args[::-1]):
         value = cx.known(a)
-        if isinstance(zero, ir.Const) and zero.value == 0 and value is not None:
+        if not isinstance(zero, ir.Const) or zero.value != 0 or value is None:
+            continue
+        if cx.ranges.exact_if_natural(value):
             cx.ranges.learn(cx.known(target), max0(value))

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..dims import Atom, Dim, Facts, slope
+from ..dims import Atom, Dim, Facts, is_size, slope
+
+# Symbolic values are numbers of any length, those of a program have 64 bits.  Sums with
+# coefficients and constants up to these, of sizes and of counters that start at such sums, fit.
+COEFFICIENT = 1 << 20
+CONSTANT = 1 << 40
+DEGREE = 3
 
 
 class Ranges:
-    """The loops around the current statement, outermost first: symbol, least, greatest."""
+    """The loops around the current statement, outermost first: symbol, least, greatest.  `reach`
+    are the counters that start at a moderate number."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.loops: list[tuple[str, Dim, Dim]] = []
+        self.reach: set[str] = set()
         self.learnt: dict[str, Dim] = {}
 
     def learn(self, symbol: Dim | None, value: Dim) -> None:
@@ -23,17 +31,54 @@ class Ranges:
             self.learnt[name] = value
 
     @contextmanager
-    def inside(self, symbol: Dim | None, low: Dim | None, high: Dim | None) -> Iterator[None]:
-        """Within a loop whose index has these bounds; nothing is learnt if one is unknown."""
+    def inside(
+        self, symbol: Dim | None, low: Dim | None, high: Dim | None, first: Dim | None
+    ) -> Iterator[None]:
+        """Within a loop whose index starts at `first` and has these bounds; nothing is learnt if
+        one is unknown."""
         name = _symbol(symbol)
         if name is None or low is None or high is None:
             yield
             return
+        if self.moderate(first):
+            self.reach.add(name)
         self.loops.append((name, low, high))
         try:
             yield
         finally:
             self.loops.pop()
+            self.reach.discard(name)
+
+    def moderate(self, dim: Dim | None) -> bool:
+        """Whether a value is far from what 64 bits hold, so that the program computes it without
+        overflow: a proof that it is not negative, or not above something, holds for the machine's
+        number, too.  (A proof of both bounds needs no more.)  A counter that starts at a moderate
+        number does not reach the end of the range in any practical time."""
+        if dim is None or abs(dim.const) > CONSTANT:
+            return False
+        return all(
+            abs(k) <= COEFFICIENT
+            and len(monomial) <= DEGREE
+            and all(self._moderate_symbol(s) for s in monomial)
+            for monomial, k in dim.terms
+        )
+
+    def exact_if_natural(self, dim: Dim | None) -> bool:
+        """Whether the machine computes a value without overflow if it is not negative: a moderate
+        one, and one that is not above some integer of the program, as `n - i` where i >= 0."""
+        if dim is None or self.moderate(dim):
+            return dim is not None
+        alone = (m[0] for m, k in dim.terms if k == 1 and len(m) == 1)
+        return any(self.nonnegative(Dim.of(s) - dim) for s in alone if not isinstance(s, Atom))
+
+    def _moderate_symbol(self, symbol: str) -> bool:
+        if isinstance(symbol, Atom):
+            # A slice is no longer than its axis, a mask selects no more than there is.
+            parts = symbol.parts[:1] if symbol.op == "len" else symbol.parts
+            return symbol.op == "count" or all(p is None or self.moderate(p) for p in parts)
+        if symbol in self.learnt:
+            return self.moderate(self.learnt[symbol])
+        return is_size(symbol) or symbol in self.reach
 
     def nonnegative(self, dim: Dim | None) -> bool:
         """Certainly >= 0."""

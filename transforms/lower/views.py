@@ -14,6 +14,7 @@ from . import loop_ir as L
 from .broadcast import same_shape, spread
 from .context import Context, handles, shape_of
 from .index import view
+from .prove import CONSTANT
 from .values import Emitter, Memory, Value, buffer_value, scalar_value
 
 
@@ -168,7 +169,7 @@ def follow(cx: Context, x: Value, path: Sequence[Any], args: Sequence[ir.Operand
         elif kind == "squeeze":
             x = squeeze(x, tuple(what))
         elif kind == "reshape":
-            sizes = tuple(cx.integer(args[p]) for p in what)
+            sizes = cx.shape([args[p] for p in what])
             dims = tuple(cx.known(args[p]) or cx.fresh_dim() for p in what)
             x = reshape(cx, x, sizes, dims, into=True)
         else:
@@ -200,8 +201,11 @@ def _squeeze(cx: Context, stmt: ir.Assign) -> Value:
 def _roll(cx: Context, stmt: ir.Assign) -> Value:
     """Elements are read where they were: `wrap.py` cuts the loops that do."""
     x = cx.ready(stmt.op.args[0])
-    shift, axis = L.lit(stmt.op.attrs["shift"]), stmt.op.attrs["axis"]
+    axis = stmt.op.attrs["axis"]
+    shift: L.Expr = L.lit(stmt.op.attrs["shift"])
     size = cx.em.let(x.sizes[axis], "n")
+    if abs(stmt.op.attrs["shift"]) > CONSTANT:
+        shift = cx.em.let(L.Call("rt.remainder", (shift, size), "int64"), "at")
 
     def at(em: Emitter, index: L.Index) -> L.Expr:
         from_ = L.Call("rt.remainder", (L.sub(index[axis], shift), size), "int64")
@@ -213,14 +217,14 @@ def _roll(cx: Context, stmt: ir.Assign) -> Value:
 @handles("reshape")
 def _reshape(cx: Context, stmt: ir.Assign) -> Value:
     x = cx.ready(stmt.op.args[0])
-    sizes = tuple(cx.integer(a) for a in stmt.op.args[1:])
+    sizes = cx.shape(stmt.op.args[1:])
     return reshape(cx, x, sizes, shape_of(stmt.target))
 
 
 @handles("broadcast_to")
 def _broadcast_to(cx: Context, stmt: ir.Assign) -> Value:
     x = cx.ready(stmt.op.args[0])
-    sizes = tuple(cx.integer(a) for a in stmt.op.args[1:])
+    sizes = cx.shape(stmt.op.args[1:])
     reads = frozenset().union(*(cx.value(a).reads for a in stmt.op.args))
     dims = shape_of(stmt.target)
     return replace(_spread(cx, x, sizes, dims), reads=reads)

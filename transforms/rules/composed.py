@@ -88,7 +88,7 @@ def _triangle(b: Builder, m: Any, k: Any, lower: bool) -> Sym:
     # Of a vector NumPy makes the matrix whose rows are all that vector.
     rows = b.emit("expand_dims", _counting(b, size_of(b, x, max(x.ndim - 2, 0))), axes=(1,))
     columns = _counting(b, size_of(b, x, x.ndim - 1))
-    below = columns <= rows + k if lower else columns >= rows + k
+    below = columns - rows <= k if lower else columns - rows >= k
     return b.emit("where", below, x, np.dtype(x.dtype).type(0))
 
 
@@ -131,6 +131,8 @@ def build_repeat(b: Builder, a: Any, repeats: Any, axis: Any = None) -> Sym:
         if not isinstance(given, Sym) and given == 1:
             return build_repeat(b, x, b.emit("index", counts, 0, items=(("int", 1),)), at)
         b.check(b.sym(n) == given, "ValueError", "operands could not be broadcast together")
+        natural = b.emit("all", counts >= 0, axis=None, keepdims=False)
+        b.check(natural, "ValueError", "repeats may not contain negative values.")
         items: list[Any] = [("all",)] * x.ndim
         items[at] = ("array", 1)
         return b.emit("index", x, _as_often(b, counts), items=tuple(items))

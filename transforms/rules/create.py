@@ -197,10 +197,7 @@ def as_sizes(b: Builder, shape: Any) -> list[Any]:
         dtype = s.dtype if isinstance(s, Sym) else np.asarray(s).dtype.name
         if not dtype.startswith(("int", "uint")):
             raise TypeError(f"'{dtype}' object cannot be interpreted as an integer")
-        if isinstance(s, Sym):
-            if s.type.value is None or not b.facts.canonical(s.type.value).is_size:
-                b.check(s >= 0, "ValueError", "negative dimensions are not allowed")
-        elif s < 0:
+        if not isinstance(s, Sym) and s < 0:
             raise ValueError("negative dimensions are not allowed")
     return [s.astype("int64") if isinstance(s, Sym) else int(s) for s in sizes]
 

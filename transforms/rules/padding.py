@@ -9,7 +9,7 @@ from .declare import as_operand, numpy_number
 from .gather import build_take
 from .registry import surface
 from .shape_surfaces import sliced
-from .sizes import known, refuse, size_of, static
+from .sizes import LARGEST, TOO_LARGE, known, refuse, size_of, static
 
 _PICKED = ("edge", "wrap", "symmetric", "reflect")
 _REDUCED = {"maximum": "max", "minimum": "min", "mean": "mean"}
@@ -31,6 +31,7 @@ def build_pad(
     if isinstance(value, str) and value == "odd":
         raise refuse(b, "numpy.pad with reflect_type='odd'", "write 2 * edge - np.pad(...)")
     pairs = _pairs(b, pad_width, x.ndim)
+    _check_widths(b, pairs)
     if mode == "constant":
         fills = _pairs(b, 0 if value is None else value, x.ndim)
         if len({id(f) for pair in fills for f in pair}) == 1:
@@ -39,7 +40,7 @@ def build_pad(
         given = value if mode in _REDUCED else 0 if value is None else value
         fills = [(None, None)] * x.ndim if given is None else _pairs(b, given, x.ndim)
     for axis, (pair, fill) in enumerate(zip(pairs, fills)):
-        if (known(pair[0]), known(pair[1])) != (0, 0):
+        if not all(map(_is_zero, pair)):
             x = _along(b, x, axis, pair, mode, fill)
     return x
 
@@ -64,6 +65,22 @@ def _pairs(b: Builder, width: Any, rank: int) -> list[tuple[Any, Any]]:
     return pairs * rank if len(pairs) == 1 else pairs
 
 
+def _check_widths(b: Builder, pairs: list[tuple[Any, Any]]) -> None:
+    """No width is negative, nor so large that sums with it overflow."""
+    widths = {id(w): known(w) for pair in pairs for w in pair}
+    for width in widths.values():
+        if isinstance(width, Sym) and width.type.value is not None:
+            if b.facts.canonical(width.type.value).is_size:
+                continue
+        b.check(width >= 0, "ValueError", "index can't contain negative values")
+        b.check(width <= LARGEST, "ValueError", TOO_LARGE)
+
+
+def _is_zero(width: Any) -> bool:
+    width = known(width)
+    return not isinstance(width, Sym) and width == 0
+
+
 def _along(b: Builder, x: Sym, axis: int, pair: Any, mode: str, fill: Any) -> Sym:
     """x with more elements before and after it along one axis."""
     n = size_of(b, x, axis)
@@ -74,7 +91,7 @@ def _along(b: Builder, x: Sym, axis: int, pair: Any, mode: str, fill: Any) -> Sy
         return build_take(b, x, _sources(b, n, pair[0], pair[1], mode), axis)
     parts = [x]
     for side, count in enumerate(pair):
-        if known(count) == 0:
+        if _is_zero(count):
             continue
         if mode in _REDUCED:
             some = x if fill[side] is None else _end(b, x, axis, n, fill[side], side)

@@ -68,4 +68,4 @@ def build_roll(b: Builder, a: Any, shift: Any, axis: Any = None) -> Sym:
     counting = b.emit("arange", 0, n, 1, dtype="int64")
     items: list[Any] = [("all",)] * x.ndim
     items[at] = ("array", 1)
-    return b.emit("index", x, (counting - shift) % n, items=tuple(items))
+    return b.emit("index", x, (counting - shift % n) % n, items=tuple(items))

@@ -13,6 +13,10 @@ from .registry import NeedStatic
 
 Parts = tuple[Any, ...]
 
+# Processors tell no more bytes apart, so that an array cannot have more elements.
+LARGEST = 1 << 47
+TOO_LARGE = "array is too big"
+
 
 def known(value: Any) -> Any:
     """A constant as a plain number, anything else as it is."""

@@ -160,6 +160,8 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
     rank, out = np.ndim(x), x
     for at, width in zip(axes, widths):
         place = at + rank if at < 0 else at
+        if width < 0:
+            raise ValueError("`window_shape` cannot contain negative values")
         if width > out.shape[place]:
             raise ValueError("window shape cannot be larger than input array shape")
         starts = np.arange(out.shape[place] - width + 1)
@@ -251,17 +253,17 @@ def diag_indices_from(arr: Any) -> Any:
 @written("numpy.tri")
 def tri(N: int, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
     columns = N if M is None else M
-    return (np.arange(N)[:, None] >= np.arange(columns) - k).astype(dtype)
+    return (np.arange(columns) - np.arange(N)[:, None] <= k).astype(dtype)
 
 
 @written("numpy.triu_indices")
 def triu_indices(n: int, k: int = 0, m: Any = None) -> Any:
-    return np.nonzero(np.arange(n)[:, None] <= np.arange(n if m is None else m) - k)
+    return np.nonzero(np.arange(n if m is None else m) - np.arange(n)[:, None] >= k)
 
 
 @written("numpy.tril_indices")
 def tril_indices(n: int, k: int = 0, m: Any = None) -> Any:
-    return np.nonzero(np.arange(n)[:, None] >= np.arange(n if m is None else m) - k)
+    return np.nonzero(np.arange(n if m is None else m) - np.arange(n)[:, None] <= k)
 
 
 @written("numpy.diag_indices")

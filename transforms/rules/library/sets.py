@@ -84,9 +84,13 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 @written("numpy.bincount")
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
     size = minlength
     x = np.asarray(x)
     for i in range(x.shape[0]):
+        if x[i] < 0:
+            raise ValueError("'list' argument must have no negative elements")
         size = max(size, int(x[i]) + 1)
     if weights is None:
         counts = np.zeros(size, dtype=np.int64)
