@@ -24,6 +24,7 @@ from .values import (
     Growing,
     InstanceVal,
     Items,
+    KeysVal,
     LibraryVal,
     ListVal,
     MapVal,
@@ -43,7 +44,7 @@ from .values import (
     ZipVal,
 )
 
-_HOLDERS = (Bound, Partial, EnumerateVal, ZipVal, MapVal, LibraryVal, RestVal)
+_HOLDERS = (Bound, Partial, EnumerateVal, ZipVal, MapVal, LibraryVal, RestVal, KeysVal)
 VIEWS = ("index", "transpose", "reshape", "expand_dims", "squeeze")
 
 
