@@ -15,6 +15,26 @@ from tests.scale import count
 X = np.array([1.0, -2.0, 3.0])
 Y = np.array([0.5, 1.5, 2.5])
 EXAMPLES: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "dict_grows_after_iter": (
+        """
+def f(a):
+    d = {'a': 1.0}
+    z = zip(d, d.values())
+    d['b'] = a
+    return [v for k, v in z]
+""",
+        (2.0,),
+    ),
+    "dict_changes_after_iter": (
+        """
+def f(a):
+    d = {'a': 1.0}
+    z = iter(d.values())
+    d['a'] = a
+    return [v for v in z]
+""",
+        (2.0,),
+    ),
     "late_gen": (
         """
 def f(x):

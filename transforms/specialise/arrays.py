@@ -25,6 +25,7 @@ from .values import (
     Growing,
     InstanceVal,
     Items,
+    KeysVal,
     LibraryVal,
     ListVal,
     MapVal,
@@ -44,7 +45,7 @@ from .values import (
     ZipVal,
 )
 
-_HOLDERS = (Bound, Partial, EnumerateVal, ZipVal, MapVal, LibraryVal, RestVal)
+_HOLDERS = (Bound, Partial, EnumerateVal, ZipVal, MapVal, LibraryVal, RestVal, KeysVal)
 VIEWS = ("index", "transpose", "reshape", "expand_dims", "squeeze")
 
 

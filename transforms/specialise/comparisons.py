@@ -180,10 +180,14 @@ class Comparisons(Mixin):
             return self.constant(False)
         if _is_identical(left, right):
             return self.constant(True)
-        if isinstance(left, Ref):
-            unsure = left == right or (
-                left.cell is not right.cell and self._may_be_one(left, right)
-            )
+        if isinstance(left, Ref) and {left.cell, right.cell} <= self.variables.keys():
+            # Which Variables these are is guarded; a part of one is an array of its own.
+            unsure = bool(left.path and right.path)
+            if self.variables[left.cell] is self.variables[right.cell] and not unsure:
+                return self.constant(not left.path and not right.path)
+        elif isinstance(left, Ref):
+            others = left.cell is not right.cell and self._may_be_one(left, right)
+            unsure = others or left == right
         elif hasattr(left, "cell"):
             unsure = self._may_be_one(left, right)
         else:

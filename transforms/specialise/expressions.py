@@ -29,6 +29,7 @@ from .values import (
     InstanceVal,
     Items,
     IterVal,
+    KeysVal,
     ListVal,
     Mixin,
     Num,
@@ -504,6 +505,8 @@ class Expressions(Mixin):
             return [self.constant(k) for k in self.state.heap[value.cell].keys]
         if isinstance(value, ViewVal):
             return view_items(self, self.state.heap[value.cell], value.kind)
+        if isinstance(value, KeysVal):
+            return self.static_items(value.inner)
         if isinstance(value, RestVal):
             inner = self.static_items(value.inner)
             return None if inner is None else inner[value.start :]

@@ -17,7 +17,6 @@ from ..build import Builder
 from ..ir import Assign, Block, For, If, Op, Raise, While, walk
 from ..records import replace
 from ..rules.registry import RULES
-from .expressions import view_items
 from .scopes import targets_of
 from .values import (
     Cell,
@@ -29,6 +28,7 @@ from .values import (
     GeneratorVal,
     Items,
     IterVal,
+    KeysVal,
     LibraryVal,
     ListVal,
     MapVal,
@@ -64,8 +64,20 @@ class Iterators(Mixin):
 
     def iterator(self, source: Value, cls: type) -> IterVal:
         cell = Cell()
-        self.state.heap[cell] = source
+        self.state.heap[cell] = self._begun(source)
         return IterVal(cell, cls)
+
+    def _begun(self, source: Value) -> Value:
+        """A sequence as an iterator over it begins: a dict must keep its keys from then on."""
+        if isinstance(source, (DictVal, ViewVal)):
+            return KeysVal(source, self.state.heap[source.cell].keys)
+        if isinstance(source, (ZipVal, MapVal)):
+            return replace(source, inners=tuple(map(self._begun, source.inners)))
+        if isinstance(source, EnumerateVal):
+            return replace(source, inner=self._begun(source.inner))
+        if isinstance(source, GeneratorVal):
+            return replace(source, first=self._begun(source.first))
+        return source
 
     def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
         first = self.eval(node.generators[0].iter)
@@ -102,8 +114,8 @@ class Iterators(Mixin):
         if isinstance(value, IterVal):
             source = self.usable(self.state.heap[value.cell], node)
             self.state.heap[value.cell] = EXHAUSTED
-            value = self.opened(source, node)
-        return self.computed(value, node)
+            value = source
+        return self.computed(self.opened(value, node), node)
 
     def opened(self, source: Value, node: Any) -> Value:
         """A sequence without iterators in it: those are consumed with it."""
@@ -111,6 +123,9 @@ class Iterators(Mixin):
             return EnumerateVal(self.whole(source.inner, node), source.start)
         if isinstance(source, ZipVal):
             return self._opened_zip(source, node)
+        if isinstance(source, KeysVal):
+            self.check_keys(source, node)
+            return source.inner
         if isinstance(source, SnapshotVal):
             if self.state.heap.get(source.cell) is not source.content:
                 self.refuse(node, "what this runs over has changed since it was made", ADVICE)
@@ -342,6 +357,13 @@ class Iterators(Mixin):
 
         return check
 
+    def check_keys(self, source: KeysVal, node: Any) -> None:
+        now = self.usable(self.state.heap[source.inner.cell], node).keys
+        if len(now) != len(source.keys):
+            self.no_element("dictionary changed size during iteration", "RuntimeError")
+        if now != source.keys:
+            self.refuse(node, "this dict gets other keys while an iterator runs over it", ADVICE)
+
     # ---- one element after the other
 
     def cursor(self, source: Value) -> Cursor | None:
@@ -353,8 +375,10 @@ class Iterators(Mixin):
         if isinstance(source, ListVal):
             known = isinstance(self.state.heap[source.cell], Items)
             return _ListCursor(self, source) if known else None
-        if isinstance(source, (DictVal, ViewVal)):
+        if isinstance(source, KeysVal):
             return _DictCursor(self, source)
+        if isinstance(source, (DictVal, ViewVal)):
+            return _DictCursor(self, self._begun(source))
         if isinstance(source, EnumerateVal):
             inner = self.cursor(source.inner)
             known = inner is not None and source.start.known is not None
@@ -414,20 +438,10 @@ class _ListCursor(Cursor):
 
 
 class _DictCursor(Cursor):
-    def __init__(self, owner: Any, source: DictVal | ViewVal) -> None:
-        super().__init__(owner, source)
-        self.keys = owner.usable(owner.state.heap[source.cell], None).keys
-
     def item(self, node: Any) -> Value:
-        content = self.owner.usable(self.owner.state.heap[self.source.cell], node)
-        if len(content.keys) != len(self.keys):
-            self.owner.no_element("dictionary changed size during iteration", "RuntimeError")
-        if content.keys != self.keys:
-            self.owner.refuse(node, "this dict gets other keys while a loop runs over it", ADVICE)
-        if self.at == len(self.keys):
-            return END
-        kind = getattr(self.source, "kind", "keys")
-        return view_items(self.owner, content, kind)[self.at]
+        self.owner.check_keys(self.source, node)
+        items = self.owner.static_items(self.source.inner)
+        return items[self.at] if self.at < len(items) else END
 
 
 class _ZipCursor(Cursor):
@@ -477,7 +491,7 @@ def _inside(value: Value) -> tuple[Any, ...]:
     """The sequences that a sequence is made of."""
     if isinstance(value, (MapVal, ZipVal, ProductVal, LibraryVal)):
         return value.inners
-    if isinstance(value, (EnumerateVal, RestVal, SnapshotVal)):
+    if isinstance(value, (EnumerateVal, RestVal, SnapshotVal, KeysVal)):
         return (value.inner,)
     return (value.first,) if isinstance(value, GeneratorVal) else ()
 

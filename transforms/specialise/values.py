@@ -247,6 +247,14 @@ class RestVal:
 
 
 @record(frozen=True)
+class KeysVal:
+    """What an iterator over a dict, or over a view of one, was made of: it had these keys."""
+
+    inner: Any
+    keys: tuple[Any, ...]
+
+
+@record(frozen=True)
 class SnapshotVal:
     """A sequence made of what a cell held, while it still holds that."""
 
