@@ -253,8 +253,8 @@ class _Rewrite:
         if x.name not in self.logs:
             self.logs[x.name] = None
             stmt = self.made.get(x.name)
-            known = stmt is not None and x.name not in self.opaque and depth > 0
-            if known and is_float(x.type) and not is_complex(x.type):
+            real = is_float(x.type) and not is_complex(x.type)
+            if stmt is not None and real and x.name not in self.opaque and depth > 0:
                 block: Block = []
                 with self.at(stmt, block):
                     self.logs[x.name] = self.log_of(stmt, depth - 1)
@@ -266,8 +266,9 @@ class _Rewrite:
         op = self.definition(x)
         if op is not None and op.name == "literal":
             x = op.args[0]
-        real = isinstance(x, Const) and isinstance(x.value, (int, float))
-        return float(x.value) if real and not isinstance(x.value, bool) else None
+        if not isinstance(x, Const) or isinstance(x.value, bool):
+            return None
+        return float(x.value) if isinstance(x.value, (int, float)) else None
 
     def definition(self, x: Operand) -> Op | None:
         return self.made[x.name].op if isinstance(x, Var) and x.name in self.made else None
@@ -421,7 +422,7 @@ class _Rewrite:
             return None
         ln = b.sym(log.value)
         largest = kept(b, "max", ln, attrs)
-        largest = np.where(np.isfinite(largest), largest, 0.0)
+        largest = b.emit("where", b.emit("isfinite", largest), largest, 0.0)
         value = np.log(like_result(b, "sum", np.exp(ln - largest), attrs))
         if attrs["axis"] is not None and not attrs.get("keepdims"):
             largest = b.emit("squeeze", largest, axes=attrs["axis"])

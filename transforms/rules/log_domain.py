@@ -157,7 +157,7 @@ def log_add_four(v, x, y, z, w):
     return 0, *_shares(x, y, z, w)
 
 
-def _shares(*logs: Sym) -> tuple[Sym, ...]:
+def _shares(*logs: Any) -> tuple[Any, ...]:
     b = logs[0].b
     largest = functools.reduce(lambda x, y: b.emit("maximum", x, y), logs)
     parts = [np.exp(np.where((x == largest) & np.isinf(x), 0.0, x - largest)) for x in logs]
@@ -185,7 +185,7 @@ def log_logistic(v, s, c, p, x):
 
 def _one_share(quotient: Sym, v: Sym, d: Sym, c: Sym, p: Sym, ln: Sym) -> Sym:
     """p / d, also where both are infinite."""
-    share = np.where(np.isinf(p), 1.0, quotient)
+    share = p.b.emit("where", p.b.emit("isinf", p), 1.0, quotient)
     return ln.b.emit("exp_as", share, ln.b.emit("log_part", ln - v, d, c, p, ln))
 
 
