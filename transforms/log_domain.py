@@ -15,7 +15,7 @@ their logarithm is:
 | logsumexp | `log(sum(exp(t)))`, `log(mean(exp(t)))` | log_total(t) |
 | logaddexp | `log(exp(s) + exp(t))` | log_add(s, t) |
 | log-cosh | `log(cosh(t))` | log_cosh(t) |
-| quotient | `a / d`, `d ** n`, `sqrt(d)`, `log(c / d)`, where d is one of these sums | made of theirs |
+| quotient | `a / d`, `d ** n`, `log(c / d)`, where d is one of these sums | made of theirs |
 
 A logarithm follows its value through products, quotients, powers, casts and views.  k is a
 positive constant, c any.  Exponentials that cannot overflow are left alone: those of
@@ -25,9 +25,9 @@ For example, `s = 1 / (1 + exp(t))` becomes
 
     e = exp(t)
     d = add(1.0, e)
-    l = log_plus(logaddexp(0.0, t), d, 1.0, e, t)
+    ln = log_plus(logaddexp(0.0, t), d, 1.0, e, t)
     s_1 = divide(1.0, d)
-    s = exp_as(s_1, negative(l))
+    s = exp_as(s_1, negative(ln))
 
 and once all is differentiated `settle` turns it back, so that no value differs from before.
 """
@@ -253,8 +253,8 @@ class _Rewrite:
         if x.name not in self.logs:
             self.logs[x.name] = None
             stmt = self.made.get(x.name)
-            known = stmt is not None and x.name not in self.opaque and depth > 0
-            if known and is_float(x.type) and not is_complex(x.type):
+            real = is_float(x.type) and not is_complex(x.type)
+            if stmt is not None and real and x.name not in self.opaque and depth > 0:
                 block: Block = []
                 with self.at(stmt, block):
                     self.logs[x.name] = self.log_of(stmt, depth - 1)
@@ -266,8 +266,9 @@ class _Rewrite:
         op = self.definition(x)
         if op is not None and op.name == "literal":
             x = op.args[0]
-        real = isinstance(x, Const) and isinstance(x.value, (int, float))
-        return float(x.value) if real and not isinstance(x.value, bool) else None
+        if not isinstance(x, Const) or isinstance(x.value, bool):
+            return None
+        return float(x.value) if isinstance(x.value, (int, float)) else None
 
     def definition(self, x: Operand) -> Op | None:
         return self.made[x.name].op if isinstance(x, Var) and x.name in self.made else None
@@ -296,12 +297,12 @@ class _Rewrite:
         if op.name == "same":
             return first
         if op.name == "cast":
-            return self.moved(first, lambda l: l.astype(op.attrs["dtype"]))
+            return self.moved(first, lambda ln: ln.astype(op.attrs["dtype"]))
         if op.name in _VIEWS or (op.name == "index" and _is_basic(op)):
-            return self.moved(first, lambda l: self.b.emit(op.name, l, *args[1:], **op.attrs))
+            return self.moved(first, lambda ln: self.b.emit(op.name, ln, *args[1:], **op.attrs))
         if op.name in _POWERS or op.name == "power":
             n = _POWERS[op.name] if op.name in _POWERS else self.constant(args[1])
-            return self.moved(first, lambda l: l * n) if n and first.positive else None
+            return self.moved(first, lambda ln: ln * n) if n and first.positive else None
         if op.name in ("multiply", "divide"):
             second = self.log(args[1], depth)
             return second and self.log_of_product(stmt, first, second)
@@ -419,14 +420,14 @@ class _Rewrite:
         b, x, attrs = self.b, stmt.op.args[0], stmt.op.attrs
         if log.value is None or not log.positive or not log.value.type.ndim:
             return None
-        l = b.sym(log.value)
-        largest = kept(b, "max", l, attrs)
-        largest = np.where(np.isfinite(largest), largest, 0.0)
-        value = np.log(like_result(b, "sum", np.exp(l - largest), attrs))
+        ln = b.sym(log.value)
+        largest = kept(b, "max", ln, attrs)
+        largest = b.emit("where", b.emit("isfinite", largest), largest, 0.0)
+        value = np.log(like_result(b, "sum", np.exp(ln - largest), attrs))
         if attrs["axis"] is not None and not attrs.get("keepdims"):
             largest = b.emit("squeeze", largest, axes=attrs["axis"])
         attrs = {**attrs, "mean": stmt.op.name == "mean", "plus": 0.0}
-        value = b.emit("log_total", value + largest, stmt.target, x, l, **attrs)
+        value = b.emit("log_total", value + largest, stmt.target, x, ln, **attrs)
         return Log(value.operand, has_sum=True, may_be_nan=log.may_be_nan)
 
     # ---- exponentials that cannot overflow

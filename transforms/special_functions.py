@@ -25,6 +25,8 @@ def lgamma(x: float) -> float:
     """The logarithm of the absolute value of the gamma function."""
     if x != x or math.isinf(x):
         return x
+    if x > 2.5e305:
+        return math.inf
     return math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x)
 
 
@@ -50,7 +52,9 @@ def digamma(x: float) -> float:
     if x < 0:
         if x == math.floor(x):
             return math.nan
-        mirrored = math.pi / math.tan(math.pi * (x - math.floor(x)))
+        # Near 0 all digits are those of x; further down only those of its fraction count.
+        fraction = x if x > -0.5 else x - math.floor(x)
+        mirrored = math.pi / math.tan(math.pi * fraction)
         x = 1.0 - x
     shift = 0.0
     while x < 12.0:

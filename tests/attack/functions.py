@@ -18,7 +18,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ def names(module: str) -> list[str]:
     return [
         n for n in sorted(dir(found))
         if not n.startswith("_")
+        and n != "test"
         and callable(getattr(found, n))
         and not inspect.isclass(getattr(found, n))
     ]  # fmt: skip
@@ -83,17 +84,29 @@ append allclose array_equal array_equiv convolve correlate cross dot inner inter
 kron outer polyadd polymul polysub setdiff1d setxor1d union1d vdot tensordot broadcast_arrays cov
 corrcoef can_cast result_type promote_types
 """)  # fmt: skip
-_calls("numpy", "@(m)", """
+_calls(
+    "numpy",
+    "@(m)",
+    """
 diagonal fliplr flipud hsplit matrix_transpose rot90 trace transpose tril triu cov tril_indices_from
 triu_indices_from vander
-""")
-_calls("numpy", "@((x, y))", """
+""",
+)
+_calls(
+    "numpy",
+    "@((x, y))",
+    """
 column_stack concat concatenate dstack hstack row_stack stack vstack lexsort block
-""")
-_calls("numpy", "@(n)", """
+""",
+)
+_calls(
+    "numpy",
+    "@(n)",
+    """
 bartlett blackman diag_indices eye hamming hanning identity tri tril_indices triu_indices empty ones
 zeros arange fftfreq rfftfreq
-""")
+""",
+)
 _calls("numpy", "@(x, 0.3)", "quantile nanquantile")
 _calls("numpy", "@(x, 30)", "percentile nanpercentile")
 _calls("numpy", "@(x, 1)", "partition argpartition roll repeat tile")
@@ -211,11 +224,14 @@ _DOMAINS = {
     "loggamma": (1.2, 3.0), "digamma": (1.2, 3.0), "psi": (1.2, 3.0), "polygamma": (1.2, 3.0),
 }  # fmt: skip
 # What is chosen or counted, or is taken of random order: differences say nothing.
-_NO_DIFFERENCES = set("""
-numpy.frexp numpy.histogram numpy.histogram_bin_edges numpy.unwrap numpy.empty numpy.empty_like
+_NO_DIFFERENCES = set(
+    """
+numpy.frexp numpy.union1d numpy.setxor1d numpy.histogram numpy.histogram_bin_edges numpy.unwrap
+numpy.empty numpy.empty_like
 numpy.linalg.eig numpy.linalg.eigvals numpy.linalg.eigh numpy.linalg.svd numpy.linalg.matrix_rank
 scipy.linalg.eig scipy.linalg.eigvals scipy.linalg.eigh scipy.linalg.svd
-""".split())
+""".split()
+)
 
 
 def call_of(path: str) -> str:
@@ -278,7 +294,15 @@ def special_values(dtype: str) -> list[Any]:
     reals = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, np.inf, -np.inf, np.nan, large, -large, tiny, -tiny]
     if kind == "f":
         return reals
-    return [0j, 1 + 1j, -2.5 + 0.5j, 1j, complex(np.inf, 0), complex(0, -np.inf), complex(np.nan, 1)]
+    return [
+        0j,
+        1 + 1j,
+        -2.5 + 0.5j,
+        1j,
+        complex(np.inf, 0),
+        complex(0, -np.inf),
+        complex(np.nan, 1),
+    ]
 
 
 def random_array(rng: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
@@ -416,6 +440,19 @@ def run(path: str, values: dict[str, Any], backend: str = "loops") -> Outcome:
     return Outcome("wrong", found) if found else Outcome("right")
 
 
+def refusal(path: str) -> list[str]:
+    """Whether a function that is not supported is refused as such."""
+    try:
+        s2s.function(programs()[path], backend="loops")(**next(inputs(path, "float64", "plain")))
+    except s2s.InternalCompilerError as error:
+        return [f"internal error: {error}".split("\n")[0]]
+    except S2SError:
+        return []
+    except Exception as error:
+        return [f"raises {type(error).__name__}: {error}".split("\n")[0]]
+    return ["is computed"]
+
+
 def derivatives(path: str, backend: str = "loops") -> Outcome:
     """Compares first and second derivatives with differences."""
     program = programs()[path]
@@ -444,7 +481,7 @@ def derivatives(path: str, backend: str = "loops") -> Outcome:
             return Outcome("refused", str(error).split("\n")[0])
 
 
-_HARNESS = '''import numpy as np
+_HARNESS = """import numpy as np
 import s2s
 from called_functions import {name} as program
 
@@ -466,7 +503,7 @@ def value({args}):
 def slope({args}, {ways}):
     gradients = s2s.grad(value, wrt={wrt})({args})
     return {products}
-'''
+"""
 
 
 def _against_differences(
@@ -496,6 +533,8 @@ def _against_differences(
     spec.loader.exec_module(module)
     rng = np.random.default_rng(3)
     ways = {n: rng.normal(size=np.shape(values[n])) for n in floats}
+    if "p" in ways:  # a symmetric matrix stays one
+        ways["p"] = ways["p"] + ways["p"].T
     given = {f"way_{n}": w for n, w in ways.items()}
 
     def moved(t: float) -> dict[str, Any]:
@@ -524,53 +563,121 @@ def _difference(f: Any) -> float:
 
 SHAPES = ("plain", "special", "empty", "0-d")
 
+_FINITE = "SciPy refuses inputs that are not finite (check_finite); here they give NaN"
+_FLOAT16 = "of bool and 8-bit integers NumPy gives float16"
+_ORDER = "elements within a part stand in another order, which NumPy leaves open"
+_LENIENT = "takes a 0-d array, which NumPy refuses"
+_POLES = "another infinity or NaN at poles and at infinity"
+_SMALL = "SciPy computes small integers in float32, here float64"
+_EMPTY = "refuses empty arrays with an error of its own"
 
-@dataclass
-class Row:
-    """What was found about one function."""
+# What differs from NumPy, and why that is left so.
+KNOWN: dict[str, str] = {
+    **dict.fromkeys(
+        (f"scipy.linalg.{n}" for n in "cho_factor cho_solve cholesky det eig eigh eigvals eigvalsh "
+         "expm inv lu_factor lu_solve norm pinv qr solve solve_banded solve_triangular svd svdvals"
+         .split()), _FINITE,
+    ),
+    **dict.fromkeys(
+        (f"numpy.{n}" for n in "angle around frexp modf round ldexp".split()), _FLOAT16
+    ),
+    **dict.fromkeys(("numpy.partition", "numpy.argpartition"), _ORDER),
+    **dict.fromkeys(
+        (f"numpy.{n}" for n in "compress fft.fftshift fft.ifftshift".split()), _LENIENT
+    ),
+    **dict.fromkeys(
+        (f"scipy.special.{n}" for n in "beta betaln erfcinv exprel gamma gammaln i0 i0e i1 i1e iv "
+         "ive j0 j1 jn jv loggamma polygamma pseudo_huber kl_div rel_entr".split()), _POLES,
+    ),
+    **dict.fromkeys((f"scipy.special.{n}" for n in "entr erfinv huber ndtri".split()), _SMALL),
+    **dict.fromkeys(
+        (f"numpy.{n}" for n in "histogram histogram_bin_edges nanmedian nanquantile nanpercentile "
+         "resize linalg.matrix_rank linalg.pinv linalg.tensorinv argwhere convolve put".split()),
+        _EMPTY,
+    ),
+    "scipy.special.logsumexp": _EMPTY,
+    "scipy.special.logit": "takes no bool",
+    "scipy.special.multigammaln": "float32 stays float32, and the domain is not checked",
+    **dict.fromkeys(
+        (f"numpy.{n}" for n in "allclose isclose conj conjugate ediff1d gradient unwrap".split()),
+        "bool is taken where NumPy refuses it, or refused where NumPy takes it",
+    ),
+    **dict.fromkeys(
+        (f"numpy.{n}" for n in "cumprod cumulative_prod nancumprod polyval".split()),
+        "the dtype of small integers",
+    ),
+    "numpy.block": "takes tuples like lists",
+    "numpy.i0": _POLES,
+    "numpy.linalg.cond": "NaN for the zero matrix, where NumPy has inf",
+    "numpy.polymul": "leading zeros of the operands are kept: sizes do not depend on values",
+}  # fmt: skip
 
-    path: str
-    by_kind: dict[str, str] = field(default_factory=dict)
-    slopes: Outcome = field(default_factory=lambda: Outcome("nothing"))
-    wrong: list[str] = field(default_factory=list)
+
+def cases() -> list[tuple[str, str, str]]:
+    """All triples of a supported function, a dtype and a kind of input."""
+    return [
+        (path, dtype, shape)
+        for path in paths() if is_supported(path)
+        for dtype in DTYPES
+        for shape in SHAPES
+    ]  # fmt: skip
 
 
-def judge(path: str) -> Row:
-    row = Row(path)
-    if not is_supported(path):
-        x = next(inputs(path, "float64", "plain")) or {}
-        found = run(path, x)
-        if found.verdict == "wrong" and "raises" not in found.detail:
-            row.wrong.append(found.detail)
-        return row
-    for kind, dtypes in KINDS.items():
-        verdicts: dict[str, set[str]] = {}
-        for dtype in dtypes:
-            for shape in SHAPES:
-                for values in inputs(path, dtype, shape):
-                    found = run(path, values)
-                    verdicts.setdefault(found.verdict, set()).add(shape)
-                    if found.verdict == "wrong":
-                        row.wrong.append(f"{dtype} {shape}: {found.detail}")
-        row.by_kind[kind] = _summary(verdicts)
-    row.slopes = derivatives(path)
-    if row.slopes.verdict == "wrong":
-        row.wrong.append(row.slopes.detail)
-    return row
+def wrong(path: str, dtype: str, shape: str, backend: str = "loops") -> list[str]:
+    """What is wrong about a function for a dtype and a kind of input, known deviations aside."""
+    found = [run(path, values, backend) for values in inputs(path, dtype, shape)]
+    details = dict.fromkeys(o.detail for o in found if o.verdict == "wrong")
+    internal = [d for d in details if d.startswith("internal error")]
+    return internal if path in KNOWN else list(details)
 
 
-def _summary(verdicts: dict[str, set[str]]) -> str:
+# ---------------------------------------------------------------- the table
+
+_INTRO = """# Functions beside NumPy and SciPy
+
+Every public function of `numpy`, `numpy.linalg`, `numpy.fft`, `scipy.special` and `scipy.linalg`.
+This page is generated by `python -m tests.attack.functions > docs/functions.md`; each row is found
+by calling the function. *Yes* means that the value, its dtype and its shape are NumPy's; *refused*
+that the call is refused with its line; — that NumPy itself does not take such numbers. Derivatives
+are compared with differences in float64: *2* means that first and second derivatives agree.
+`tests/attack/test_functions.py` compares special values (0, -0.0, infinities, NaN, very large and
+very small numbers), empty and 0-d arrays in every dtype, but for the remarks given here.
+"""
+_COLUMNS = {"bool": "bool", "integers": "int64", "floats": "float64", "complex": "complex128"}
+
+
+def row(path: str) -> str:
+    cells = [_cell(path, dtype) for dtype in _COLUMNS.values()]
+    slopes = {"right": "2", "refused": "refused", "wrong": "?"}.get(derivatives(path).verdict, "—")
+    remark = KNOWN.get(path, "")
+    return f"| `{path}` | {' | '.join(cells)} | {slopes} | {remark} |"
+
+
+def _cell(path: str, dtype: str) -> str:
+    verdicts = {run(path, values).verdict for values in inputs(path, dtype, "plain")}
     if "right" in verdicts:
         return "yes"
-    return "refused" if "refused" in verdicts else "—"
+    known = "see remark" if path in KNOWN else "?"
+    return known if "wrong" in verdicts else "refused" if "refused" in verdicts else "—"
+
+
+def page() -> str:
+    lines = [_INTRO]
+    for module in MODULES:
+        here = [f"{module}.{name}" for name in names(module)]
+        supported = [p for p in here if is_supported(p)]
+        refused = [p.rpartition(".")[2] for p in here if not is_supported(p)]
+        lines += [
+            f"## {module}", "",
+            f"{len(supported)} of {len(here)} functions are supported.", "",
+            "| function | bool | integers | floats | complex | derivatives | remark |",
+            "|---|---|---|---|---|---|---|",
+            *(row(p) for p in supported), "",
+            "Refused by name: " + ", ".join(f"`{n}`" for n in refused) + ".", "",
+        ]  # fmt: skip
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
     os.environ.setdefault("S2S_BACKEND", "loops")
-    only = sys.argv[1:]
-    for path in paths():
-        if only and not any(path.startswith(o) for o in only):
-            continue
-        row = judge(path)
-        for line in dict.fromkeys(row.wrong):
-            print(f"{path}: {line}", flush=True)
+    sys.stdout.write(page())

@@ -19,7 +19,7 @@ from .declare import as_operand, numpy_number, refuse_keywords
 from .dtypes import as_dtype
 from .fits import require_fit
 from .promote import join_dtypes
-from .registry import Rule, register, surface
+from .registry import SURFACES, Rule, register, surface
 from .sizes import known, static
 from .text import call_text, dtype_text
 
@@ -340,7 +340,13 @@ def build_array(
     )
 
 
-@surface("numpy.asarray", "numpy.ascontiguousarray", "numpy.asanyarray")
+@surface("numpy.ascontiguousarray")
+def build_ascontiguousarray(b: Builder, a: Any, dtype: Any = None) -> Any:
+    x = _as_array(b, a, dtype)
+    return x if b.sym(x).ndim else SURFACES["numpy.atleast_1d"](b, x)
+
+
+@surface("numpy.asarray", "numpy.asanyarray")
 def build_asarray(b: Builder, a: Any, dtype: Any = None, order: Any = None, **keywords: Any) -> Any:
     refuse_keywords("numpy.asarray", keywords)
     return _as_array(b, a, dtype)

@@ -298,7 +298,10 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
             )
         if of_math:
             return python_number(b.emit(name, *(python_float(b, a) for a in args)))
-        return numpy_number(b.emit(name, *(_numpy_bool(as_operand(b, a)) for a in args)))
+        operands = (_numpy_bool(as_operand(b, a)) for a in args)
+        if path.startswith("scipy."):
+            operands = (in_floats(x, name) for x in operands)
+        return numpy_number(b.emit(name, *operands))
 
     build.__name__ = name
     build.__doc__ = f"{path} is the operation `{name}`"
@@ -308,6 +311,18 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
 def _numpy_bool(x: Sym) -> Sym:
     """To a NumPy function a bool is one, also where Python's operators count it as an int."""
     return numpy_number(x) if x.dtype == "bool" else x
+
+
+# Of small integers SciPy computes these in float32.
+_SINGLE = ("erfinv", "ndtri", "iv", "ive", "jv")
+
+
+def in_floats(x: Sym, name: str) -> Sym:
+    """An operand as SciPy takes it: of whole numbers NumPy's functions may give float16."""
+    if is_float(x.type) or is_complex(x.type):
+        return x
+    small = np.dtype(x.dtype).itemsize <= 2 and not is_weak(x.type)
+    return x.astype("float32" if small and name in _SINGLE else "float64")
 
 
 def float_dtype(path: str, dtype: Any) -> str:

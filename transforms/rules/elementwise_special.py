@@ -11,7 +11,7 @@ import numpy as np
 from .. import special_functions as functions
 from ..build import Builder, Sym
 from ..ir import is_float
-from .declare import as_operand, elementwise, numpy_number
+from .declare import as_operand, elementwise, in_floats, numpy_number
 from .registry import surface
 from .sizes import known, refuse
 from .text import TextRule, by_weakness, call
@@ -194,7 +194,7 @@ def _of_order(name: str, what: str, *paths: str) -> None:
             order = int(order)
         if isinstance(order, float) or (isinstance(order, Sym) and is_float(order.type)):
             raise refuse(b, f"{paths[0]} whose {what} is no integer", f"give it an int as {what}")
-        value = as_operand(b, x)
+        value = in_floats(as_operand(b, x), name)
         if name == "polygamma":  # which SciPy computes in float64
             value = value.astype("float64")
         return numpy_number(b.emit(name, order, value))
@@ -203,7 +203,8 @@ def _of_order(name: str, what: str, *paths: str) -> None:
 def _of_fixed_order(path: str, name: str, order: int) -> None:
     @surface(path)
     def build(b: Builder, x: Any) -> Sym:
-        return numpy_number(b.emit(name, order, as_operand(b, x)))
+        # Of orders 0 and 1 there are functions of their own, which give float64 for integers.
+        return numpy_number(b.emit(name, order, in_floats(as_operand(b, x), "")))
 
 
 _of_order("polygamma", "order", "scipy.special.polygamma")

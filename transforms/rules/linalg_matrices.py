@@ -106,7 +106,12 @@ def floating(b: Builder, value: Any) -> Sym:
 
 
 def stack_of_matrices(b: Builder, value: Any) -> Sym:
-    x = floating(b, value)
+    return matrices(b, floating(b, value))
+
+
+def matrices(b: Builder, value: Any) -> Sym:
+    """One or more matrices, in the dtype that they have."""
+    x = as_operand(b, value)
     if x.ndim < 2:
         message = f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
         raise LinAlgError_(message, span=span_of(b))

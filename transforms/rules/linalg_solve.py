@@ -20,7 +20,9 @@ from .linalg_matrices import (
     flat,
     floating,
     identity,
+    matrices,
     mirrored,
+    require_square,
     results,
     row,
     spread,
@@ -237,11 +239,12 @@ def slogdet(b: Builder, a: Any) -> Any:
 
 @surface("numpy.linalg.matrix_power")
 def matrix_power(b: Builder, a: Any, n: Any) -> Sym:
-    x, power = square(b, a), static(n, "n")
+    x, power = matrices(b, a), static(n, "n")
+    require_square(b, x, "LinAlgError", "Last 2 dimensions of the array must be square")
     if not isinstance(power, (int, np.integer)):
         raise TypeError("exponent must be an integer")
     if power < 0:
-        x, power = b.emit("inv", x), -power
+        x, power = b.emit("inv", floating(b, x)), -power
     if power == 0:
         unit = identity(x)
         return unit if x.ndim == 2 else b.emit("copy", b.emit("broadcast_like", unit, x))

@@ -12,7 +12,7 @@ from ..dims import Dim
 from .composed import build_diagonal, build_trace
 from .declare import as_operand, refuse_keywords
 from .linalg import dot, matmul, outer, swap_last, tensordot
-from .linalg_matrices import stack_of_matrices
+from .linalg_matrices import matrices
 from .registry import surface
 from .sizes import axis_of, invalid, product, refuse, require_equal, size_of
 
@@ -132,7 +132,7 @@ def _taken_apart(x: Sym, count: int) -> list[Sym]:
 
 @surface("numpy.linalg.matrix_transpose")
 def matrix_transpose(b: Builder, x: Any, /) -> Sym:
-    return swap_last(stack_of_matrices(b, x))
+    return swap_last(matrices(b, x))
 
 
 @surface("numpy.vecdot", "numpy.linalg.vecdot")

@@ -1,9 +1,9 @@
 """Values whose derivative is taken through their logarithm.
 
 `1 / (1 + exp(-x))` is 0 in float32 for x below -88, and the chain rule then multiplies 0 by an
-infinite exponential.  The `log_domain` pass gives such a value `v` a second operand `l`: what the
+infinite exponential.  The `log_domain` pass gives such a value `v` a second operand `ln`: what the
 logarithm of `v` is as a function of the inputs.  The operations here yield `v`, bit by bit, and
-are differentiated by `l`, with partials that cannot overflow.  Those partials are such values in
+are differentiated by `ln`, with partials that cannot overflow.  Those partials are such values in
 turn, so second derivatives are stable, too.
 
 The first operand is the value, and it has no derivative of its own: `log_domain.settle` puts it in
@@ -75,8 +75,8 @@ def _register(
 
 
 @_declare((1,))
-def exp_as(v, l, *, out):
-    """v, which is exp(l) up to sign and a constant factor"""
+def exp_as(v, ln, *, out):
+    """v, which is exp(ln) up to sign and a constant factor"""
     return 0, out
 
 
@@ -98,37 +98,37 @@ _register(exp_ratio_as, (1,), _batch, True, _ratio_pullback, _ratio_pushforward)
 
 
 @_declare((1,))
-def log_as(v, l):
-    """v, which is l up to a constant"""
+def log_as(v, ln):
+    """v, which is ln up to a constant"""
     return 0, 1
 
 
 @_declare((1,))
-def log_ratio_as(v, l):
-    """v, which is l up to a constant; no number where v is none"""
+def log_ratio_as(v, ln):
+    """v, which is ln up to a constant; no number where v is none"""
     return 0, np.where(np.isnan(v), v, 1.0)
 
 
 def _quotient_pullback(
     b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Any
 ) -> dict[int, Any]:
-    _, a, d, l = args
-    bars = {1: b.emit("quotient_as", g / d, g, d, l), 3: -(g * out)}
+    _, a, d, ln = args
+    bars = {1: b.emit("quotient_as", g / d, g, d, ln), 3: -(g * out)}
     return {i: bars[i] for i in wanted}
 
 
 def _quotient_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: Any) -> Any:
-    _, a, d, l = args
+    _, a, d, ln = args
     terms = []
     if dots[1] is not None:
-        terms.append(b.emit("quotient_as", dots[1] / d, dots[1], d, l))
+        terms.append(b.emit("quotient_as", dots[1] / d, dots[1], d, ln))
     if dots[3] is not None:
         terms.append(-(dots[3] * out))
     return sum(terms[1:], terms[0]) if terms else None
 
 
 def quotient_as():
-    """v, which is a / d, where d is exp(l) up to a constant factor"""
+    """v, which is a / d, where d is exp(ln) up to a constant factor"""
 
 
 _register(quotient_as, (1, 3), _batch, False, _quotient_pullback, _quotient_pushforward)
@@ -157,7 +157,7 @@ def log_add_four(v, x, y, z, w):
     return 0, *_shares(x, y, z, w)
 
 
-def _shares(*logs: Sym) -> tuple[Sym, ...]:
+def _shares(*logs: Any) -> tuple[Any, ...]:
     b = logs[0].b
     largest = functools.reduce(lambda x, y: b.emit("maximum", x, y), logs)
     parts = [np.exp(np.where((x == largest) & np.isinf(x), 0.0, x - largest)) for x in logs]
@@ -172,9 +172,9 @@ def log_cosh(v, t):
 
 
 @_declare((4,))
-def log_plus(v, d, c, p, l):
-    """the logarithm v of d = c + p, where p is exp(l) and c a positive constant"""
-    return 0, 0, 0, 0, _one_share(p / d, v, d, c, p, l)
+def log_plus(v, d, c, p, ln):
+    """the logarithm v of d = c + p, where p is exp(ln) and c a positive constant"""
+    return 0, 0, 0, 0, _one_share(p / d, v, d, c, p, ln)
 
 
 @_declare((4,))
@@ -183,17 +183,17 @@ def log_logistic(v, s, c, p, x):
     return 0, 0, 0, 0, _one_share(p * s, -v, c + p, c, p, -x)
 
 
-def _one_share(quotient: Sym, v: Sym, d: Sym, c: Sym, p: Sym, l: Sym) -> Sym:
+def _one_share(quotient: Sym, v: Sym, d: Sym, c: Sym, p: Sym, ln: Sym) -> Sym:
     """p / d, also where both are infinite."""
-    share = np.where(np.isinf(p), 1.0, quotient)
-    return l.b.emit("exp_as", share, l.b.emit("log_part", l - v, d, c, p, l))
+    share = p.b.emit("where", p.b.emit("isinf", p), 1.0, quotient)
+    return ln.b.emit("exp_as", share, ln.b.emit("log_part", ln - v, d, c, p, ln))
 
 
 @_declare((4,))
-def log_part(v, d, c, p, l):
-    """the logarithm v of p / d in d = c + p, where p is exp(l) and c a positive constant"""
-    whole = l.b.emit("log_plus", l - v, d, c, p, l)
-    return 0, 0, 0, 0, l.b.emit("exp_as", c / d, -whole)
+def log_part(v, d, c, p, ln):
+    """the logarithm v of p / d in d = c + p, where p is exp(ln) and c a positive constant"""
+    whole = ln.b.emit("log_plus", ln - v, d, c, p, ln)
+    return 0, 0, 0, 0, ln.b.emit("exp_as", c / d, -whole)
 
 
 def _spread_attrs(m: Mapped) -> dict[str, Any]:
@@ -206,9 +206,7 @@ def _batch_along(m: Mapped) -> Sym:
     return m.emit(m.name, *args, **_spread_attrs(m))
 
 
-def _weighed(
-    b: Builder, g: Any, out: Sym, d: Sym, p: Sym, l: Sym, attrs: dict[str, Any]
-) -> Sym:
+def _weighed(b: Builder, g: Any, out: Sym, d: Sym, p: Sym, ln: Sym, attrs: dict[str, Any]) -> Sym:
     """What part of the sum `d` each of `p` is, times `g`.  If a sum is so large or so small that
     digits are lost, the parts are computed again, from the logarithms."""
     b.hint = "share"
@@ -223,8 +221,8 @@ def _weighed(
         lost = lost & (b.sym(count) > 0)
     again: Block = []
     with b.into(again):
-        largest = kept(b, "max", l, attrs)
-        e = np.exp(np.where(l == largest, 0.0, l - largest))  # also if both are infinite
+        largest = kept(b, "max", ln, attrs)
+        e = np.exp(np.where(ln == largest, 0.0, ln - largest))  # also if both are infinite
         total = kept(b, "sum", e, attrs)
         share = e / (total + plus * np.exp(-largest) if plus else total)
         # Written into the same array, so that a loop needs only one.
@@ -232,16 +230,16 @@ def _weighed(
     weighed = b.var(plain.type, "share")
     phi = Phi(weighed, better.operand, plain.operand)
     b.block.append(If(lost.operand, again, [], [phi], b.origin))
-    return b.emit("weighed_share", weighed, g, out, d, p, l, **attrs)
+    return b.emit("weighed_share", weighed, g, out, d, p, ln, **attrs)
 
 
 def _weighed_pullback(
     b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Any
 ) -> dict[int, Any]:
-    _, weight, whole, d, p, l = (b.sym(a) for a in args)
+    _, weight, whole, d, p, ln = (b.sym(a) for a in args)
     bars = {}
     if 1 in wanted:
-        shares = _weighed(b, b.emit("ones_like", d, dtype=d.dtype), whole, d, p, l, attrs)
+        shares = _weighed(b, b.emit("ones_like", d, dtype=d.dtype), whole, d, p, ln, attrs)
         bars[1] = like_result(b, "sum", g * shares, attrs)
     if 2 in wanted or 5 in wanted:
         bars[5] = g * out
@@ -250,10 +248,10 @@ def _weighed_pullback(
 
 
 def _weighed_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: Any) -> Any:
-    _, weight, whole, d, p, l = (b.sym(a) for a in args)
+    _, weight, whole, d, p, ln = (b.sym(a) for a in args)
     terms = []
     if dots[1] is not None:
-        terms.append(_weighed(b, dots[1], whole, d, p, l, attrs))
+        terms.append(_weighed(b, dots[1], whole, d, p, ln, attrs))
     if dots[2] is not None:
         terms.append(-(out * spread(b, dots[2], p, attrs)))
     if dots[5] is not None:
@@ -273,20 +271,20 @@ _register(
 def _total_pullback(
     b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Any
 ) -> dict[int, Any]:
-    _, d, p, l = (b.sym(a) for a in args)
-    return {3: _weighed(b, g, b.sym(out), d, p, l, attrs)}
+    _, d, p, ln = (b.sym(a) for a in args)
+    return {3: _weighed(b, g, b.sym(out), d, p, ln, attrs)}
 
 
 def _total_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: Any) -> Any:
-    _, d, p, l = (b.sym(a) for a in args)
+    _, d, p, ln = (b.sym(a) for a in args)
     if dots[3] is None:
         return None
-    shares = _weighed(b, b.emit("ones_like", d, dtype=d.dtype), b.sym(out), d, p, l, attrs)
+    shares = _weighed(b, b.emit("ones_like", d, dtype=d.dtype), b.sym(out), d, p, ln, attrs)
     return like_result(b, "sum", dots[3] * shares, attrs)
 
 
 def log_total():
-    """the logarithm v of d, the sum or mean of p along axes and a constant, where p is exp(l)"""
+    """the logarithm v of d, the sum or mean of p along axes and a constant, where p is exp(ln)"""
 
 
 _register(log_total, (3,), _batch_along, False, _total_pullback, _total_pushforward)
@@ -295,12 +293,12 @@ _register(log_total, (3,), _batch_along, False, _total_pullback, _total_pushforw
 def _share_pullback(
     b: Builder, g: Any, out: Any, args: Sequence[Any], attrs: Any, wanted: Any
 ) -> dict[int, Any]:
-    _, share, l = (b.sym(a) for a in args)
+    _, share, ln = (b.sym(a) for a in args)
     return {2: g - _softmax(b, share, out) * kept(b, "sum", g, attrs)}
 
 
 def _share_pushforward(b: Builder, dots: Sequence[Any], out: Any, args: Any, attrs: Any) -> Any:
-    _, share, l = (b.sym(a) for a in args)
+    _, share, ln = (b.sym(a) for a in args)
     if dots[2] is None:
         return None
     return dots[2] - kept(b, "sum", dots[2] * _softmax(b, share, out), attrs)
@@ -311,7 +309,7 @@ def _softmax(b: Builder, share: Sym, out: Any) -> Sym:
 
 
 def log_share():
-    """the logarithm v of share, which is exp(l) divided by its sum along axes"""
+    """the logarithm v of share, which is exp(ln) divided by its sum along axes"""
 
 
 _register(log_share, (2,), _batch_along, False, _share_pullback, _share_pushforward)

@@ -265,7 +265,8 @@ def build_modf(b: Builder, x: Any) -> tuple[Sym, Sym]:
 @surface("numpy.ldexp", "math.ldexp")
 def build_ldexp(b: Builder, x1: Any, x2: Any) -> Sym:
     value = as_operand(b, x1)
-    return (value * b.emit("power", 2.0, as_operand(b, x2))).astype(value.dtype)
+    dtype = np.ldexp(np.zeros(0, value.dtype), 0).dtype.name  # of integers: that of floats
+    return (value * b.emit("power", 2.0, as_operand(b, x2))).astype(dtype)
 
 
 @surface("math.remainder")

@@ -53,7 +53,8 @@ def nanmean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 @written("numpy.nanvar")
 def nanvar(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
     x = np.asarray(a)
-    apart = _filled(x - nanmean(x, axis, keepdims=True), 0)
+    # Not where the mean is infinite: inf - inf is no number, and neither is the result.
+    apart = np.where(np.isnan(x), 0, x - nanmean(x, axis, keepdims=True))
     total = np.sum(apart * apart, axis=axis, keepdims=keepdims)
     free = (_count(x, axis, keepdims) - ddof).astype(total.dtype)
     return total / np.where(free > 0, free, np.nan)

@@ -197,7 +197,9 @@ def search(a: Any, v: Any, right: bool) -> Any:
     low, high = 0, a.shape[0]
     while low < high:
         middle = (low + high) // 2
-        if a[middle] < v or (right and a[middle] == v):
+        # What is no number comes after all numbers.
+        beyond = v != v and (right or a[middle] == a[middle])
+        if a[middle] < v or beyond or (right and a[middle] == v):
             low = middle + 1
         else:
             high = middle

@@ -197,7 +197,7 @@ def fromiter(iter: Any, dtype: Any, count: int = -1) -> Any:
 
 @written("numpy.asfortranarray")
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
-    return np.asarray(a, dtype=dtype)
+    return np.atleast_1d(np.asarray(a, dtype=dtype))
 
 
 # ---------------------------------------------------------------- places and grids

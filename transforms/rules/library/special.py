@@ -88,12 +88,12 @@ def log_expit(x: Any) -> Any:
 
 @written("scipy.special.xlogy", kinks="0 in both where both are 0")
 def xlogy(x: Any, y: Any) -> Any:
-    return x * np.log(np.where((x == 0) & (y <= 0), 1.0, y))
+    return x * np.log(np.where((x == 0) & ((y <= 0) | (y == np.inf)), 1.0, y))
 
 
 @written("scipy.special.xlog1py", kinks="0 in both where x is 0 and y is -1")
 def xlog1py(x: Any, y: Any) -> Any:
-    return x * np.log1p(np.where((x == 0) & (y <= -1), 0.0, y))
+    return x * np.log1p(np.where((x == 0) & ((y <= -1) | (y == np.inf)), 0.0, y))
 
 
 @written("scipy.special.entr", kinks="0 at 0")
@@ -107,13 +107,16 @@ def rel_entr(x: Any, y: Any) -> Any:
     inside = (x > 0) & (y > 0)
     p, q = np.where(inside, x, 1.0), np.where(inside, y, 1.0)
     zero = np.log(p) - np.log(p)  # in the dtype of the result
-    outside = np.where((x == 0) & (y >= 0), zero, np.inf)
+    outside = np.where(
+        (x == 0) & (y >= 0), zero, np.where(np.isnan(x) | np.isnan(y), x + y, np.inf)
+    )
     return np.where(inside, x * (np.log(p) - np.log(q)), outside)
 
 
 @written("scipy.special.kl_div")
 def kl_div(x: Any, y: Any) -> Any:
-    return rel_entr(x, y) - x + y
+    outside = (x < 0) | (y < 0)
+    return np.where(outside & ~(np.isnan(x) | np.isnan(y)), np.inf, rel_entr(x, y) - x + y)
 
 
 # ---------------------------------------------------------------- gamma
@@ -176,7 +179,7 @@ def cosm1(x: Any) -> Any:
 @written("scipy.special.exprel")
 def exprel(x: Any) -> Any:
     near = np.abs(x) < 1e-4
-    apart = np.where(near, 1.0, x)
+    apart = np.where(near, 1.0, np.where(x == np.inf, 1e3, x))  # for inf / inf
     series = 1.0 + x * (1 / 2 + x * (1 / 6 + x * (1 / 24)))
     return np.where(near, series, np.expm1(apart) / apart)
 
