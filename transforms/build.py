@@ -12,8 +12,8 @@ import numpy as np
 from .dims import Dim, Facts
 from .errors import UnsupportedError
 from .ir import (
-    MAX_RANK,
     COMPLEX,
+    MAX_RANK,
     Array,
     Assign,
     Block,
