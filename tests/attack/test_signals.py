@@ -99,7 +99,7 @@ def rounds(a: int, b: int, c: int) -> int:
 
 def rounds_by_five(a: int, b: int) -> int:
     s = 0
-    for k in range(a, b, 5):
+    for _ in range(a, b, 5):
         s += 1
     return s
 
