@@ -18,7 +18,8 @@ from ..machine.writing import INT, POINTER, room
 from . import pcg, statuses
 from .describe import Export, Item
 from .kernel import Kernel
-from .sizes import ask
+from .plan import LARGEST
+from .sizes import ask, bytes_of, is_no_size
 from .state import Slot, State
 
 BOOL = ir.IntType(1)
@@ -66,7 +67,10 @@ class _Call:
         for pointer in blocks:
             self._check_alignment(pointer, ALIGNED)
         for size in self.sizes.values():
-            self._refuse(builder.icmp_signed("<", size, INT(0)), statuses.SIZES)
+            self._refuse(is_no_size(builder, size), statuses.SIZES)
+        for item in self.items:
+            if len(item.axes or ()) > 1:
+                self._refuse(self._is_too_large(item), statuses.SIZES)
         self._refuse(builder.icmp_signed("<", self.bytes, INT(0)), statuses.WORKSPACE)
         if self.block is not None:
             self._check_state()
@@ -121,6 +125,12 @@ class _Call:
                 return INT(width)
             total = self.builder.mul(total, self._size(axis))
         return total
+
+    def _is_too_large(self, item: Item) -> Any:
+        """An array that no memory holds: the products of its sizes could overflow."""
+        given = [a for a in item.axes or () if not isinstance(a, str) or a in self.sizes]
+        total = bytes_of(self.builder, of_dtype(item.dtype).bytes, [self._size(a) for a in given])
+        return self.builder.icmp_signed(">=", total, INT(LARGEST))
 
     def _size(self, axis: str | int) -> Any:
         return self.sizes[axis] if isinstance(axis, str) else INT(axis)
@@ -208,7 +218,7 @@ def write_workspace(
     values = dict(zip(map(id, numbers), made.args[len(sizes) :]))
     bad: Any = BOOL(0)
     for size in sizes.values():
-        bad = builder.or_(bad, builder.icmp_signed("<", size, INT(0)))
+        bad = builder.or_(bad, is_no_size(builder, size))
     with builder.if_then(bad, likely=False):
         builder.ret(INT(-1))
     arguments: list[Any] = []

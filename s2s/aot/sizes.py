@@ -21,6 +21,8 @@ from ..machine.writing import INT, room
 from . import heap
 from .plan import GROWING, HEADER, LARGEST, Memory, grown
 
+LONGEST = 1 << 61  # of an axis
+
 
 def parameters_of(function: ast.FunctionDef) -> list[str]:
     return [a.arg for a in function.args.args]
@@ -120,6 +122,12 @@ def give(body: machine.Body, names: list[str], values: list[Any]) -> None:
         else:
             body.parameter(name, values[0])
             values = values[1:]
+
+
+def is_no_size(builder: Any, size: Any) -> Any:
+    """Whether a number is negative, or beyond what the size of an axis can be: sums of a few sizes
+    and their bytes do not overflow."""
+    return builder.icmp_unsigned(">=", size, INT(LONGEST))
 
 
 def bytes_of(builder: Any, item: int, sizes: list[Any]) -> Any:

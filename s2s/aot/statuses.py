@@ -15,7 +15,7 @@ NAMES = {
 MESSAGES = {
     OK: "no error",
     NULL: "a pointer is null",
-    SIZES: "a size is negative, or the sizes do not fit together",
+    SIZES: "a size is negative or too large, or the sizes do not fit together",
     ALIGNMENT: "a pointer is not aligned (workspace and state: 64 bytes; arrays: an element)",
     OVERLAP: "an array that is written overlaps with another",
     WORKSPACE: "the workspace is too small; its first eight bytes hold the size needed so far",

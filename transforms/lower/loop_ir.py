@@ -547,10 +547,20 @@ def span(loop: Loop) -> tuple[Expr, Expr] | None:
     """The least number that a loop counts through and the one after the greatest, if it counts by
     one, in whichever direction."""
     if is_lit(loop.step, 1):
-        return loop.start, loop.stop
+        return _without_limit(loop.start, loop.stop, "<="), loop.stop
     if is_lit(loop.step, -1):
-        return add(loop.stop, ONE), add(loop.start, ONE)
+        least = add(loop.stop, ONE)
+        return least, _without_limit(add(loop.start, ONE), least, ">=")
     return None
+
+
+def _without_limit(end: Expr, other: Expr, op: str) -> Expr:
+    """A loop that runs backward begins at `x if x >= other else other`, so that it does not wrap
+    where it makes no rounds.  As the end of a range, x says the same."""
+    match end:
+        case Select(Bin(sign, x, y), a, b) if sign == op and (a, b) == (x, y) and y == other:
+            return x
+    return end
 
 
 def is_check(stmt: Stmt) -> TypeGuard[Branch]:

@@ -444,9 +444,9 @@ def _counts_safely(cx: Context, stmt: ir.For, step: L.Expr) -> bool:
     if not isinstance(step, L.Lit) or abs(step.value) > CONSTANT:
         return False
     start, stop = (cx.ranges.moderate(cx.known(o)) for o in (stmt.start, stmt.stop))
-    if stmt.reverse or stmt.count is not None:
-        return start
-    return abs(step.value) == 1 or stop
+    if abs(step.value) == 1 and stmt.count is None:
+        return True
+    return start if stmt.reverse or stmt.count is not None else stop
 
 
 def _rounds(
@@ -482,7 +482,7 @@ def _bounds(
         # Rounds there are none of must not begin at the other end of the numbers.
         if not cx.ranges.moderate(cx.known(stmt.stop)):
             end = larger if step.value == 1 else smaller
-            stop = cx.em.let(end(stop, start), "stop")
+            stop = end(stop, start)
         return L.sub(stop, step), L.sub(start, step), L.lit(-step.value)
     if count is None:
         count = cx.em.let(L.Call("rt.trip_count", (start, stop, step), "int64"), "n")

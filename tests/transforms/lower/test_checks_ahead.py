@@ -58,7 +58,7 @@ def test_of_inner_loops_and_by_numbers_of_a_round():
     assert (
         text(ahead(body))
         == """\
-    if n > 0 and n + 2 > x.shape[0]:
+    if n > 0 and n > x.shape[0] - 2:
         raise IndexError("far out")
     if n > 0 and m > y.shape[0]:
         raise IndexError("far out")

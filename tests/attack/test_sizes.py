@@ -1,0 +1,140 @@
+"""Sizes, bounds and counts from arguments: NumPy's result or an error, never foreign memory."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import s2s
+from tests.attack import sizes_programs as programs
+
+BACKENDS = ("loops", "numba")
+GROUPS = {
+    "slices": [*programs.SLICES, *programs.STEPPED],
+    "indices": [*programs.INDICES, *programs.WRAPPING],
+    "shapes": programs.SHAPES,
+}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_extreme_numbers(group: str, backend: str) -> None:
+    names = [function.__name__ for function in GROUPS[group]]
+    command = [sys.executable, "-m", "tests.attack.sizes_run", backend, *names]
+    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
+    assert done.returncode == 0, f"{done.stdout[-500:]}\n{done.stderr[-2000:]}"
+    assert "WRONG" not in done.stdout, done.stdout
+    assert done.stdout.rstrip().endswith("cases")
+
+
+# ---------------------------------------------------------------- int() of floats
+
+
+def slice_to(x: Any, t: float) -> Any:
+    return np.sum(x[8 : int(t)] * 2.0)
+
+
+def element(x: Any, t: float) -> Any:
+    return x[int(t)] * 2.0
+
+
+def rounded_down(x: Any, t: float) -> Any:
+    return x[math.floor(t)] * 2.0
+
+
+def rounded_up(x: Any, t: float) -> Any:
+    return x[math.ceil(t)] * 2.0
+
+
+def truncated(x: Any, t: float) -> Any:
+    return x[math.trunc(t)] * 2.0
+
+
+def rounded(x: Any, t: float) -> Any:
+    return x[round(t)] * 2.0
+
+
+def elements(x: Any, t: float) -> Any:
+    s = 0.0
+    y = x * t
+    for i in range(x.shape[0]):
+        s = s + x[int(y[i]) % 12]
+    return s
+
+
+CONVERTED = [slice_to, element, rounded_down, rounded_up, truncated, rounded, elements]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", CONVERTED)
+def test_conversion_to_int_raises_as_in_python(function: Any, backend: str) -> None:
+    x = np.linspace(0.5, 1.5, 12)
+    compiled = [s2s.function(function, backend=backend), s2s.grad(function, backend=backend)]
+    for t in (0.0, 2.5, -1.0):
+        np.testing.assert_allclose(compiled[0](x, t), function(x, t))
+        compiled[1](x, t)
+    for t, error in ((np.nan, ValueError), (np.inf, OverflowError), (-np.inf, OverflowError)):
+        with pytest.raises(error):
+            function(x, t)
+        for f in compiled:
+            with pytest.raises(error, match="test_sizes.py"):
+                f(x, t)
+    for f in compiled:  # Python's integers go on, ours have 64 bits
+        with pytest.raises(OverflowError, match="beyond 64 bits"):
+            f(x, 1e300)
+
+
+def by_array(x: Any, t: float) -> Any:
+    return np.sum(x[(x * t).astype(np.int64)])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_astype_does_not_raise_and_its_result_is_checked(backend: str) -> None:
+    x = np.ones(12)
+    f = s2s.function(by_array, backend=backend)
+    assert f(x, 2.0) == 12.0
+    for t in (np.nan, np.inf, -np.inf, 1e300):
+        with pytest.raises(IndexError):
+            f(x, t)
+
+
+# ---------------------------------------------------------------- ranks
+
+
+def many_axes(x: Any) -> Any:
+    return np.sum(np.expand_dims(x, tuple(range(17))))
+
+
+def many_axes_by_index(x: Any) -> Any:
+    return np.sum(x[(None,) * 20])
+
+
+def many_axes_by_shape(x: Any) -> Any:
+    return np.sum(x.reshape((1,) * 20 + (3,)))
+
+
+def total(x: Any) -> Any:
+    return np.sum(np.sin(x) * x)
+
+
+@pytest.mark.parametrize("function", [many_axes, many_axes_by_index, many_axes_by_shape])
+def test_results_of_more_than_16_axes_are_refused(function: Any) -> None:
+    with pytest.raises(s2s.UnsupportedError, match="at most 16"):
+        s2s.grad(function)(np.ones(3))
+
+
+def test_arguments_of_more_than_16_axes_are_refused() -> None:
+    with pytest.raises(TypeError, match="more than 16 axes"):
+        s2s.grad(total)(np.ones((1,) * 64))
+
+
+def test_16_axes_are_compiled() -> None:
+    x = np.full((1,) * 15 + (3,), 0.5)
+    got = s2s.grad(total, backend="loops")(x)
+    np.testing.assert_allclose(got, np.cos(x) * x + np.sin(x))
