@@ -30,6 +30,8 @@ import pytest
 
 from tests.pages import FENCE, PAGES, ROOT, Fenced, fenced
 
+# What pages show besides what the tests need anyway.
+NEEDED = {"training.md": ("matplotlib",)}
 NAME = re.compile(r"(?:#|//) (\w+\.\w+)\n")
 
 
@@ -120,6 +122,8 @@ def tidy(printed: str) -> str:
 def test_page(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update_golden: bool
 ) -> None:
+    for module in NEEDED.get(path.name, ()):
+        pytest.importorskip(module)
     monkeypatch.chdir(tmp_path)
     page = path.read_text(encoding="utf-8")
     true_page, pairs = run_page(page, tmp_path)

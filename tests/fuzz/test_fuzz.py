@@ -14,7 +14,7 @@ from tests.fuzz.judges import EXTRAS, JUDGES, compared
 from tests.fuzz.plain import Watched, arguments, load, plain_run
 from tests.fuzz.run import judges_of, run, signature, valid
 from tests.fuzz.shrink import shrink
-from tests.fuzz.trial import Trial
+from tests.fuzz.trial import Trial, judge
 from tests.switches import SWITCHES
 
 PARTS = 8
