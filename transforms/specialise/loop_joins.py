@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ..build import OPEN, Builder, Sym, const
+from ..build import OPEN, Builder, const
 from ..ir import Array, Block, Carried, ListOf, Operand, Scalar, Type, Var
 from ..records import field, record, replace
 from ..rules.promote import join_conflict, join_types
