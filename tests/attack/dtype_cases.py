@@ -58,7 +58,8 @@ ARRAYS = [
 ]
 _UNARY_UFUNCS = (
     "negative positive absolute sign sqrt square reciprocal exp log sin arctan floor ceil trunc"
-    " rint invert logical_not isnan isinf isfinite signbit conjugate exp2 expm1 log1p cbrt deg2rad fabs"
+    " rint invert logical_not isnan isinf isfinite signbit conjugate exp2 expm1 log1p cbrt"
+    " deg2rad fabs"
 ).split()
 UNARY = [
     "-a",
