@@ -29,8 +29,8 @@ PYTHON = ["bool", "int", "float", "complex"]
 
 _OPERATORS = [f"a {op} b" for op in "+ - * / // % ** & | ^ << >> == != < <= > >=".split()]
 _UFUNCS = (
-    "add subtract multiply divide floor_divide remainder power float_power fmod maximum minimum fmax"
-    " fmin arctan2 hypot copysign nextafter logaddexp logaddexp2 heaviside gcd lcm logical_and"
+    "add subtract multiply divide floor_divide remainder power float_power fmod maximum minimum"
+    " fmax fmin arctan2 hypot copysign nextafter logaddexp logaddexp2 heaviside gcd lcm logical_and"
     " logical_or logical_xor bitwise_and bitwise_or bitwise_xor left_shift right_shift equal less"
 ).split()
 BINARY = [
@@ -57,8 +57,9 @@ ARRAYS = [
     "np.einsum('i,i->', a, b)",
 ]
 _UNARY_UFUNCS = (
-    "negative positive absolute sign sqrt square reciprocal exp log sin arctan floor ceil trunc rint"
-    " invert logical_not isnan isinf isfinite signbit conjugate exp2 expm1 log1p cbrt deg2rad fabs"
+    "negative positive absolute sign sqrt square reciprocal exp log sin arctan floor ceil trunc"
+    " rint invert logical_not isnan isinf isfinite signbit conjugate exp2 expm1 log1p cbrt"
+    " deg2rad fabs"
 ).split()
 UNARY = [
     "-a",
@@ -107,7 +108,9 @@ UNARY = [
     "a + np.pi",
     "np.float32(a)",
 ]
-_REDUCTIONS = "sum prod mean var std max min argmax argmin any all cumsum cumprod median ptp".split()
+_REDUCTIONS = (
+    "sum prod mean var std max min argmax argmin any all cumsum cumprod median ptp".split()
+)
 REDUCED = [
     *(f"np.{name}(a)" for name in _REDUCTIONS),
     *(f"a.{name}()" for name in _REDUCTIONS if name not in ("median", "ptp")),
@@ -251,10 +254,10 @@ INPLACE = [
 ]
 ASSIGNED = [
     form.format(value)
-    for form in ("a[0] = {}", "a[:] = {}", "a += {}", "a[0] += {}", "a *= {}", "a.fill({})", "a[a == a] = {}",
-                 "a[0] = a[0] + {}", "a[np.array([0])] = {}", "a[:2] = [1, {}]")
-    for value in ("1", "-1", "300", "70000", "2**40", "2**63", "2**64", "0.5", "1e300", "1j", "True",
-                  "np.int64(-1)", "np.int64(300)", "np.float64(2.5)", "np.uint8(200)")
+    for form in ("a[0] = {}", "a[:] = {}", "a += {}", "a[0] += {}", "a *= {}", "a.fill({})",
+                 "a[a == a] = {}", "a[0] = a[0] + {}", "a[np.array([0])] = {}", "a[:2] = [1, {}]")
+    for value in ("1", "-1", "300", "70000", "2**40", "2**63", "2**64", "0.5", "1e300", "1j",
+                  "True", "np.int64(-1)", "np.int64(300)", "np.float64(2.5)", "np.uint8(200)")
 ]  # fmt: skip
 WRITES = ["a += b", "a *= b", "a -= b", "a[0] = b", "a[:] = b", "a.fill(b)", "a[0] += b"]
 
@@ -393,9 +396,7 @@ def judge(cases: Sequence[Case], backend: str, folder: Path) -> Report:
     return report
 
 
-def _run_batch(
-    batch: list[tuple[Case, Any]], backend: str, folder: Path, report: Report
-) -> None:
+def _run_batch(batch: list[tuple[Case, Any]], backend: str, folder: Path, report: Report) -> None:
     """Compiles the batch as one function; in halves where that fails."""
     results = _call([case for case, _ in batch], backend, folder)
     if isinstance(results, Exception) and len(batch) > 1:

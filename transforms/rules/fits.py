@@ -38,7 +38,9 @@ def require_finite(b: Builder, x: Sym, dtype: str) -> None:
         if not isinstance(x.operand, Const):
             size, largest = b.emit("absolute", x), float(np.finfo(np.float32).max)
             fits = (size <= largest) | (size == np.inf) | (x != x)
-            b.check(fits, "OverflowError", x, " is too large for float32, which it is on another path")
+            b.check(
+                fits, "OverflowError", x, " is too large for float32, which it is on another path"
+            )
 
 
 def _require_integer_fit(b: Builder, x: Sym, low: int, high: int, dtype: str) -> None:
@@ -46,7 +48,9 @@ def _require_integer_fit(b: Builder, x: Sym, low: int, high: int, dtype: str) ->
     value = x.type.value
     if value is not None and value.is_const:
         if not low <= value.const <= high:
-            b.check(False, "OverflowError", f"Python integer {value.const} out of bounds for {dtype}")
+            b.check(
+                False, "OverflowError", f"Python integer {value.const} out of bounds for {dtype}"
+            )
         return
     is_size = value is not None and b.facts.canonical(value).is_size
     least = 0 if is_size else int(source.min)

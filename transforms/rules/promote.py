@@ -61,7 +61,7 @@ def converted_operands(op: str, operands: Sequence[Any]) -> Sequence[Any]:
 
 
 def mixed_dtypes(op: str, types: Sequence[Type]) -> tuple[str, str]:
-    """The result dtypes of `op` if integers that are mixed are NumPy's, and if they are Python's."""
+    """The result dtypes of `op` if mixed integers are NumPy's, and if they are Python's."""
     python = [
         Scalar("int64", True) if isinstance(t, Scalar) and t.mixed and not t.weak else t
         for t in types

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..build import Builder, Sym
 from ..errors import UnsupportedError
-from ..ir import Array, Const, is_complex, is_float
+from ..ir import Array, Const, Scalar, is_complex, is_float
 from ..records import replace
 from .declare import as_operand, numpy_number, python_float, python_number, refuse_keywords
 from .dtypes import SUPPORTED, as_dtype
@@ -156,7 +156,10 @@ def _chosen(b: Builder, name: str, op: str, x: Sym, y: Sym) -> Sym:
         raise UnsupportedError(
             f"{name} of a number that is {conflict}", advice="convert both to one dtype first"
         )
+    if not (isinstance(x.type, Scalar) and isinstance(y.type, Scalar)):
+        return b.emit(op, x, y)
     joined = join_types(type_of(x.operand), type_of(y.operand))
+    assert isinstance(joined, Scalar)
     if not joined.mixed:
         return b.emit(op, x, y)
     for number in (x, y):

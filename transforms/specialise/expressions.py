@@ -70,7 +70,7 @@ def _is_python(type_: Any) -> bool:
     return type_.weak
 
 
-def _is_huge(name: str, x: int, y: int) -> bool:
+def _is_huge(name: str, x: Any, y: Any) -> bool:
     """Whether a power or shift of integers has so many digits that computing it takes long."""
     bits = {"power": int(x).bit_length() - 1, "left_shift": 1 if x else 0}.get(name, 0)
     return y > 0 and bits * int(y) > 2**16
@@ -327,9 +327,9 @@ class Expressions(Mixin):
             if result is not None:
                 return result
             return self.refuse(node, f"this operator does not apply to {self.kind_of(value)}")
-        literal = isinstance(value, Num) and isinstance(value.operand, Const)
-        if literal and value.known is not None and _is_python(value.operand.type):
-            x = value.known[0]
+        known = value.known if isinstance(value, Num) and isinstance(value.operand, Const) else None
+        if known is not None and _is_python(value.type):
+            x = known[0]
             with self.python_errors(node):
                 if isinstance(node.op, ast.Invert):
                     return self.constant(~int(x) if isinstance(x, bool) else ~x)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..build import OPEN, Builder, Sym, const, resolve_dims
 from ..dims import Dim
-from ..ir import Array, Block, If, ListOf, Operand, Phi, Scalar, Type, Var
+from ..ir import Array, Block, Const, If, ListOf, Operand, Phi, Scalar, Type, Var
 from ..pipeline_types import Param
 from ..records import record, replace
 from ..rules.fits import require_finite, require_fit
@@ -361,14 +361,19 @@ class Joins(Mixin):
 
     def type_where_joined(self, operand: Operand) -> Type:
         """The type of an operand; of a named literal that of its value."""
+        return type_of(self._as_literal(operand))
+
+    def _as_literal(self, operand: Operand) -> Operand:
+        """The constant that a name was bound to, or the operand itself."""
         op = self.b.definitions.get(operand.name) if isinstance(operand, Var) else None
-        return type_of(op.args[0] if op is not None and op.name == "literal" else operand)
+        return op.args[0] if op is not None and op.name == "literal" else operand
 
     def narrowed(self, operand: Operand, type_: Type) -> Operand:
         """A value as one of the type that it has where paths meet."""
         x = Sym(self.b, operand)
         require_fit(self.b, x, type_.dtype)
-        require_finite(self.b, x, type_.dtype)
+        if not isinstance(self._as_literal(operand), Const):
+            require_finite(self.b, x, type_.dtype)
         return x.astype(type_.dtype).operand
 
     def _read_in(self, branch: Branch, ref: Ref) -> Var:
