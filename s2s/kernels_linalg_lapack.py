@@ -14,11 +14,11 @@ from numba import njit, types
 from numba.extending import overload
 from numba.np.linalg import ensure_lapack
 
-from . import kernels_linalg, kernels_numba, kernels_routines
+from . import kernels_linalg, kernels_routines
+from .kernels_external import external
 
 ensure_lapack()
 
-_data: Any = kernels_numba._data
 _compiled: Any = njit(nogil=True, error_model="numpy", cache=True)
 
 
@@ -53,7 +53,7 @@ def _routine_of_ranks(name: Any, position: int, vector: Any, matrix: Any) -> Non
 
 
 def _external(name: str, *arguments: Any) -> Any:
-    return types.ExternalFunction(name, types.intc(types.char, *arguments))
+    return external(name, types.intc, types.char, *arguments)
 
 
 _size, _array, _letter = types.intp, types.voidptr, types.char
