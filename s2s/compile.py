@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import cache, linking, products
+from . import cache, linking, locks, products
 from .doors import Door
 from .errors import internal
 
@@ -112,6 +112,7 @@ def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
 
 def tell_numba(lowered: str) -> None:
     """What lowered code calls."""
+    locks.hold_compiler_lock()
     from . import kernels_numba  # noqa: F401
 
     if "rt.fft." in lowered:

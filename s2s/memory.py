@@ -12,9 +12,10 @@ that, blocks of the sizes not asked for the longest go back to the system.
 
 from __future__ import annotations
 
-import functools
 import os
 from typing import Any
+
+from .transforms.lazy import once
 
 # A block begins with a header as Numba has it: count, destructor, its argument, data, size and
 # allocator.  Nobody reads the argument and the allocator; there stand how far into a page the data
@@ -382,7 +383,7 @@ GIVEN = ("NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_c
 _OURS = ("s2s.memory", "s2s.give_back", "start", "forked")
 
 
-@functools.cache
+@once
 def library() -> Any:
     """The functions above, loaded."""
     import ctypes
@@ -411,7 +412,7 @@ def release_memory() -> None:
     """Gives the memory that compiled functions keep for their next calls back to the system."""
     import ctypes
 
-    if library.cache_info().currsize:
+    if library.kept:
         ctypes.CFUNCTYPE(None)(library()["s2s.give_back"])()
 
 
