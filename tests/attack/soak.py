@@ -188,58 +188,69 @@ def cold_command(options: argparse.Namespace) -> bool:
 
 # ---------------------------------------------------------------- kills
 
-# Compiles functions that differ in a number, one after the other, and prints each result.
+# Compiles functions that differ in a number, some of them with Numba's cache, and checks what they
+# compute.  Kills itself when it is about to open for writing, rename or remove a file in the cache
+# for the n-th time.
 WRITER = """
-import sys
+import os, signal, sys
+folder, first, last, kill_at = sys.argv[1], *map(int, sys.argv[2:])
+changes = 0
+
+def count(event, args):
+    global changes
+    if event not in ("open", "os.rename", "os.remove", "os.mkdir"):
+        return
+    written = event != "open" or (args[2] or 0) & (os.O_WRONLY | os.O_RDWR)
+    if written and str(args[0]).startswith(folder + "/cache"):
+        changes += 1
+        if changes == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(count)
 import numpy as np
 import s2s
 
-for k in range(int(sys.argv[1]), int(sys.argv[2])):
-    space = {"np": np}
-    name = f"{sys.argv[3]}/f{k}.py"
+for k in range(first, last):
+    name = f"{folder}/f{k}.py"
+    noise = "rng.normal(size=4)" if k % 3 == 2 else "1.0"
+    text = f"def f(x, rng):\\n    return np.sum(np.sin(x) * {noise}) * {k}.0\\n"
     with open(name, "w") as file:
-        file.write(f"import numpy as np\\ndef f(x):\\n    return np.sum(np.sin(x) * x) * {k}.0\\n")
-    exec(compile(open(name).read(), name, "exec"), space)
+        file.write(text)
+    space = {"np": np}
+    exec(compile(text, name, "exec"), space)
     x = np.arange(4.0)
-    gradient = s2s.grad(space["f"])(x)
-    wanted = k * (np.sin(x) + x * np.cos(x))
-    assert np.allclose(gradient, wanted, rtol=1e-12), (k, gradient, wanted)
-    print(k, flush=True)
+    gradient = s2s.grad(space["f"])(x, np.random.default_rng(k))
+    drawn = np.random.default_rng(k).normal(size=4) if k % 3 == 2 else 1.0
+    assert np.allclose(gradient, k * np.cos(x) * drawn, rtol=1e-12), (k, gradient)
 """
+AT_ONCE = 3  # functions that a process compiles; it makes 57 changes to the cache
 
 
-def run_kills(times: int, seed: int, functions: int = 4) -> tuple[int, list[str]]:
-    """How many processes were killed at work, and what was wrong.  Each time, a process is killed
-    while it compiles; the next one finds what is left of the cache, and must compute the same."""
+def run_kills(times: int, seed: int) -> tuple[int, list[str]]:
+    """How many processes were killed while they wrote to the cache, and what was wrong.  Three
+    processes in a row work on the same functions and find what the one before has left."""
     rng = random.Random(seed)
     wrong: list[str] = []
     killed = 0
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "S2S_CACHE_DIR": f"{folder}/cache"}
 
-        def start(first: int, last: int) -> Any:
-            command = [sys.executable, "-c", WRITER, str(first), str(last), folder]
-            return subprocess.Popen(
-                command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-            )
+        def run(first: int, last: int, kill_at: int) -> None:
+            nonlocal killed
+            command = [sys.executable, "-c", WRITER, folder, *map(str, (first, last, kill_at))]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            killed += done.returncode == -signal.SIGKILL
+            if done.returncode not in (0, -signal.SIGKILL) or done.stderr:
+                wrong.append(f"ended with {done.returncode}: {done.stderr[-600:]}")
 
-        for k in range(times):
-            first = functions * (k // 4)  # four processes in a row work on the same functions
-            process = start(first, first + functions)
-            assert process.stdout is not None and process.stderr is not None
-            # Killed a little after one of its results, while it makes the next one.
-            for _ in range(rng.randrange(functions)):
-                process.stdout.readline()
-            time.sleep(rng.random() * 0.1)
-            process.send_signal(signal.SIGKILL)
-            _, errors = process.communicate()
-            killed += process.returncode == -signal.SIGKILL
-            if process.returncode not in (0, -signal.SIGKILL):
-                wrong.append(f"process {k} ended with {process.returncode}: {errors[-600:]}")
-        process = start(0, functions * -(-times // 4))
-        printed, errors = process.communicate()
-        if process.returncode != 0 or "Warning" in errors:
-            wrong.append(f"the last process ended with {process.returncode}: {errors[-600:]}")
+        group = 0
+        while killed < times:
+            first = AT_ONCE * group
+            for _ in range(3):
+                if killed < times:
+                    run(first, first + AT_ONCE, rng.randrange(1, 58))
+            group += 1
+        run(0, AT_ONCE * group, 0)
         wrong += _damaged(Path(folder) / "cache")
     return killed, wrong
 
