@@ -15,6 +15,7 @@ from numba.extending import overload
 from numba.np.linalg import ensure_lapack
 
 from . import kernels_linalg, kernels_routines
+from . import kernels_numba  # noqa: F401  (`kernels.gemm`, which some of the routines call)
 from .kernels_external import external
 
 ensure_lapack()

@@ -8,6 +8,8 @@ call.  Results are blocks of their own and come back when nobody refers to them.
 
 What is kept and what is in use is together not much more than was in use at once of late; beyond
 that, blocks of the sizes not asked for the longest go back to the system.
+
+`S2S_KEEP_MEMORY=0` keeps none, so that tools that check each access to memory see every release.
 """
 
 from __future__ import annotations
@@ -391,7 +393,8 @@ def library() -> Any:
     from . import linking
 
     text = TEXT.replace("CLASSES", str(CLASSES)).replace("SLACK", str(SLACK))
-    text = text.replace("WINDOW", str(WINDOW)).replace("LARGE", str(1 << LEAST))
+    least = LEAST if os.environ.get("S2S_KEEP_MEMORY") != "0" else 62  # then every block is small
+    text = text.replace("WINDOW", str(WINDOW)).replace("LARGE", str(1 << least))
     text = text.replace("MOST", str(1 << GREATEST))
     text = text.replace("OCTAVE", str(LEAST - 1)).replace("SHIFT", str(LEAST - 3))
     names = [f"PyThread_{verb}_lock" for verb in ("allocate", "acquire", "release")]
