@@ -18,11 +18,13 @@ from numba.core.errors import TypingError
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
+ADDRESS: Any = types.voidptr  # of an array's first element, or of a copy of a number
+
 
 def external(name: str, result: Any, *parameters: Any) -> Any:
     """A function for compiled code that calls the C function `name`.
 
-    For a parameter of type `voidptr` it takes an array in C order and passes the address of its
+    For a parameter of type `ADDRESS` it takes an array in C order and passes the address of its
     first element, or a number and passes the address of a copy.
     """
 
@@ -32,7 +34,7 @@ def external(name: str, result: Any, *parameters: Any) -> Any:
 
     def code(context: Any, builder: Any, sig: Any, values: Any) -> Any:
         passed = [
-            _address(context, builder, given, value) if wanted == types.voidptr else value
+            _address(context, builder, given, value) if wanted == ADDRESS else value
             for wanted, given, value in zip(parameters, sig.args, values, strict=True)
         ]
         type_ = ir.FunctionType(
@@ -54,7 +56,7 @@ def intrinsic_of(typed: Any, names: Iterable[str]) -> Any:
 
 def _accepted(name: str, parameter: Any, argument: Any) -> Any:
     """The type that an argument is converted to."""
-    if parameter != types.voidptr:
+    if parameter != ADDRESS:
         return parameter
     if isinstance(argument, types.Array) and argument.layout == "C":
         return argument

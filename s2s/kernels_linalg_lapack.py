@@ -14,9 +14,12 @@ from numba import njit, types
 from numba.extending import overload
 from numba.np.linalg import ensure_lapack
 
-from . import kernels_linalg, kernels_routines
-from . import kernels_numba  # noqa: F401  (`kernels.gemm`, which some of the routines call)
-from .kernels_external import external
+from . import (
+    kernels_linalg,
+    kernels_numba,  # noqa: F401  (`kernels.gemm`, which some of the routines call)
+    kernels_routines,
+)
+from .kernels_external import ADDRESS, external
 
 ensure_lapack()
 
@@ -57,7 +60,7 @@ def _external(name: str, *arguments: Any) -> Any:
     return external(name, types.intc, types.char, *arguments)
 
 
-_size, _array, _letter = types.intp, types.voidptr, types.char
+_size, _array, _letter = types.intp, ADDRESS, types.char
 _gesv = _external("numba_xgesv", _size, _size, _array, _size, _array, _array, _size)
 _getrf = _external("numba_xxgetrf", _size, _size, _array, _size, _array)
 _getri = _external("numba_ez_xxgetri", _size, _array, _size, _array)

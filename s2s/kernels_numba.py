@@ -12,7 +12,7 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload, register_jitable
 
 from . import kernels
-from .kernels_external import external
+from .kernels_external import ADDRESS, external
 from .transforms import special_functions
 
 _OPTIONS: Any = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp", "afn"}}
@@ -22,8 +22,7 @@ _OPTIONS: Any = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "ns
 _xxgemm = external(
     "numba_xxgemm", types.intc,
     types.char, types.char, types.char, types.intp, types.intp, types.intp,
-    types.voidptr, types.voidptr, types.intp, types.voidptr, types.intp,
-    types.voidptr, types.voidptr, types.intp,
+    ADDRESS, ADDRESS, types.intp, ADDRESS, types.intp, ADDRESS, ADDRESS, types.intp,
 )  # fmt: skip
 
 # Below this number of multiplications a plain loop is faster than calling BLAS.
