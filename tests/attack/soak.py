@@ -157,7 +157,7 @@ def run_cold(count: int, functions: int, seconds: float, seed: int) -> tuple[int
     random.Random(seed).shuffle(made)
     made = made[:functions]
     barrier, start = threading.Barrier(count), time.monotonic()
-    first: dict[int, Any] = {}
+    first: dict[str, Any] = {}
     numbers = [0] * count
     wrong: list[str] = []
 
