@@ -124,7 +124,8 @@ def _before_fork() -> None:
 
 
 def _after_fork() -> None:
-    for one in reversed(_held_by_fork.pop()):
+    # Nothing is held if this module was imported while the fork had begun already.
+    for one in reversed(_held_by_fork.pop() if _held_by_fork else []):
         one.release()
 
 

@@ -122,28 +122,43 @@ def resident() -> float:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def run_steps(kind: str, steps: int) -> Iterator[tuple[int, float, int, float, float]]:
+def seconds(work: Callable[..., Any], *args: Any) -> tuple[float, Any]:
+    """CPU time, and the result."""
+    start = time.process_time()
+    result = work(*args)
+    return time.process_time() - start, result
+
+
+def reference_work() -> int:
+    """Some milliseconds of plain Python: what a busy machine makes slower, it makes slower, too."""
+    return sum(i * i % 7 for i in range(50_000))
+
+
+def run_steps(kind: str, steps: int) -> Iterator[tuple[int, float, int, float, float, float]]:
     """For each tenth: steps so far, resident megabytes, blocks of memory that Python has allocated,
-    microseconds of CPU time per step, and the last loss."""
+    microseconds of CPU time per step, the same in units of the reference work, and the loss."""
     run = KINDS[kind](steps)
     run(0, min(steps // 10, 500))  # compiles
     for k in range(10):
         first, last = k * steps // 10, (k + 1) * steps // 10
-        start = time.process_time()
-        loss = run(first, last)
-        used = (time.process_time() - start) / (last - first) * 1e6
+        used = reference = loss = 0.0
+        slices = [first + i * (last - first) // 20 for i in range(21)]
+        for begin, end in zip(slices, slices[1:]):
+            time_of_steps, loss = seconds(run, begin, end)
+            used += time_of_steps / (last - first)
+            reference += seconds(reference_work)[0] / 20
         gc.collect()
         blocks = sys.getallocatedblocks()
-        yield last, resident(), blocks, used, loss
+        yield last, resident(), blocks, used * 1e6, used / reference, loss
 
 
 def steps_command(options: argparse.Namespace) -> bool:
     rows = []
+    shown = "{:9,d} steps  {:8.2f} MB  {:9,d} blocks  {:7.1f} us  {:.4f} units  loss {:.3g}"
     for row in run_steps(options.kind, options.steps):
         rows.append(row)
-        print("{:9,d} steps  {:8.2f} MB  {:9,d} blocks  {:7.1f} us  loss {:.3g}".format(*row))
-        sys.stdout.flush()
-    (_, early, few, fast, _), (_, late, many, slow, loss) = rows[1], rows[-1]
+        print(shown.format(*row), flush=True)
+    (_, early, few, _, fast, _), (_, late, many, _, slow, loss) = rows[1], rows[-1]
     print(f"growth {late - early:.2f} MB, {many - few} blocks; time per step x {slow / fast:.2f}")
     return late - early < 4.0 and many - few < 1000 and loss < 1e-6
 
