@@ -243,7 +243,8 @@ def platform_key() -> str:
     files = [*sorted(code), folder / "special_functions.py", folder / "helpers_linalg.py"]
     kernels = [read(path) or b"" for path in files]
     # Numba compiles for the named target where these are set, and for this machine otherwise.
-    target = [os.environ.get(f"NUMBA_CPU_{k}", "") for k in ("NAME", "FEATURES")]
+    cpu = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
+    features = os.environ.get("NUMBA_CPU_FEATURES")
     return digest(
         platform.python_implementation(),
         platform.python_version(),
@@ -252,9 +253,8 @@ def platform_key() -> str:
         version("numba"),
         version("llvmlite"),
         np.__version__,
-        llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(),
-        *target,
+        cpu,
+        llvm.get_host_cpu_features().flatten() if features is None else features,
         *kernels,
     )
 

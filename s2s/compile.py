@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from . import cache, linking, products
+from . import cache, linking, locks, products
 from .doors import Door
 from .errors import CacheError, internal
 
@@ -109,6 +109,7 @@ def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
 
 def tell_numba(lowered: str) -> None:
     """What lowered code calls."""
+    locks.hold_compiler_lock()
     from . import kernels_numba  # noqa: F401
 
     if "rt.fft." in lowered:

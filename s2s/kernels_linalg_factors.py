@@ -7,7 +7,6 @@ import numpy as np
 from . import kernels
 from .kernels_linalg_lapack import (
     _compiled,
-    _data,
     _geqrf,
     _gesdd,
     _kind,
@@ -30,8 +29,8 @@ def _qr_q(a, out):  # type: ignore[no-untyped-def]
         return
     columns = _transposed(a)
     tau = np.empty(k, a.dtype)
-    _geqrf(_kind(a), m, n, _data(columns), m, _data(tau))
-    _orgqr(_kind(a), m, k, k, _data(columns), m, _data(tau))
+    _geqrf(_kind(a), m, n, columns, m, tau)
+    _orgqr(_kind(a), m, k, k, columns, m, tau)
     for i in range(m):
         for j in range(k):
             out[i, j] = columns[j, i]
@@ -45,7 +44,7 @@ def _eigh_vectors(a, lower, out):  # type: ignore[no-untyped-def]
     columns = _transposed(a)
     w = np.empty(n, a.dtype)
     half = np.int8(76) if lower else np.int8(85)
-    status = _syevd(_kind(a), np.int8(86), half, n, _data(columns), n, _data(w))
+    status = _syevd(_kind(a), np.int8(86), half, n, columns, n, w)
     for i in range(n):
         for j in range(n):
             out[i, j] = columns[j, i]
@@ -78,8 +77,8 @@ def _svd(a, u, s, vh):  # type: ignore[no-untyped-def]
     columns = _transposed(a)
     u_columns, vh_columns = np.empty((k, m), a.dtype), np.empty((n, k), a.dtype)
     status = _gesdd(
-        _kind(a), np.int8(83), m, n, _data(columns), m, _data(s), _data(u_columns), m,
-        _data(vh_columns), k,
+        _kind(a), np.int8(83), m, n, columns, m, s, u_columns, m,
+        vh_columns, k,
     )  # fmt: skip
     for j in range(k):
         for i in range(m):

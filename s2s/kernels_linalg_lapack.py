@@ -14,12 +14,16 @@ from numba import njit, types
 from numba.extending import overload
 from numba.np.linalg import ensure_lapack
 
-from . import kernels_linalg, kernels_numba, kernels_routines
+from . import (
+    kernels_linalg,
+    kernels_numba,  # noqa: F401  (`kernels.gemm`, which some of the routines call)
+    kernels_routines,
+)
+from .kernels_external import ADDRESS, external
 from .numba_cache import cached
 
 ensure_lapack()
 
-_data: Any = kernels_numba._data
 _compiled: Any = cached(njit(nogil=True, error_model="numpy"))
 
 
@@ -54,10 +58,10 @@ def _routine_of_ranks(name: Any, position: int, vector: Any, matrix: Any) -> Non
 
 
 def _external(name: str, *arguments: Any) -> Any:
-    return types.ExternalFunction(name, types.intc(types.char, *arguments))
+    return external(name, types.intc, types.char, *arguments)
 
 
-_size, _array, _letter = types.intp, types.voidptr, types.char
+_size, _array, _letter = types.intp, ADDRESS, types.char
 _gesv = _external("numba_xgesv", _size, _size, _array, _size, _array, _array, _size)
 _getrf = _external("numba_xxgetrf", _size, _size, _array, _size, _array)
 _getri = _external("numba_ez_xxgetri", _size, _array, _size, _array)

@@ -11,7 +11,6 @@ from . import kernels, kernels_linalg
 from .kernels_linalg_lapack import (
     _compiled,
     _copied,
-    _data,
     _gesv,
     _getrf,
     _getri,
@@ -66,7 +65,7 @@ def _solve(a, b, out):  # type: ignore[no-untyped-def]
     if n > _SMALL:
         columns, turned = _transposed(a), _transposed(b)
         pivots = np.empty(n, np.int32)
-        status = _gesv(_kind(a), n, k, _data(columns), n, _data(pivots), _data(turned), n)
+        status = _gesv(_kind(a), n, k, columns, n, pivots, turned, n)
         for i in range(n):
             for j in range(k):
                 out[i, j] = turned[j, i]
@@ -109,9 +108,9 @@ def _inv(a, out):  # type: ignore[no-untyped-def]
         for j in range(n):
             out[i, j] = a[i, j]
     pivots = np.empty(n, np.int32)
-    status = _getrf(_kind(a), n, n, _data(out), n, _data(pivots))
+    status = _getrf(_kind(a), n, n, out, n, pivots)
     if status == 0:
-        status = _getri(_kind(a), n, _data(out), n, _data(pivots))
+        status = _getri(_kind(a), n, out, n, pivots)
     return np.int64(status != 0)
 
 
@@ -123,7 +122,7 @@ def _triangle(a):  # type: ignore[no-untyped-def]
     if n <= _SMALL:
         return u, _eliminate(u, np.empty((n, 0), a.dtype))
     pivots = np.empty(n, np.int32)
-    if _getrf(_kind(a), n, n, _data(u), n, _data(pivots)) != 0:
+    if _getrf(_kind(a), n, n, u, n, pivots) != 0:
         return u, 0
     sign = 1
     for i in range(n):
@@ -166,7 +165,7 @@ def _lu(a, lu, pivots):  # type: ignore[no-untyped-def]
     """l, whose diagonal is 1, below u; `pivots` are the rows exchanged with, counted from 0."""
     n = a.shape[0]
     columns = _transposed(a)
-    _getrf(_kind(a), n, n, _data(columns), n, _data(pivots))
+    _getrf(_kind(a), n, n, columns, n, pivots)
     for i in range(n):
         pivots[i] -= 1
         for j in range(n):
@@ -262,7 +261,7 @@ def _cholesky(a, out):  # type: ignore[no-untyped-def]
             out[i, j] = a[i, j] if j <= i else 0
     if n > _SMALL:
         # What LAPACK takes for the upper triangle is the lower one.
-        return np.int64(_potrf(_kind(a), np.int8(85), n, _data(out), n) != 0)
+        return np.int64(_potrf(_kind(a), np.int8(85), n, out, n) != 0)
     for i in range(n):
         for j in range(i + 1):
             rest = out[i, j]

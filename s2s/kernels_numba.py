@@ -7,49 +7,23 @@ from typing import Any
 
 import numpy as np
 from numba import objmode, types
-from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload, register_jitable
 
 from . import kernels
+from .kernels_external import ADDRESS, external
 from .transforms import special_functions
 
 _OPTIONS: Any = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp", "afn"}}
 
 # ---------------------------------------------------------------- gemm
 
-_xxgemm = types.ExternalFunction(
-    "numba_xxgemm",
-    types.intc(
-        types.char, types.char, types.char, types.intp, types.intp, types.intp,
-        types.voidptr, types.voidptr, types.intp, types.voidptr, types.intp,
-        types.voidptr, types.voidptr, types.intp,
-    ),
+_xxgemm = external(
+    "numba_xxgemm", types.intc,
+    types.char, types.char, types.char, types.intp, types.intp, types.intp,
+    ADDRESS, ADDRESS, types.intp, ADDRESS, types.intp, ADDRESS, ADDRESS, types.intp,
 )  # fmt: skip
-
-
-@intrinsic
-def _address(typingctx: Any, x: Any) -> Any:
-    """A pointer to a scalar's own memory."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        place = cgutils.alloca_once_value(builder, args[0])
-        return builder.bitcast(place, cgutils.voidptr_t)
-
-    return signature(types.voidptr, x), codegen
-
-
-@intrinsic
-def _data(typingctx: Any, a: Any) -> Any:
-    """A pointer to an array's first element."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        array = context.make_array(sig.args[0])(context, builder, args[0])
-        return builder.bitcast(array.data, cgutils.voidptr_t)
-
-    return signature(types.voidptr, a), codegen
-
 
 # Below this number of multiplications a plain loop is faster than calling BLAS.
 _SMALL = 512
@@ -76,13 +50,13 @@ def _gemm(swap_a, swap_b, alpha, a, b, beta, c):  # type: ignore[no-untyped-def]
             n,
             m,
             k,
-            _address(alpha),  # type: ignore[call-arg]
-            _data(b),  # type: ignore[call-arg]
+            alpha,
+            b,
             b.shape[1],
-            _data(a),  # type: ignore[call-arg]
+            a,
             a.shape[1],
-            _address(beta),  # type: ignore[call-arg]
-            _data(c),  # type: ignore[call-arg]
+            beta,
+            c,
             n,
         )
 

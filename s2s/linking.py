@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import itertools
 import pickle
 import struct
 import sys
@@ -19,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from . import cache, memory
+from .locks import compiler_lock
+from .transforms.lazy import once
 
 MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
 
@@ -70,14 +73,14 @@ def load(code: Code) -> Any:
 # ---------------------------------------------------------------- LLVM
 
 
-@functools.cache
+@once
 def _engine() -> Any:
     import llvmlite.binding as llvm
 
     return immortal(llvm.create_lljit_compiler(_machine()))
 
 
-@functools.cache
+@once
 def _machine() -> Any:
     import llvmlite.binding as llvm
 
@@ -86,12 +89,11 @@ def _machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(jit=True)
 
 
-_libraries = [0]
+_libraries = itertools.count(1)
 
 
 def _new_name() -> str:
-    _libraries[0] += 1
-    return f"s2s.{_libraries[0]}"
+    return f"s2s.{next(_libraries)}"
 
 
 def immortal(thing: Any) -> Any:
@@ -139,7 +141,8 @@ def _wake_numba() -> None:
     from numba.core.registry import cpu_target
     from numba.core.runtime.nrt import rtsys
 
-    rtsys.initialize(cpu_target.target_context)
+    with compiler_lock():
+        rtsys.initialize(cpu_target.target_context)
 
 
 # ---------------------------------------------------------------- routines
@@ -167,7 +170,7 @@ def _routine_path(name: str) -> Any:
     return cache.directory() / f"runtime_{name.removeprefix(ROUTINE)}"
 
 
-@functools.cache
+@once
 def _routine(name: str) -> int:
     """The address of a routine that kernels call by this name."""
     import llvmlite.binding as llvm
@@ -322,7 +325,7 @@ def _optimised(module: Any, care: bool) -> Any:
     return module
 
 
-@functools.cache
+@once
 def _runtime() -> dict[str, int]:
     """The addresses of what is written above."""
     import ctypes

@@ -8,13 +8,16 @@ call.  Results are blocks of their own and come back when nobody refers to them.
 
 What is kept and what is in use is together not much more than was in use at once of late; beyond
 that, blocks of the sizes not asked for the longest go back to the system.
+
+`S2S_KEEP_MEMORY=0` keeps none, so that tools that check each access to memory see every release.
 """
 
 from __future__ import annotations
 
-import functools
 import os
 from typing import Any
+
+from .transforms.lazy import once
 
 # A block begins with a header as Numba has it: count, destructor, its argument, data, size and
 # allocator.  Nobody reads the argument and the allocator; there stand how far into a page the data
@@ -382,7 +385,7 @@ GIVEN = ("NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_c
 _OURS = ("s2s.memory", "s2s.give_back", "start", "forked")
 
 
-@functools.cache
+@once
 def library() -> Any:
     """The functions above, loaded."""
     import ctypes
@@ -390,7 +393,8 @@ def library() -> Any:
     from . import linking
 
     text = TEXT.replace("CLASSES", str(CLASSES)).replace("SLACK", str(SLACK))
-    text = text.replace("WINDOW", str(WINDOW)).replace("LARGE", str(1 << LEAST))
+    least = LEAST if os.environ.get("S2S_KEEP_MEMORY") != "0" else 62  # then every block is small
+    text = text.replace("WINDOW", str(WINDOW)).replace("LARGE", str(1 << least))
     text = text.replace("MOST", str(1 << GREATEST))
     text = text.replace("OCTAVE", str(LEAST - 1)).replace("SHIFT", str(LEAST - 3))
     names = [f"PyThread_{verb}_lock" for verb in ("allocate", "acquire", "release")]
@@ -411,7 +415,7 @@ def release_memory() -> None:
     """Gives the memory that compiled functions keep for their next calls back to the system."""
     import ctypes
 
-    if library.cache_info().currsize:
+    if library.kept:
         ctypes.CFUNCTYPE(None)(library()["s2s.give_back"])()
 
 

@@ -9,11 +9,11 @@ rounding; `S2S_GEMM=blas` chooses BLAS.
 from __future__ import annotations
 
 import _thread
-import functools
 import os
 from typing import Any
 
 from . import linking
+from .transforms.lazy import once
 
 # For vectors, few numbers, more and very many; where their addresses stand.
 WAYS, TABLE = ("thin", "little", "blocked", "blas"), "s2s.ways"
@@ -40,7 +40,7 @@ def offer(lowered: str) -> None:
             llvm.add_symbol(name, address(name))
 
 
-@functools.cache
+@once
 def _library(name: str, whose: str) -> Any:
     def compiled() -> bytes:
         from .machine import shared

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import linecache
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import numpy as np
 from . import api, binding, trees
 from .derivatives import hvp, jvp
 from .errors import TypeError_, UnsupportedError
+from .transforms.lazy import lazy
 from .transforms.read import signature
 from .transforms.structure import (
     ArraySpec,
@@ -241,7 +241,7 @@ class _Subject:
         gradient = api.value_and_grad(self.projected, wrt=self.wrt, **self.options)
         return gradient(*arguments)
 
-    @functools.cached_property
+    @lazy
     def projected(self) -> Any:
         return _projected(self)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
-from tests.switches import SWITCHES, switched_off, threads_everywhere
+os.environ.setdefault("S2S_CHECK_LOCKS", "1")  # read when s2s is imported
+
+from tests.switches import SWITCHES, switched_off, threads_everywhere  # noqa: E402
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

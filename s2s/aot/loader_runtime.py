@@ -100,7 +100,10 @@ class _Function:
             raise ValueError(f"{self.symbol}: the sizes do not fit together: {text}")
         places = [o.ctypes.data for o in outputs]
         block = [] if state is None else [state.ctypes.data]
-        workspace = self.spare.pop() if self.spare else _aligned(0)
+        try:
+            workspace = self.spare.pop()
+        except IndexError:  # other threads are using them all
+            workspace = _aligned(0)
         if workspace.size < need:
             workspace = _aligned(need)
         before = self._copies(values, state) if self.grows else []

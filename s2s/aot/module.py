@@ -8,13 +8,14 @@ from typing import Any
 
 import numba
 from llvmlite import ir
-from numba.core import callconv, compiler_lock
+from numba.core import callconv
 from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 from numba.core.registry import cpu_target
 
 from ..compile import FASTMATH, OPTIONS, tell_numba
 from ..errors import UnsupportedError, ValueError_, exception
+from ..locks import compiler_lock
 from ..machine import gemm
 from ..machine.context import Context
 from ..machine.emit import Failures
@@ -86,7 +87,7 @@ class Library:
 
     def build(self, products: gemm.Library) -> Any:
         """The optimised module."""
-        with compiler_lock.global_compiler_lock:
+        with compiler_lock():
             return self._build(products)
 
     def _build(self, products: gemm.Library) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from ..transforms.lazy import lazy
 from . import kinds
 from .kinds import Array, Complex, Float, Literal, Number, Opaque, Tuple
 from .writing import BIT
@@ -19,7 +20,7 @@ class Context:
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
 
-    @functools.cached_property
+    @lazy
     def numba(self) -> Any:
         return self._make()
 

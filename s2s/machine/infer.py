@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import kernels, kernels_routines
+from ..locks import hold_compiler_lock
 from . import kinds as types
 from . import plain
 from .context import of_numba, to_numba
@@ -328,6 +329,7 @@ class Types:
         from numba.core.registry import cpu_target
 
         if not self.awake:
+            hold_compiler_lock()
             if self.prepare is not None:
                 self.prepare()
             plain.awake()

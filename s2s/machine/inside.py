@@ -9,10 +9,10 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 from numba.core.typing.templates import signature
-from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from ..errors import Overlap
+from ..kernels_external import intrinsic_of
 from . import apart
 from .buffers import Buffer, pack, unpack
 from .context import Context, of_numba, to_numba
@@ -54,7 +54,7 @@ def body(text: str, entry: str, space: dict[str, Any]) -> Any:
 
         return signature(results, *arguments), code
 
-    return _intrinsic(typed, ", ".join(inspect.signature(space[entry]).parameters))
+    return intrinsic_of(typed, inspect.signature(space[entry]).parameters)
 
 
 def check_apart(written: int, count: int) -> Any:
@@ -74,18 +74,12 @@ def check_apart(written: int, count: int) -> Any:
 
         return signature(types.none, *arrays), code
 
-    return _intrinsic(typed, ", ".join(f"a{i}" for i in range(count)))
+    return intrinsic_of(typed, [f"a{i}" for i in range(count)])
 
 
 def _shape(type_: Any) -> Array:
     """An array of anything, such as records."""
     return Array(Opaque(str(type_.dtype), type_.dtype), type_.ndim, type_.layout)
-
-
-def _intrinsic(typed: Any, names: str) -> Any:
-    made: dict[str, Any] = {"typed": typed}
-    exec(f"def kernel(context, {names}):\n    return typed({names})\n", made)
-    return intrinsic(made["kernel"])
 
 
 class NumbaErrors(Errors):

@@ -14,6 +14,7 @@ from llvmlite import ir
 from ..doors import Door
 from ..errors import Overlap
 from ..linking import DOOR, Code
+from ..locks import compiler_lock
 from . import apart, care, counts, door, optimise, routines, scattered
 from .buffers import Buffer, of_values, parts_of_type
 from .context import Context
@@ -121,11 +122,10 @@ def _numba(options: dict[str, Any], asked: list[Any], stack: contextlib.ExitStac
     """Numba's own context, in which nothing asks for the environment of a function: there is none.
     What it makes is in a library among those `asked`."""
     from numba.core import compiler
-    from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
     from numba.core.runtime.nrt import rtsys
 
-    stack.enter_context(global_compiler_lock)
+    stack.enter_context(compiler_lock())
     flags = compiler.Flags()
     cpu_target.options.parse_as_flags(flags, options)
     rtsys.initialize(cpu_target.target_context)

@@ -255,7 +255,7 @@ def test_generators_and_records_have_no_door() -> None:
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path / "cache"))
     compile._built.clear()
-    linking._runtime.cache_clear()
+    linking._runtime.kept.clear()
     return tmp_path / "cache"
 
 
@@ -270,7 +270,7 @@ def test_a_damaged_file_is_made_again(home: Path, name: str, damage: str) -> Non
         garbled = data[:middle] + bytes(b ^ 0xFF for b in data[middle:])
         file.write_bytes({"truncate": data[:middle], "empty": b"", "garble": garbled}[damage])
     compile._built.clear()
-    linking._runtime.cache_clear()
+    linking._runtime.kept.clear()
     assert door(text, 2.0, results=("float64",))(2.0) == 6.0
     assert all(cache.fetch(file) is not None for file in home.glob(name))
 

@@ -28,9 +28,9 @@ def called(name: str) -> Any:
 def anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Nothing is compiled yet."""
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
-    products._library.cache_clear()
+    products._library.kept.clear()
     yield
-    products._library.cache_clear()
+    products._library.kept.clear()
 
 
 def check(gemm: Any, m: int, n: int, k: int, beta: float) -> None:

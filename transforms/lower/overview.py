@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
+from ..lazy import lazy
 from . import loop_ir as L
 from .independent import Shares, with_bindings
 from .live import Names, after_loops
@@ -22,12 +21,12 @@ class Overview:
         self.body, self.dtypes = body, dtypes_in(body, dtypes)
         self._shares = shares
 
-    @cached_property
+    @lazy
     def shares(self) -> Shares:
         """Also of variables that are bound to each other's buffers."""
         return with_bindings(self.body, self._shares)
 
-    @cached_property
+    @lazy
     def after(self) -> dict[int, Names]:
         """What may be read after each loop."""
         return after_loops(self.body)

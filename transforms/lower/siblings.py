@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from typing import TypeGuard
 
+from ..lazy import lazy
 from ..records import field, record
 from . import loop_ir as L
 from .live import binds, names_in
@@ -47,24 +47,24 @@ class Footprint:
     size: int = 0
     ranges: list[tuple[L.Expr, ...]] | None = None  # of a nest, once somebody has asked
 
-    @cached_property
+    @lazy
     def written(self) -> set[str]:
         return {name for name, _ in self.stores}
 
-    @cached_property
+    @lazy
     def touched(self) -> set[str]:
         return self.written.union([name for name, _ in self.loads])
 
-    @cached_property
+    @lazy
     def names(self) -> set[str]:
         """What it leaves to others, variables of loops not counted."""
         return self.writes - self.loops
 
-    @cached_property
+    @lazy
     def mentioned(self) -> set[str]:
         return self.reads | self.writes
 
-    @cached_property
+    @lazy
     def outer(self) -> set[str]:
         """What it reads, variables of its loops not counted."""
         return self.reads - self.loops
@@ -406,7 +406,7 @@ def _is_fill(stmt: L.Stmt) -> bool:
 def _union(a: Footprint, b: Footprint) -> Footprint:
     """Of both, as far as it decides what may change places with them."""
     both = Footprint(a.reads | b.reads, a.writes | b.writes, a.loops | b.loops)
-    both.written, both.touched = a.written | b.written, a.touched | b.touched
+    vars(both).update(written=a.written | b.written, touched=a.touched | b.touched)
     return both
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 
+from ..lazy import lazy
 from . import loop_ir as L
 from .layout import Parameters
 from .live import binds, names_in, reads
@@ -43,11 +43,11 @@ class Numbers:
         self.dtypes = {name: e.dtype for name, e in self.known.items()}
         self.stmts, self.params, self.shares = stmts, params, shares
 
-    @cached_property
+    @lazy
     def read(self) -> Counter[str]:
         return Counter(name for s in self.stmts for name in reads(s))
 
-    @cached_property
+    @lazy
     def ranks(self) -> dict[str, int]:
         changed = {name for s in self.stmts for name in changed_by(s)}
         return {

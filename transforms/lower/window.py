@@ -20,8 +20,8 @@ neighbours are such loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 
+from ..lazy import lazy
 from ..records import field, record
 from . import loop_ir as L
 from .ends import apart
@@ -90,7 +90,7 @@ class _Keeper(Overview):
         super().__init__(body, owned, shares)
         self.params, self.fresh = params, fresh
 
-    @cached_property
+    @lazy
     def integers(self) -> dict[str, L.Expr]:
         return fixed_integers(self.body, self.params)
 

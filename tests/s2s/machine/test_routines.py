@@ -50,7 +50,7 @@ def test_a_routine_that_is_gone_does_no_harm() -> None:
         path.unlink()
     compile._built.clear()
     linking._routines.clear()
-    linking._routine.cache_clear()
+    linking._routine.kept.clear()
     np.testing.assert_allclose(s2s.function(total)(a, b), np.linalg.solve(a, b).sum())
 
 

@@ -1,0 +1,110 @@
+"""Threads that compile at the same time: one order of locks, no deadlock, no wrong result."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from s2s import locks
+from tests import scale
+
+pytest.importorskip("numba")
+ROOT = Path(__file__).parents[2]
+LIMIT = 600  # seconds, after which a process that hangs prints where and ends
+
+
+def run(command: list[str], folder: Path) -> None:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "S2S_CACHE_DIR": str(folder / "cache"),
+        "S2S_CHECK_LOCKS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
+
+
+@pytest.mark.parametrize("seed", range(scale.count(1, 5)))
+def test_many_threads_from_a_cold_start(tmp_path: Path, seed: int) -> None:
+    """Scalars, arrays, linear algebra, FFT and calls inside the user's `@njit` code."""
+    functions = scale.count(8, 20)
+    options = ["--limit", str(LIMIT), "--seed", str(seed)]
+    cold = ["cold", "--threads", "8", "--functions", str(functions), "--seconds", "0"]
+    run(["-m", "tests.attack.soak", *options, *cold], tmp_path)
+
+
+FORK = """
+import faulthandler, os, signal, sys, threading
+faulthandler.dump_traceback_later(%d, exit=True)
+import numpy as np
+import s2s
+
+def parent(x): return np.sum(np.linalg.solve(x, np.ones(x.shape[0])))
+def child(x): return np.sum(np.sin(x) * x)
+
+x = np.eye(30) * 2.0
+compiling = threading.Thread(target=lambda: s2s.grad(parent)(x))
+compiling.start()
+ended = []
+for _ in range(4):  # at several points of the compilation
+    compiling.join(0.7)
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(%d)  # ends a child that hangs
+        gradient = s2s.grad(child)(np.ones(3))
+        os._exit(0 if np.allclose(gradient, np.sin(1.0) + np.cos(1.0)) else 1)
+    ended.append(os.waitpid(pid, 0)[1])
+compiling.join()
+sys.exit(any(ended))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_that_is_forked_while_a_thread_compiles_can_compile(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(FORK % (LIMIT, LIMIT))
+    run(["-W", "ignore::DeprecationWarning", str(program)], tmp_path)
+
+
+# ---------------------------------------------------------------- the order
+
+
+def test_a_lock_out_of_order_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "CHECKED", True)
+    with locks.lock, locks.loading, locks.compiler_lock(), locks.lock, locks.loading:
+        pass  # taking again what is held already is in order
+    with locks.loading, pytest.raises(AssertionError, match="out of order"):
+        locks.lock.acquire()
+    for one in (locks.lock, locks.loading):
+        with locks.compiler_lock(), pytest.raises(AssertionError, match="out of order"):
+            one.acquire()
+
+
+def test_numba_compiles_inside_of_the_other_locks() -> None:
+    with locks.making("numba"):
+        assert locks.loading.is_held() and locks.is_compiling()
+    assert not locks.loading.is_held() and not locks.is_compiling()
+    with locks.compiler_lock(), locks.making("numba"):
+        assert not locks.loading.is_held()
+
+
+def names(tree: ast.AST) -> set[str]:
+    found = {
+        alias.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for alias in n.names
+    }
+    return found | {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+
+
+@pytest.mark.parametrize("name", ["cached_property", "global_compiler_lock"])
+def test_locks_are_taken_in_one_place(name: str) -> None:
+    """`functools.cached_property` is a lock, too, in Python 3.10 and 3.11."""
+    paths = [p for folder in ("s2s", "transforms") for p in (ROOT / folder).rglob("*.py")]
+    found = [p.name for p in paths if name in names(ast.parse(p.read_text()))]
+    assert {*found} <= {"locks.py"}
