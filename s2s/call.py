@@ -27,6 +27,7 @@ from .linking import MISS, same_items
 from .plan import plan
 from .plan_runtime import runner
 from .transforms.ir import Scalar, Type
+from .transforms.quote import attribute
 from .transforms.structure import (
     Argument,
     ArraySpec,
@@ -223,7 +224,7 @@ class _Writer:
         if not plain or inspect.getattr_static(cls, name, None) is not function:
             return False
         self.miss(f"{self.text(path)} is not {self.constant(function)}", True)
-        here = f"{self.constant(cls)}.{name}"
+        here = attribute(self.constant(cls), name)
         self.miss(f"not ({guard_text(guard, here, self.constant)})")
         return True
 
@@ -316,7 +317,7 @@ class _Writer:
         for container in containers:
             self.lists.setdefault(id(container), (container, set()))
         if not (type(holder).__module__ + ".").startswith(_OWN):
-            here = f"{self.constant(type(holder))}.{path[-1][1]}"
+            here = attribute(self.constant(type(holder)), path[-1][1])
             line = f"if {here} is not {self.constant(raw)}: return MISS"
             if line not in self.every:
                 self.every.append(line)
@@ -525,7 +526,8 @@ class _Writer:
             elif self._stays_a_number(holder, key, tree):
                 last.append(f"set_attribute(h{n}, {key!r}, n{n})")
             else:
-                last.append(f"h{n}.{key} = n{n}")
+                plain = attribute(f"h{n}", key).startswith(f"h{n}.")
+                last.append(f"h{n}.{key} = n{n}" if plain else f"setattr(h{n}, {key!r}, n{n})")
         return lines + last
 
     def _kept(self, i: int) -> str:

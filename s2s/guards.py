@@ -17,6 +17,7 @@ import numpy as np
 
 from .fingerprint import fingerprint
 from .transforms.dims import Atom, Dim
+from .transforms.quote import attribute
 from .transforms.structure import Path, Spec, Step, follow, path_text, spec_leaves
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Reach:
         nothing, begins in a function of `a`, the arguments."""
         kind, root = step
         if before:
-            return f"{before}.{root}" if kind == "." else f"{before}[{constant(root)}]"
+            return attribute(before, root) if kind == "." else f"{before}[{constant(root)}]"
         if kind == "arg":
             return f"a[{self.positions[root]}]"
         if kind == "closure":

@@ -15,6 +15,7 @@ from typing import Any
 
 from .errors import SourceError
 from .ir import Span
+from .quote import printable
 from .records import field, record
 
 NOT_AVAILABLE = "source not available; save to a file or use IPython"
@@ -108,7 +109,7 @@ def signature(function: Any) -> inspect.Signature:
 @functools.lru_cache(maxsize=32)
 def parse(file: str, text: str) -> ast.Module:
     try:
-        return ast.parse(text, file)
+        return ast.parse(text, printable(file))
     except SyntaxError as error:
         raise SourceError(f"{file}: {NOT_AVAILABLE} ({error.msg})") from None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -16,10 +15,11 @@ import numpy as np
 
 from .. import cache, kernels
 from .._version import __version__
-from ..errors import TypeError_, UnsupportedError, ValueError_
+from ..errors import TypeError_, UnsupportedError
 from ..machine import gemm
+from ..transforms.quote import file_name
 from . import blas as external
-from . import header, link, loader, plan, target, unavailable
+from . import header, link, loader, names, plan, target, unavailable
 from .describe import Export, Item, describe
 from .link import BuildError
 from .module import LIBRARY, Library
@@ -88,9 +88,7 @@ def build(
     link: False leaves the shared library out, which takes a C compiler
     """
     path = Path(out)
-    name = path.name
-    if not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise ValueError_(f"{name!r} is no name for a library", advice="use letters and digits")
+    name = names.check_symbol(path.name, "library")
     made = _Build(name, path.parent, cpu, target, blas, max_trips, link)
     return made.run(_wanted(function, signature, name))
 
@@ -102,7 +100,7 @@ def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, li
             raise TypeError_(
                 "give the signatures with the functions: {name: (function, signature)}"
             )
-        pairs = {str(k): v for k, v in function.items()}
+        pairs = {names.check_symbol(str(k), "function"): v for k, v in function.items()}
     else:
         pairs = {name: (function, signature)}
     found = {}
@@ -123,9 +121,9 @@ class _Build:
         self.trips = trips
         self.name, self.folder, self.linked = name, folder, linked
         self.machine = target.find(triple, cpu)
-        self.libraries = [blas] if blas else []
+        self.libraries = [] if blas is None else [link.library(blas)]
         vectors = self.machine.vector_bytes
-        large = external.large if blas else gemm.builtin(vectors)
+        large = external.large if self.libraries else gemm.builtin(vectors)
         self.products = gemm.Library(vectors, large)
 
     def run(self, wanted: dict[str, tuple[Any, list[Signature]]]) -> Built:
@@ -189,7 +187,7 @@ class _Build:
 def _origin(export: Export) -> str:
     function = export.function.python
     code = getattr(getattr(function, "func", function), "__code__", None)
-    where = f"{Path(code.co_filename).name}:{code.co_firstlineno} " if code else ""
+    where = f"{file_name(code.co_filename)}:{code.co_firstlineno} " if code else ""
     return f"{where}{export.function.__qualname__}"
 
 
