@@ -21,6 +21,7 @@ from ..transforms.quote import file_name
 from . import blas as external
 from . import header, link, loader, names, plan, target, unavailable
 from .describe import Export, Item, describe
+from .kernel import Kernel
 from .link import BuildError
 from .module import LIBRARY, Library
 from .signature import Signature, read
@@ -139,14 +140,14 @@ class _Build:
         library = Library(self.name, exports, state, self.machine, self.trips)
         whole = library.build(self.products)
         self._refuse_foreign(whole, library)
-        workspaces = {e.name: _fixed_workspace(e, library.kernels[e.name].memory) for e in exports}
+        workspaces = {e.name: _fixed_workspace(e, library.kernels[e.name]) for e in exports}
         grows = {e.name for e in exports if library.kernels[e.name].memory.heap}
         origin = ", ".join(dict.fromkeys(_origin(e) for e in exports))
         files = {
             "o": (f"{self.name}.o", self.machine.machine.emit_object(whole)),
             "h": (
                 f"{self.name}.h",
-                header.text(self.name, origin, exports, state, library.messages, workspaces),
+                header.text(self.name, origin, exports, state, library.messages, workspaces, grows),
             ),
             "py": (f"{self.name}.py", loader.text(self.name, origin, groups, state, grows)),
             "adjoint": (f"{self.name}_adjoint.py", _sources(exports)),
@@ -196,8 +197,9 @@ def _sources(exports: list[Export]) -> str:
     return "\n\n".join(dict.fromkeys(e.entry.compiled.source for e in exports))
 
 
-def _fixed_workspace(export: Export, memory: plan.Memory) -> int | None:
+def _fixed_workspace(export: Export, kernel: Kernel) -> int | None:
     """The bytes of workspace, where no size is left open."""
+    memory = kernel.memory
     open_end = memory.heap and not memory.growth
     if export.sizes or open_end or any(i.axes is None for i in export.arguments):
         return None
@@ -209,9 +211,14 @@ def _fixed_workspace(export: Export, memory: plan.Memory) -> int | None:
     for parameter in export.parameters:
         source = parameter.source
         if isinstance(source, Slot):
-            values.append(np.broadcast_to(source.start, source.shape or ()))
+            values.append(np.broadcast_to(np.asarray(source.start), source.shape or ()))
         elif isinstance(source, Item):
-            values.append(np.broadcast_to(0, source.axes))  # type: ignore[arg-type]
+            zero = np.zeros((), source.dtype)
+            values.append(np.broadcast_to(zero, source.axes))  # type: ignore[arg-type]
         else:
             values.append(source)
-    return plan.needed(memory, [int(n) for n in space["sizes"](*values)])
+    copies = sum(
+        plan.rounded(values[i].nbytes)
+        for i in {id(export.parameters[i].source): i for i in kernel.restored}.values()
+    )
+    return copies + plan.needed(memory, [int(n) for n in space["sizes"](*values)])

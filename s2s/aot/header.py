@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Collection
 
 from ..transforms.quote import c_comment, c_identifier
 from ..transforms.structure import path_text
@@ -26,8 +27,10 @@ INTRODUCTION = """\
    that {name}_message explains; sizes that do not fit, null pointers, overlapping arrays and a
    workspace that is too small are such statuses, and errors of the program are.  Nothing is
    allocated: `workspace` is the caller's, aligned to 64 bytes, of as many bytes as the function
-   with the ending _workspace tells; its content means nothing between calls.  Functions may run
-   at once in several threads, with a workspace{and_state} for each. */
+   with the ending _workspace tells; its content means nothing between calls.  A function that
+   returns another status than 0 leaves {the_state}arrays that it writes as they were;
+   outputs are undefined then.  Functions may run at once in several threads, with a
+   workspace{and_state} for each. */
 """
 
 
@@ -37,7 +40,7 @@ def c_type(dtype: str) -> str:
 
 def text(
     name: str, origin: str, exports: list[Export], state: State, messages: dict[int, str],
-    workspaces: dict[str, int | None],
+    workspaces: dict[str, int | None], grows: Collection[str] = (),
 ) -> str:  # fmt: skip
     upper = name.upper()
     unique = Unique()
@@ -49,6 +52,7 @@ def text(
             origin=c_comment(origin),
             upper=upper,
             and_state=" and a state" if state.slots else "",
+            the_state="the state and " if state.slots else "",
         ),
         f"#ifndef S2S_{upper}_H",
         f"#define S2S_{upper}_H",
@@ -73,7 +77,7 @@ def text(
     if state.slots:
         lines += _state(name, upper, state, unique)
     for export in exports:
-        lines += _function(export, workspaces[export.name], unique)
+        lines += _function(export, workspaces[export.name], unique, export.name in grows)
     lines += ["#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)
 
@@ -100,13 +104,19 @@ def identifier(name: str) -> str:
     return re.sub("_+", "_", c_identifier(name)).strip("_").upper() or "X"
 
 
-def _function(export: Export, workspace: int | None, unique: Unique) -> list[str]:
+def _function(export: Export, workspace: int | None, unique: Unique, grows: bool) -> list[str]:
     called = ", ".join(
         path_text(p.path) for p in export.entry.compiled.params if p.path[0][0] == "arg"
     )
     lines = [f"/* {c_comment(f'{export.function.__qualname__}({called})')} */"]
     for expression, value in export.guards:
         lines.append(f"/* compiled for {c_comment(expression)} = {c_comment(repr(value))} */")
+    if grows:
+        lines += [
+            "/* How much workspace it needs depends on the data.  The size that is told is one to",
+            "   begin with.  If the function answers that the workspace is too small, the first",
+            "   eight bytes of it hold a larger size, as an int64_t, to call it again with. */",
+        ]
     if workspace is not None:
         macro = unique(f"{export.name.upper()}_WORKSPACE_BYTES")
         lines.append(f"#define {macro} {workspace}")

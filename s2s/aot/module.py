@@ -134,7 +134,7 @@ class Library:
         made = kernel.write(
             context, module, export.name, function, known, export.room(),
             export.conditions, failures, phrases, products, self.trips,
-            callees,
+            callees, compiled.written,
         )  # fmt: skip
         self.called += phrases.called
         self.kernels[export.name] = made
