@@ -83,6 +83,7 @@ def write_call(
         writer.space["tapes"] = tapes
         writer.miss("tapes")  # which are told before an array changes
     writer.arguments()
+    writer.miss(entry.reach.code_changed(writer.constant))
     writer.guards()
     writer.parameters()
     writer.sizes()
@@ -104,7 +105,7 @@ class _Writer:
         self.space: dict[str, Any] = {
             "MISS": MISS, "changes": announce.changes, "fingerprint": fingerprint, "all": all,
             "map": map, "is_": is_, "empty": np.empty, "set_attribute": object.__setattr__,
-            "count_nonzero": np.count_nonzero, "environment": environment,
+            "count_nonzero": np.count_nonzero, "environment": environment, "hasattr": hasattr,
         }  # fmt: skip
         self.constant = Constants(self.space)
         self.places: dict[Path, str] = {}  # the text for what has been reached
@@ -184,7 +185,13 @@ class _Writer:
                 if guard.kind == "is":
                     self._pin(path, guard.expected)
                 continue
-            rarely = self._is_announced(path, guard)
+            rarely = self._is_of_own_module(path) or self._is_announced(path, guard)
+            if rarely and self._is_own_method(path):
+                # An object announces what is set on it, but its class may get another function.
+                here = self._in_class(path, guard)
+                rarely = here is not None
+                if here is not None:
+                    self.miss(f"not ({guard_text(guard, here, self.constant)})")
             if guard.kind == "length" and not rarely:
                 done |= self._whole_list(path, told)
                 if done >= {(*path, ("[]", 0))}:
@@ -234,17 +241,45 @@ class _Writer:
             self.places[path] = self.constant(value)
 
     def _is_settled(self, path: Path, kind: str) -> bool:
-        """Whether what a path leads to is what it was, for good: in a tuple, or a constant,
-        function or class of a module of this package."""
+        """Whether what a path leads to is what it was, for good: it is in a tuple."""
         prefixes = _prefixes(path)
-        if any(map(self._is_own, prefixes)):
-            return True
         while prefixes and type(self.pinned.get(prefixes[0])) is not tuple:
             del prefixes[0]
         if not prefixes or any(type(self.value(p)) is not tuple for p in prefixes[:-1]):
             return False
         # Which object is in a tuple does not change, but what that holds may.
         return kind == "is" or isinstance(self.value(path), (int, float, str, tuple, type(None)))
+
+    def _is_of_own_module(self, path: Path) -> bool:
+        """Whether a path leads through a constant, function or class of a module of this package,
+        which announces if that is bound anew.  Which module it is, is looked at in every call."""
+        own = next((p for p in _prefixes(path) if self._is_own(p)), None)
+        if own is None:
+            return False
+        before = own[:-1]
+        holder = self.value(before)
+        module = isinstance(holder, types.ModuleType)
+        if not announce.watch_module(vars(holder) if module else holder):
+            return False
+        if module and before[0][0] != "module" and before not in self.pinned:
+            self.miss(f"{self.text(before)} is not {self.constant(holder)}")
+            self._pin(before, holder)
+        return True
+
+    def _in_class(self, path: Path, guard: Any) -> str | None:
+        """Python text for a function that a path leads to, from the class that defines it."""
+        if path[-1] == (".", "__func__"):
+            cls, name = type(self.pinned.get(path[:-2])), path[-2][1]
+            found = inspect.getattr_static(cls, name, None) is guard.expected
+            return attribute(self.constant(cls), name) if found else None
+        for k in range(len(path) - 1, 0, -1):
+            cls = self.value(path[:k])
+            if isinstance(cls, type):
+                text = self.constant(cls)
+                for step in path[k:]:
+                    text = self.reach.step_text(text, step, self.constant)
+                return text
+        return None
 
     def _is_own(self, path: Path) -> bool:
         *before, (_, key) = path

@@ -190,9 +190,7 @@ class _Writer:
             case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
                 self.step("differ", self.value(left), self.value(right))
             case ast.Compare(left=key, ops=[ast.In()], comparators=[holder]):
-                if type(self.constant(holder)) is not dict:
-                    raise _NoPlan
-                self.step("absent", self.value(holder), self.value(key))
+                self.absent(holder, key)
             case ast.Name() if type(self.constant(test)) in (set, list):
                 self.step("empty", self.value(test))
             case _:
@@ -203,6 +201,15 @@ class _Writer:
         match test:
             case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
                 self.same(left, right)
+            case ast.Compare(left=key, ops=[ast.NotIn()], comparators=[holder]):
+                self.absent(holder, key)
+            case ast.UnaryOp(
+                op=ast.Not(), operand=ast.Call(func=ast.Name(id="hasattr"), args=[holder, _])
+            ):
+                # A class that does not change gets no attribute.
+                cls = self.settled(holder)
+                if type(cls) is not type or not self.is_unchanged(cls):
+                    raise _NoPlan
             case ast.BoolOp(
                 op=ast.And(),
                 values=[
@@ -239,6 +246,11 @@ class _Writer:
                 self.keys(holder, keys)
             case _:
                 raise _NoPlan
+
+    def absent(self, holder: ast.expr, key: ast.expr) -> None:
+        if type(self.constant(holder)) is not dict:
+            raise _NoPlan
+        self.step("absent", self.value(holder), self.value(key))
 
     def keys(self, holder: ast.expr, keys: ast.expr) -> None:
         wanted = tuple(self.constant(keys))
@@ -316,6 +328,8 @@ class _Writer:
         value = self.settled(holder)
         if name == "__class__":
             return value is not None and self.is_of(value)
+        if type(value) is property:  # whose functions stay the same
+            return name in ("fget", "fset", "fdel")
         if type(value) is not type:
             return False
         found = inspect.getattr_static(value, name, None)
