@@ -7,6 +7,8 @@ before and after the change the compiled function gives what `f` gives, or refus
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -16,7 +18,7 @@ import numpy as np
 import pytest
 
 import s2s
-from tests.scale import ALL
+from tests.scale import ALL, sample
 
 IMPORTS = "import types\nimport numpy as np\nimport s2s\nx = np.linspace(0.5, 1.5, 3)\n"
 
@@ -641,3 +643,156 @@ FAST = [
 @pytest.mark.parametrize("name", list(CASES) if ALL else FAST)
 def test_a_change_is_seen_by_compiled_code(name: str, tmp_path: Path) -> None:
     attack(module(CASES[name], tmp_path, f"fast_{name}"), "numba")
+
+
+# ---------------------------------------------------------------- files edited after import
+
+EDITED = """
+def helper(x):
+    return x * 2.0
+
+
+def f(x):
+    # a comment
+    s = 0.0
+    for i in range(3):
+        s = s + np.sum(helper(x)) * 2.0
+    return s + 1.0
+
+
+g = lambda x: np.sum(x) * 2.0
+"""
+
+# Edits that change what `f` computes, and edits after which its code still is in the file.
+CHANGING = {
+    "constant": ("* 2.0\n    return s + 1.0", "* 7.0\n    return s + 1.0"),
+    "operator": ("return s + 1.0", "return s - 1.0"),
+    "one_for_true": ("return s + 1.0", "return s + True"),
+    "sign_of_zero": ("s = 0.0", "s = -0.0"),
+    "function": ("np.sum(helper", "np.max(helper"),
+    "helper": ("return x * 2.0", "return x * 5.0"),
+    "line_removed": ("    for i in range(3):\n        s = s", "    if True:\n        s = s"),
+    "parameter": ("def f(x):", "def f(x, y=1.0):"),
+    "deleted": ("def f(x):", "def h(x):"),
+    "emptied": (EDITED, ""),
+    "no_python": (EDITED, "def f(x:\n"),
+}
+KEEPING = {
+    "comment": ("# a comment", "# another\n    # longer comment"),
+    "lines_above": ("def helper", "import os\n\n\ndef unused(x):\n    return x\n\n\ndef helper"),
+    "lines_below": ("g = lambda", "def unused(x):\n    return x * 9.0\n\n\ng = lambda"),
+    "decoy_above": ("def helper", "class Decoy:\n    def f(x):\n        return x\n\n\ndef helper"),
+    "spaces": ("s + np.sum(helper(x)) * 2.0", "(s  +  np.sum(helper(x))*2.0)"),
+    "nothing": ("def f(x):", "def f(x):"),
+}
+
+
+def edit(made: Any, old: str, new: str) -> None:
+    file = Path(made.__file__)
+    text = file.read_text()
+    assert old in text or old == EDITED
+    file.write_text("" if not new else text.replace(old, new))
+    status = file.stat()
+    os.utime(file, (status.st_atime + 10, status.st_mtime + 10))
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_an_edited_function_is_refused(name: str, tmp_path: Path) -> None:
+    made = module(EDITED, tmp_path, f"edited_{name}")
+    edit(made, *CHANGING[name])
+    with pytest.raises(s2s.SourceError):
+        s2s.function(made.f, backend="loops")(made.x)
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_a_function_that_is_still_in_its_file_is_found(name: str, tmp_path: Path) -> None:
+    made = module(EDITED, tmp_path, f"kept_{name}")
+    edit(made, *KEEPING[name])
+    for function in (made.f, made.g):
+        found = s2s.value_and_grad(function, backend="loops")(made.x)[0]
+        assert np.isclose(found, function(made.x))
+
+
+def test_what_is_compiled_stays_and_other_types_are_refused(tmp_path: Path) -> None:
+    """As in plain Python, where an edited file changes nothing."""
+    made = module(EDITED, tmp_path, "edited_later")
+    function = s2s.function(made.f, backend="loops")
+    before = function(made.x)
+    edit(made, *CHANGING["constant"])
+    assert function(made.x) == before == made.f(made.x)
+    with pytest.raises(s2s.SourceError):
+        function(made.x.astype(np.float32))
+
+
+def test_a_block_of_a_tape_whose_operator_was_edited_is_refused(tmp_path: Path) -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("Python before 3.11 does not tell where code stands")
+    text = """
+    v = s2s.Variable(2.0)
+    def run():
+        with s2s.GradientTape() as tape:
+            y = v * v + 3.0
+        return tape.gradient(y, v)
+    """
+    made = module(text, tmp_path, "edited_tape")
+    edit(made, "v * v + 3.0", "v * v * 3.0")
+    with pytest.raises(s2s.SourceError):
+        made.run()
+
+
+def test_functions_without_a_file_are_read_from_linecache() -> None:
+    import linecache
+
+    text = "def f(x):\n    return x * 2.0\n"
+    file = "<cell of a notebook>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    space: dict[str, Any] = {}
+    exec(compile(text, file, "exec"), space)
+    assert s2s.function(space["f"], backend="loops")(3.0) == 6.0
+    other = text.replace("2.0", "3.0")
+    linecache.cache[file] = (len(other), None, other.splitlines(True), file)
+    with pytest.raises(s2s.SourceError):
+        s2s.function(space["f"], backend="loops")(np.float32(3.0))
+
+
+# ---------------------------------------------------------------- a second process
+
+WARM = """
+import sys, pathlib
+sys.path.insert(0, {root!r})
+sys.path.insert(0, {folder!r})
+import numpy as np, s2s, {name} as made
+if {before}:
+    made.change()
+function = s2s.function(made.f)
+for changed in (False, True):
+    if changed and not {before}:
+        made.change()
+    expected = made.f(made.x)
+    for _ in range(3):
+        try:
+            found = function(made.x)
+        except s2s.S2SError:
+            break
+        assert np.allclose(found, expected), (found, expected)
+print("right")
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    sample(["defaults_of_outermost", "builtin_hidden", "numpy_rebound", "getattr_then_instance",
+            "class_in_dict", "bool_added", "module_with_number_rebound", "code_of_helper"], 3),
+)  # fmt: skip
+def test_a_change_is_seen_in_a_process_that_finds_code_on_disk(name: str, tmp_path: Path) -> None:
+    """The first process compiles; the second finds that on disk; the third changes the program
+    before its first call."""
+    (tmp_path / f"warm_{name}.py").write_text(IMPORTS + textwrap.dedent(CASES[name]))
+    root = str(Path(s2s.__file__).parent.parent)
+    environment = {**os.environ, "S2S_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": root}
+    for before in (False, False, True):
+        text = WARM.format(root=root, folder=str(tmp_path), name=f"warm_{name}", before=before)
+        done = subprocess.run(
+            [sys.executable, "-c", text], capture_output=True, text=True, env=environment
+        )
+        assert done.stdout.strip() == "right", done.stderr[-2000:]
