@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import binding, buffers, collector, debug, examples
 from .backends import BACKENDS, choose_backend
-from .call import MISS
+from .call import MISS, plan_again
 from .code_text import Code
 from .dispatch import Options, Specialiser, specialiser_for
 from .entry import Entry
@@ -117,6 +117,7 @@ class Function(Planned):
         for call in calls:
             found = call(*given) if call.plan is not None else MISS
             if found is not MISS:
+                plan_again(call)
                 self._prefer(call)
                 return found
         return MISS

@@ -185,8 +185,9 @@ class _Writer:
                 if guard.kind == "is":
                     self._pin(path, guard.expected)
                 continue
-            rarely = self._is_of_own_module(path) or self._is_announced(path, guard)
-            if rarely and self._is_own_method(path):
+            own = self._is_of_own_module(path)
+            rarely = own or self._is_announced(path, guard)
+            if rarely and not own and self._is_own_method(path):
                 # An object announces what is set on it, but its class may get another function.
                 here = self._in_class(path, guard)
                 rarely = here is not None
@@ -251,8 +252,9 @@ class _Writer:
         return kind == "is" or isinstance(self.value(path), (int, float, str, tuple, type(None)))
 
     def _is_of_own_module(self, path: Path) -> bool:
-        """Whether a path leads through a constant, function or class of a module of this package,
-        which announces if that is bound anew.  Which module it is, is looked at in every call."""
+        """Whether a path leads through a constant, function, class or module that is a global of a
+        module of this package, which announces if that is bound anew.  Which module it is, is
+        looked at in every call."""
         own = next((p for p in _prefixes(path) if self._is_own(p)), None)
         if own is None:
             return False
@@ -292,7 +294,7 @@ class _Writer:
             holder = vars(holder)
         if not isinstance(holder, dict) or not isinstance(holder.get("__name__"), str):
             return False
-        code = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+        code = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc, types.ModuleType)
         constant = str(key).isupper() or isinstance(value, code)
         return constant and (holder["__name__"] + ".").startswith(_OWN)
 
@@ -482,13 +484,14 @@ class _Writer:
         after += self._effects()
         after.append(f"return {result}")
         space["failed"] = self._failed()
-        planned = None
         space["kept"] = self.kept
-        if self.door:
-            planned = plan(
-                self.constant, len(self.args), [*self.every, *self.last], self.rarely, given,
-                len(self.compiled.result_types), after,
-            )  # fmt: skip
+        before_kernel, results = [*self.every, *self.last], len(self.compiled.result_types)
+        constant, arity, rarely = self.constant, len(self.args), self.rarely
+
+        def make_plan() -> tuple[Any, ...] | None:
+            return plan(constant, arity, before_kernel, rarely, given, results, after)
+
+        planned = make_plan() if self.door else None
         text = ["def call(*a):", "    try:", *(f"        {line}" for line in self.every)]
         if self.rarely:
             # Set last, and to what was there first: another thread may change things meanwhile.
@@ -505,6 +508,7 @@ class _Writer:
         call = space["call"]
         call.plan = planned
         call.run = call if planned is None else _once_called(call)
+        call.make_plan, call.refused, call.patience = make_plan, 0, REFUSED
         return call
 
     def _failed(self) -> Callable[[Exception], Any]:
@@ -628,6 +632,23 @@ def _maker(tree: Tree) -> Callable[[list[Any]], Any]:
     """A namedtuple or dataclass of values."""
     flat = Tree(tree.kind, tree.cls, tree.keys, tuple(Out(i) for i in range(len(tree.children))))
     return lambda values: rebuild(flat, values.__getitem__, lambda path: None)
+
+
+# So many calls that a plan does not take, and the text does, are worth a new plan; twice as many
+# are worth the next.
+REFUSED = 16
+
+
+def plan_again(call: Any) -> None:
+    """Notes that the text of a call fits where its plan does not.  A plan looks at more than it has
+    to, such as whether a module has got any new name; so another is made from time to time."""
+    call.refused += 1
+    if call.refused >= call.patience:
+        call.refused, call.patience = 0, 2 * call.patience
+        planned = call.make_plan()
+        if planned is not None:
+            call.plan = planned
+            call.run = _once_called(call)
 
 
 def _once_called(call: Any) -> Any:
