@@ -348,7 +348,8 @@ class Objects(Mixin):
     def _lift_library(self, value: Any, path: Path) -> Value:
         """What belongs to a library does not change, but who names it may name another."""
         if path not in self.lifted:
-            if len(path) > 1 or path[0][0] not in ("module", "held"):
+            (root, _), *steps = path
+            if steps or root not in ("module", "held"):
                 self.object_guards.append(ObjectGuard(path, "is", value))
             self.lifted[path] = Obj(value)
         return self.lifted[path]

@@ -77,7 +77,7 @@ class Operators(Mixin):
     def _overrides(self, right: Value, left: Value, name: str) -> bool:
         """Whether Python asks the right operand first: its class is derived from the left one's
         and has a method of its own."""
-        classes = [
+        classes: list[Any] = [
             type(v.value) if isinstance(v, Obj) else getattr(v, "cls", None) for v in (left, right)
         ]
         if None in classes or classes[0] is classes[1] or not issubclass(classes[1], classes[0]):
