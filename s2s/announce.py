@@ -8,6 +8,8 @@ one is set, and are looked at again only then.  A user's class does the same by 
 
 from __future__ import annotations
 
+import sys
+import types
 from typing import Any
 
 # Read in every call, so it is an item of a list that never changes its place.
@@ -32,6 +34,28 @@ class Announces:
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
         changes[0] += 1
+
+
+class AnnouncingModule(types.ModuleType):
+    """A module that announces when one of its names is bound anew from outside."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        changes[0] += 1
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        changes[0] += 1
+
+
+def watch_module(namespace: dict[str, Any]) -> bool:
+    """Has the module of a namespace announce its changes; whether it does."""
+    module = sys.modules.get(namespace.get("__name__", ""))
+    if module is None or vars(module) is not namespace:
+        return False
+    if type(module) is types.ModuleType:
+        module.__class__ = AnnouncingModule
+    return type(module) is AnnouncingModule
 
 
 def tells(value: Any) -> bool:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import binding, buffers, collector, debug, examples
 from .backends import BACKENDS, choose_backend
-from .call import MISS
+from .call import MISS, plan_again
 from .code_text import Code
 from .dispatch import Options, Specialiser, specialiser_for
 from .entry import Entry
 from .errors import TypeError_, ValueError_
 from .plan_runtime import Planned, install
 from .transforms.derived import derive
+from .transforms.quote import printable, python_comment
 from .transforms.read import signature
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class Function(Planned):
         for call in calls:
             found = call(*given) if call.plan is not None else MISS
             if found is not MISS:
+                plan_again(call)
                 self._prefer(call)
                 return found
         return MISS
@@ -257,7 +259,7 @@ class Function(Planned):
         return specialiser.find(bound, "python")[0]
 
     def _not_yet(self) -> str:
-        name = self.__name__
+        name = python_comment(self.__name__)
         return (
             f"# {name} has not been called yet, so there is no code for it.\n"
             f"# {name}.source_for(*args) shows the code for given arguments.\n"
@@ -321,7 +323,8 @@ class Function(Planned):
     __signature__ = _Signature()
 
     def __repr__(self) -> str:
-        return f"<s2s.{self._s2s_mode} of {self.__qualname__}{inspect.signature(self)}>"
+        name = printable(self.__qualname__)
+        return f"<s2s.{self._s2s_mode} of {name}{inspect.signature(self)}>"
 
     def _repr_html_(self) -> str | None:
         """For notebooks: the function beside the code of its latest specialisation."""

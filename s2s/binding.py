@@ -11,11 +11,13 @@ import inspect
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from .errors import SourceError, TypeError_, UnsupportedError
+from .transforms.derived import Derived
 from .transforms.read import signature, why_not_read
 
 Wrt = int | str | tuple[int | str, ...] | list[int | str]
@@ -101,6 +103,8 @@ class Binder:
         plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.exact = len(self.names) if all(p.kind in plain for p in parameters) else -1
         self.fill = _filler(self.signature)
+        self.plain = getattr(function, "plain", function)
+        self.code, self.defaults = self.plain.__code__, _defaults(self.plain)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments in order of the parameters, defaults filled in."""
@@ -118,15 +122,41 @@ class Binder:
         """The same, or None if they do not fit."""
         if not kwargs and len(args) == self.exact:
             return args
+        if not same_objects(_defaults(self.plain), self.defaults):
+            self.renew()
         try:
             return self.fill(*args, **kwargs)
         except TypeError:
             return None
 
+    def renew(self) -> None:
+        """Reads the parameters again, since the function has got other defaults or other code."""
+        names: Any = self.names
+        if isinstance(self.function, Derived):
+            self.function.renew()
+        self.__init__(self.function)
+        if self.names != names:
+            raise UnsupportedError(
+                f"the parameters of {self.plain.__qualname__} are others than when it was wrapped",
+                advice="wrap the function again",
+            )
+
     def countable(self, target: Target, method: bool) -> tuple[str, ...]:
         """The parameters that `wrt` may name: all but self and those given beforehand."""
         given = max(len(target.prefix), int(method))
         return tuple(n for n in self.names[given:])
+
+
+def _defaults(function: types.FunctionType) -> tuple[Any, ...]:
+    """The objects that decide what a function's defaults are."""
+    named = function.__kwdefaults__
+    if named is None:
+        return (function.__defaults__,)
+    return (function.__defaults__, *named, *named.values())
+
+
+def same_objects(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
+    return len(left) == len(right) and all(map(is_, left, right))
 
 
 class _Spelled:

@@ -27,6 +27,7 @@ from .linking import MISS, same_items
 from .plan import plan
 from .plan_runtime import runner
 from .transforms.ir import Scalar, Type
+from .transforms.quote import attribute
 from .transforms.structure import (
     Argument,
     ArraySpec,
@@ -82,6 +83,7 @@ def write_call(
         writer.space["tapes"] = tapes
         writer.miss("tapes")  # which are told before an array changes
     writer.arguments()
+    writer.miss(entry.reach.code_changed(writer.constant))
     writer.guards()
     writer.parameters()
     writer.sizes()
@@ -103,7 +105,7 @@ class _Writer:
         self.space: dict[str, Any] = {
             "MISS": MISS, "changes": announce.changes, "fingerprint": fingerprint, "all": all,
             "map": map, "is_": is_, "empty": np.empty, "set_attribute": object.__setattr__,
-            "count_nonzero": np.count_nonzero, "environment": environment,
+            "count_nonzero": np.count_nonzero, "environment": environment, "hasattr": hasattr,
         }  # fmt: skip
         self.constant = Constants(self.space)
         self.places: dict[Path, str] = {}  # the text for what has been reached
@@ -183,7 +185,14 @@ class _Writer:
                 if guard.kind == "is":
                     self._pin(path, guard.expected)
                 continue
-            rarely = self._is_announced(path, guard)
+            own = self._is_of_own_module(path)
+            rarely = own or self._is_announced(path, guard)
+            if rarely and not own and self._is_own_method(path):
+                # An object announces what is set on it, but its class may get another function.
+                here = self._in_class(path, guard)
+                rarely = here is not None
+                if here is not None:
+                    self.miss(f"not ({guard_text(guard, here, self.constant)})")
             if guard.kind == "length" and not rarely:
                 done |= self._whole_list(path, told)
                 if done >= {(*path, ("[]", 0))}:
@@ -223,7 +232,7 @@ class _Writer:
         if not plain or inspect.getattr_static(cls, name, None) is not function:
             return False
         self.miss(f"{self.text(path)} is not {self.constant(function)}", True)
-        here = f"{self.constant(cls)}.{name}"
+        here = attribute(self.constant(cls), name)
         self.miss(f"not ({guard_text(guard, here, self.constant)})")
         return True
 
@@ -233,17 +242,46 @@ class _Writer:
             self.places[path] = self.constant(value)
 
     def _is_settled(self, path: Path, kind: str) -> bool:
-        """Whether what a path leads to is what it was, for good: in a tuple, or a constant,
-        function or class of a module of this package."""
+        """Whether what a path leads to is what it was, for good: it is in a tuple."""
         prefixes = _prefixes(path)
-        if any(map(self._is_own, prefixes)):
-            return True
         while prefixes and type(self.pinned.get(prefixes[0])) is not tuple:
             del prefixes[0]
         if not prefixes or any(type(self.value(p)) is not tuple for p in prefixes[:-1]):
             return False
         # Which object is in a tuple does not change, but what that holds may.
         return kind == "is" or isinstance(self.value(path), (int, float, str, tuple, type(None)))
+
+    def _is_of_own_module(self, path: Path) -> bool:
+        """Whether a path leads through a constant, function, class or module that is a global of a
+        module of this package, which announces if that is bound anew.  Which module it is, is
+        looked at in every call."""
+        own = next((p for p in _prefixes(path) if self._is_own(p)), None)
+        if own is None:
+            return False
+        before = own[:-1]
+        holder = self.value(before)
+        module = isinstance(holder, types.ModuleType)
+        if not announce.watch_module(vars(holder) if module else holder):
+            return False
+        if module and before[0][0] != "module" and before not in self.pinned:
+            self.miss(f"{self.text(before)} is not {self.constant(holder)}")
+            self._pin(before, holder)
+        return True
+
+    def _in_class(self, path: Path, guard: Any) -> str | None:
+        """Python text for a function that a path leads to, from the class that defines it."""
+        if path[-1] == (".", "__func__"):
+            cls, name = type(self.pinned.get(path[:-2])), path[-2][1]
+            found = inspect.getattr_static(cls, name, None) is guard.expected
+            return attribute(self.constant(cls), name) if found else None
+        for k in range(len(path) - 1, 0, -1):
+            cls = self.value(path[:k])
+            if isinstance(cls, type):
+                text = self.constant(cls)
+                for step in path[k:]:
+                    text = self.reach.step_text(text, step, self.constant)
+                return text
+        return None
 
     def _is_own(self, path: Path) -> bool:
         *before, (_, key) = path
@@ -256,7 +294,7 @@ class _Writer:
             holder = vars(holder)
         if not isinstance(holder, dict) or not isinstance(holder.get("__name__"), str):
             return False
-        code = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+        code = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc, types.ModuleType)
         constant = str(key).isupper() or isinstance(value, code)
         return constant and (holder["__name__"] + ".").startswith(_OWN)
 
@@ -316,7 +354,7 @@ class _Writer:
         for container in containers:
             self.lists.setdefault(id(container), (container, set()))
         if not (type(holder).__module__ + ".").startswith(_OWN):
-            here = f"{self.constant(type(holder))}.{path[-1][1]}"
+            here = attribute(self.constant(type(holder)), path[-1][1])
             line = f"if {here} is not {self.constant(raw)}: return MISS"
             if line not in self.every:
                 self.every.append(line)
@@ -446,13 +484,14 @@ class _Writer:
         after += self._effects()
         after.append(f"return {result}")
         space["failed"] = self._failed()
-        planned = None
         space["kept"] = self.kept
-        if self.door:
-            planned = plan(
-                self.constant, len(self.args), [*self.every, *self.last], self.rarely, given,
-                len(self.compiled.result_types), after,
-            )  # fmt: skip
+        before_kernel, results = [*self.every, *self.last], len(self.compiled.result_types)
+        constant, arity, rarely = self.constant, len(self.args), self.rarely
+
+        def make_plan() -> tuple[Any, ...] | None:
+            return plan(constant, arity, before_kernel, rarely, given, results, after)
+
+        planned = make_plan() if self.door else None
         text = ["def call(*a):", "    try:", *(f"        {line}" for line in self.every)]
         if self.rarely:
             # Set last, and to what was there first: another thread may change things meanwhile.
@@ -469,6 +508,7 @@ class _Writer:
         call = space["call"]
         call.plan = planned
         call.run = call if planned is None else _once_called(call)
+        call.make_plan, call.refused, call.patience = make_plan, 0, REFUSED
         return call
 
     def _failed(self) -> Callable[[Exception], Any]:
@@ -525,7 +565,8 @@ class _Writer:
             elif self._stays_a_number(holder, key, tree):
                 last.append(f"set_attribute(h{n}, {key!r}, n{n})")
             else:
-                last.append(f"h{n}.{key} = n{n}")
+                plain = attribute(f"h{n}", key).startswith(f"h{n}.")
+                last.append(f"h{n}.{key} = n{n}" if plain else f"setattr(h{n}, {key!r}, n{n})")
         return lines + last
 
     def _kept(self, i: int) -> str:
@@ -591,6 +632,23 @@ def _maker(tree: Tree) -> Callable[[list[Any]], Any]:
     """A namedtuple or dataclass of values."""
     flat = Tree(tree.kind, tree.cls, tree.keys, tuple(Out(i) for i in range(len(tree.children))))
     return lambda values: rebuild(flat, values.__getitem__, lambda path: None)
+
+
+# So many calls that a plan does not take, and the text does, are worth a new plan; twice as many
+# are worth the next.
+REFUSED = 16
+
+
+def plan_again(call: Any) -> None:
+    """Notes that the text of a call fits where its plan does not.  A plan looks at more than it has
+    to, such as whether a module has got any new name; so another is made from time to time."""
+    call.refused += 1
+    if call.refused >= call.patience:
+        call.refused, call.patience = 0, 2 * call.patience
+        planned = call.make_plan()
+        if planned is not None:
+            call.plan = planned
+            call.run = _once_called(call)
 
 
 def _once_called(call: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import linecache
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from .transforms.explain import in_user_code, of_library, span_text, text_of
 from .transforms.ir import Origin
 from .transforms.nonfinite import Birth, Iteration, Seen
 from .transforms.nonfinite_hints import hint
+from .transforms.quote import file_name
 from .transforms.structure import path_text
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _error(rerun: _Rerun, birth: Birth, symptom: str) -> NonFiniteError:
     details += [_iteration(i) for i in told.loops]
     if origin is not None:
         details += [
-            f"called in {os.path.basename(span.file)}:{span.line}, {span_text(span)}"
+            f"called in {file_name(span.file)}:{span.line}, {span_text(span)}"
             for span in reversed(origin.calls)
         ]
     if birth is not root and birth.origin is not None:
@@ -200,7 +200,7 @@ def _where(origin: Origin) -> str:
     text = text_of(origin)
     origin = in_user_code(origin)
     kind = "the derivative of " if origin.sweep or origin.tangent else ""
-    return f"{kind}{text} ({os.path.basename(origin.span.file)}:{origin.span.line})"
+    return f"{kind}{text} ({file_name(origin.span.file)}:{origin.span.line})"
 
 
 def _contents(value: Any) -> str:

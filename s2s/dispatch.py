@@ -112,6 +112,8 @@ class Specialiser:
         self, key: tuple[Any, ...], args: tuple[Any, ...], backend: str, sizes: bool = True
     ) -> tuple[Entry, tuple[Any, ...]]:
         with lock:
+            if self.binder.code is not self.binder.plain.__code__:
+                self.binder.renew()
             known = self.entries.get(key, [])
             for entry in known:  # another thread may have made it meanwhile
                 params = entry.enter(args)

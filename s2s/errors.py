@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import builtins
 import linecache
-import os
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .transforms.errors import (
@@ -20,6 +20,7 @@ from .transforms.errors import (
     UnsupportedError,
     ValueError_,
 )
+from .transforms.quote import file_name
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled
@@ -83,8 +84,14 @@ def internal(doing: str, error: BaseException, where: str = "") -> InternalCompi
     )
 
 
-# "index out of bounds for axis 0 (model.py:12: x[i + 1])"
-_PLACE = re.compile(r" \((?P<file>[^\n():]+):(?P<line>\d+)(?P<text>: [^\n]*)?\)$")
+def _place_in(message: str, files: Iterable[str]) -> re.Match[str] | None:
+    """The place at the end of "index out of bounds for axis 0 (model.py:12: x[i + 1])"; the names
+    of files are known, and may be any text."""
+    for file in (*map(re.escape, files), r"[^\n():]+"):
+        found = re.search(rf" \((?P<file>{file}):(?P<line>\d+)(?P<text>: [^\n]*)?\)$", message)
+        if found:
+            return found
+    return None
 
 
 def translate(error: Exception, compiled: Compiled) -> Exception:
@@ -94,7 +101,7 @@ def translate(error: Exception, compiled: Compiled) -> Exception:
         site, *values = error.args
         name, parts = compiled.failures[int(site)]
         error = exception(name)(phrase(parts, values))
-    match = _PLACE.search(str(error))
+    match = _place_in(str(error), compiled.files)
     if match and not isinstance(error, S2SError):
         if match["text"] is None:
             message = str(error)[: match.start()]
@@ -118,7 +125,7 @@ def name_place(error: Exception, file: str, compiled: Compiled) -> None:
     raised = compiled.source.splitlines()[found - 1].lstrip().startswith("raise ")
     if not raised and len(error.args) == 1 and isinstance(error.args[0], str):
         text = linecache.getline(place.file, place.line).strip()
-        error.args = (f"{error.args[0]} ({os.path.basename(place.file)}:{place.line}: {text})",)
+        error.args = (f"{error.args[0]} ({file_name(place.file)}:{place.line}: {text})",)
     _annotate(error, place.file, place.line)
 
 

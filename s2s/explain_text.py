@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from .transforms.quote import file_name, printable
 
 if TYPE_CHECKING:
     from .explain import Report
@@ -16,9 +17,10 @@ WIDTH = 88
 
 
 def text(report: Report) -> str:
-    place = f"{os.path.basename(report.file)}:{report.line}"
-    one = f"{report.title}  --  {place}"
-    lines = [one] if len(one) <= WIDTH else [*_wrapped(report.title), f"  {place}"]
+    place = f"{file_name(report.file)}:{report.line}"
+    title = printable(report.title)
+    one = f"{title}  --  {place}"
+    lines = [one] if len(one) <= WIDTH else [*_wrapped(title), f"  {place}"]
     if report.derivative:
         lines += _active(report) + _inactive(report) + _saved(report) + _kept(report)
         lines += _recomputed(report)
@@ -68,7 +70,7 @@ def _where(v: ActiveVariable, file: str) -> str:
 
 def _line(place: Place, file: str) -> str:
     own = place.file == file
-    return f"L{place.line}" if own else f"{os.path.basename(place.file)}:{place.line}"
+    return f"L{place.line}" if own else f"{file_name(place.file)}:{place.line}"
 
 
 def _inactive(report: Report) -> list[str]:

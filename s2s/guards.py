@@ -17,6 +17,7 @@ import numpy as np
 
 from .fingerprint import fingerprint
 from .transforms.dims import Atom, Dim
+from .transforms.quote import attribute
 from .transforms.structure import Path, Spec, Step, follow, path_text, spec_leaves
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Reach:
 
     def __init__(self, function: types.FunctionType, names: tuple[str, ...]) -> None:
         self.function = function
+        self.plain = getattr(function, "plain", function)  # of a derivative: what it is taken of
         self.positions = {name: i for i, name in enumerate(names)}
         self.free = function.__code__.co_freevars
 
@@ -76,7 +78,15 @@ class Reach:
             return (self.function.__closure__ or ())[self.free.index(root)].cell_contents
         if kind == "module":
             return sys.modules[root]
+        if kind == "namespace":
+            return vars(sys.modules[root]) if root else self.function.__globals__
+        if kind == "held":
+            return root.value
         return self.lookup(root)
+
+    def code_changed(self, constant: Constants) -> str:
+        """The condition, as text, that the function has got other code than it has now."""
+        return f"{constant(self.plain)}.__code__ is not {constant(self.plain.__code__)}"
 
     def lookup(self, name: str) -> Any:
         """A global or builtin, as the function would find it."""
@@ -91,7 +101,7 @@ class Reach:
         nothing, begins in a function of `a`, the arguments."""
         kind, root = step
         if before:
-            return f"{before}.{root}" if kind == "." else f"{before}[{constant(root)}]"
+            return attribute(before, root) if kind == "." else f"{before}[{constant(root)}]"
         if kind == "arg":
             return f"a[{self.positions[root]}]"
         if kind == "closure":
@@ -99,6 +109,8 @@ class Reach:
             return f"{constant(cell)}.cell_contents"
         if kind == "module":
             return constant(sys.modules[root])
+        if kind in ("namespace", "held"):
+            return constant(self._start((), step))
         if root in self.function.__globals__:
             return f"{constant(self.function.__globals__)}[{root!r}]"
         return f"{constant(self.lookup)}({root!r})"
@@ -113,7 +125,8 @@ def write_enter(
     must look as it did then, and objects that may be written must not be one."""
     space: dict[str, Any] = {"fingerprint": fingerprint, "count_nonzero": np.count_nonzero}
     constant = Constants(space)
-    lines: list[str] = []
+    # Another function may have got its code since.
+    lines = [f"if {reach.code_changed(constant)}: return None"]
     reached: dict[Path, str] = {}
 
     def text(path: Path) -> str:
@@ -179,6 +192,10 @@ def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
     if guard.kind == "equals" and type(expected) is float:
         # Which is mostly the same object, too.
         return f"{value} is {constant(expected)} or {constant(guard)}.holds({value})"
+    if guard.kind == "item" and type(expected[0]) is str:
+        return f"{expected[0]!r} {'in' if expected[1] else 'not in'} {value}"
+    if guard.kind == "attribute" and not expected[1]:
+        return f"not hasattr({value}, {expected[0]!r})"
     if guard.kind == "function":
         # Tools that reload modules put new code into the functions there are.  Where there were
         # no defaults, every argument is given, and those that are added change nothing.

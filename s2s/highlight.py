@@ -5,9 +5,10 @@ It reads line by line and knows no grammar, so that it does for the IR of the pa
 
 from __future__ import annotations
 
-import html
 import keyword
 import re
+
+from .transforms.quote import html_text
 
 _WORDS = "|".join(sorted(keyword.kwlist))
 _TOKEN = re.compile(
@@ -26,10 +27,10 @@ def marked(line: str) -> str:
     n number, b adjoint."""
     out, done = [], 0
     for match in _TOKEN.finditer(line):
-        out.append(html.escape(line[done : match.start()]))
-        out.append(f'<i class="{match.lastgroup}">{html.escape(match[0])}</i>')
+        out.append(html_text(line[done : match.start()]))
+        out.append(f'<i class="{match.lastgroup}">{html_text(match[0])}</i>')
         done = match.end()
-    return "".join([*out, html.escape(line[done:])])
+    return "".join([*out, html_text(line[done:])])
 
 
 # Colours of the marks, and of the page around them, by day and by night.

@@ -9,6 +9,7 @@ from typing import Any
 from .highlight import MARKS, code_html, themed
 from .sides import sides
 from .sides_html import alone
+from .transforms.quote import printable_lines
 
 
 def highlighted(text: str) -> str:
@@ -19,6 +20,7 @@ def highlighted(text: str) -> str:
 
 def coloured(text: str) -> str:
     """Code in the colours of a terminal, if that is where it goes."""
+    text = printable_lines(text)
     if not sys.stdout.isatty():
         return text
     try:
@@ -37,4 +39,5 @@ def sides_of(function: Any, compiled: Any) -> str:
 
 def _name(text: str) -> str:
     """The same text has the same name, wherever it is shown."""
-    return f"s2s-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    data = text.encode(errors="backslashreplace")
+    return f"s2s-{hashlib.sha256(data).hexdigest()[:12]}"

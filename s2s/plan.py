@@ -19,9 +19,23 @@ from typing import Any
 from . import announce
 from .guards import Constants
 from .linking import TYPE
-from .plan_runtime import CELL, CONSTANT, FIELDS, HEADER, TAG, field, is_known, tag_of
+from .plan_runtime import (
+    CELL,
+    CONSTANT,
+    FIELDS,
+    HEADER,
+    TABLE,
+    TAG,
+    entry_count,
+    entry_places,
+    field,
+    is_known,
+    read_word,
+    tag_of,
+)
 from .plan_steps import OPEN, OPERATIONS
 
+_ALL = (1 << 64) - 1
 _OPERATION = {name: i for i, name in enumerate(OPERATIONS)}
 
 
@@ -65,6 +79,7 @@ class _Writer:
         self.names: dict[str, int] = {}
         self.registers = arity
         self.watched: list[tuple[int, int, int]] = []  # not yet in a step
+        self.tables: set[int] = set()  # the dicts whose tables are looked at in that
 
     # ---- words
 
@@ -98,7 +113,37 @@ class _Writer:
         self.item(wanted)
         self.watch(holder, offset, id(wanted))
 
+    def watch_entry(self, holder: dict[str, Any], key: str, wanted: Any) -> bool:
+        """A look at what a dict has under a key, without a search; whether that is possible."""
+        places = entry_places(holder, key) if holder.get(key) is wanted else None
+        if places is None:
+            return False
+        table, place = places
+        self.watch_table(holder, table)
+        self.item(wanted)
+        self.watched += [(place + 8 * k, _ALL, read_word(place + 8 * k)) for k in (0, 1)]
+        return True
+
+    def watch_absence(self, holder: dict[str, Any], key: str) -> bool:
+        """A look at whether a dict has got keys since: if it has, the text decides."""
+        count = entry_count()
+        if key in holder or not count:
+            return False
+        table = read_word(id(holder) + TABLE)
+        self.watch_table(holder, table)
+        wanted = (table + count, _ALL, read_word(table + count))
+        if wanted not in self.watched:
+            self.watched.append(wanted)
+        return True
+
+    def watch_table(self, holder: dict[str, Any], table: int) -> None:
+        """Before each look at a table: that it is still the one of the dict."""
+        if id(holder) not in self.tables:
+            self.watch(holder, TABLE, table)
+            self.tables.add(id(holder))
+
     def look(self) -> None:
+        self.tables.clear()
         if self.watched:
             told = b"".join(struct.pack("=3Q", *one) for one in self.watched)
             self.step("watch", self.item(told), len(self.watched))
@@ -190,9 +235,7 @@ class _Writer:
             case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
                 self.step("differ", self.value(left), self.value(right))
             case ast.Compare(left=key, ops=[ast.In()], comparators=[holder]):
-                if type(self.constant(holder)) is not dict:
-                    raise _NoPlan
-                self.step("absent", self.value(holder), self.value(key))
+                self.absent(holder, key)
             case ast.Name() if type(self.constant(test)) in (set, list):
                 self.step("empty", self.value(test))
             case _:
@@ -203,6 +246,15 @@ class _Writer:
         match test:
             case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
                 self.same(left, right)
+            case ast.Compare(left=key, ops=[ast.NotIn()], comparators=[holder]):
+                self.absent(holder, key)
+            case ast.UnaryOp(
+                op=ast.Not(), operand=ast.Call(func=ast.Name(id="hasattr"), args=[holder, _])
+            ):
+                # A class that does not change gets no attribute.
+                cls = self.settled(holder)
+                if type(cls) is not type or not self.is_unchanged(cls):
+                    raise _NoPlan
             case ast.BoolOp(
                 op=ast.And(),
                 values=[
@@ -240,6 +292,14 @@ class _Writer:
             case _:
                 raise _NoPlan
 
+    def absent(self, holder: ast.expr, key: ast.expr) -> None:
+        if type(self.constant(holder)) is not dict:
+            raise _NoPlan
+        if "__name__" in self.constant(holder):  # of a module: it gets few names
+            if self.watch_absence(self.constant(holder), self.constant(key)):
+                return
+        self.step("absent", self.value(holder), self.value(key))
+
     def keys(self, holder: ast.expr, keys: ast.expr) -> None:
         wanted = tuple(self.constant(keys))
         if not {*map(type, wanted)} <= {str, int}:  # comparing others may run anything
@@ -258,13 +318,24 @@ class _Writer:
                 self.watch_object(self.constant(holder), field(name), self.constant(right))
             case ast.Call(func=ast.Name(id="type"), args=[value]):
                 self.step("type_is", self.value(value), self.value(right))
+            case ast.Subscript(value=holder, slice=key) if (
+                self.is_dict(holder, key)
+                and self.is_a(right, None)
+                and self.watch_entry(
+                    self.constant(holder), self.constant(key), self.constant(right)
+                )
+            ):
+                pass
             case _:
                 operands = self.value(left), self.value(right)
                 if operands[0] != operands[1] or operands[0] < CONSTANT:
                     self.step("is", *operands)
 
-    def is_a(self, node: ast.expr, cls: type) -> bool:
-        return isinstance(node, ast.Name) and type(self.space.get(node.id)) is cls
+    def is_a(self, node: ast.expr, cls: type | None) -> bool:
+        """Whether a name stands for an object of a class, or for any object that stays."""
+        if not isinstance(node, ast.Name) or node.id in self.names or node.id not in self.space:
+            return False
+        return cls is None or type(self.space[node.id]) is cls
 
     def is_dict(self, holder: ast.expr, key: ast.expr) -> bool:
         """Whether it is known which dict this is, and the key is a string."""
@@ -316,6 +387,8 @@ class _Writer:
         value = self.settled(holder)
         if name == "__class__":
             return value is not None and self.is_of(value)
+        if type(value) is property:  # whose functions stay the same
+            return name in ("fget", "fset", "fdel")
         if type(value) is not type:
             return False
         found = inspect.getattr_static(value, name, None)

@@ -21,6 +21,7 @@ ITEMS = 24  # where a tuple keeps its items and a list the address of its items,
 SIZE = 16  # where both keep how many there are
 BYTES = 32  # where bytes are in an object of them
 CELL = 16  # where a cell keeps its content
+TABLE = 32  # where a dict has the address of its table of entries
 TAG = 384  # where a class has a number that is another after each change of it or its bases
 PLAN = 16  # where an object with one slot has it
 WRAPPER = 40  # where a method that stands for a C function of a class has how it is called
@@ -385,6 +386,46 @@ def _tag(cls: type) -> int:
     import ctypes
 
     return ctypes.c_uint32.from_address(id(cls) + TAG).value
+
+
+def entry_places(holder: dict[str, Any], key: str) -> tuple[int, int] | None:
+    """The address of a dict's table of entries, and that of the entry for a key, where the key
+    stands before the value; None if it is not found.  The table is another after it has grown."""
+    import ctypes
+
+    table = _read(holder, TABLE)
+    size = (holder.__sizeof__() - dict.__basicsize__) // 8
+    if not table or size <= 0 or key not in holder:
+        return None
+    pair = (id(next(k for k in holder if k == key)), id(holder[key]))
+    words = (ctypes.c_uint64 * size).from_address(table)
+    found = [i for i in range(size - 1) if (words[i], words[i + 1]) == pair]
+    return (table, table + 8 * found[0]) if len(found) == 1 else None
+
+
+@functools.cache
+def entry_count() -> int:
+    """Where a dict's table has how many entries were ever made in it; 0 if that is not known."""
+    import ctypes
+
+    made = {f"s2s {k}": k for k in range(3)}
+    table = _read(made, TABLE)
+    words = (ctypes.c_uint64 * 6).from_address(table)
+    counts = [list(words)]
+    made["s2s more"] = 3
+    counts.append(list(words))
+    del made["s2s 0"]
+    counts.append(list(words))
+    if _read(made, TABLE) != table or entry_places(made, "s2s more") is None:
+        return 0
+    found = [8 * i for i in range(6) if [c[i] for c in counts] == [3, 4, 4]]
+    return found[0] if len(found) == 1 else 0
+
+
+def read_word(address: int) -> int:
+    import ctypes
+
+    return ctypes.c_uint64.from_address(address).value
 
 
 @functools.cache

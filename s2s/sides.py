@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import linecache
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import SourceError
+from .transforms.quote import file_name
 from .transforms.read import Source, parse, read
 
 Place = tuple[str, int]  # a file and a line
@@ -95,7 +95,7 @@ def _listings(function: Any, emitted: Iterable[Emitted]) -> list[Listing]:
 
 
 def _listing(source: Source) -> Listing:
-    title = f"{os.path.basename(source.file)}:{source.node.lineno}"
+    title = f"{file_name(source.file)}:{source.node.lineno}"
     lines = tuple(source.line(n) for n in range(source.first, source.last + 1))
     return Listing(title, source.file, source.first, lines)
 
@@ -116,5 +116,5 @@ def _helper(file: str, line: int) -> list[Listing]:
         return []
     node = max(around, key=lambda n: n.lineno)
     first, last = node.lineno, node.end_lineno or node.lineno
-    title = f"{os.path.basename(file)}:{first} {getattr(node, 'name', 'lambda')}"
+    title = f"{file_name(file)}:{first} {getattr(node, 'name', 'lambda')}"
     return [Listing(title, file, first, tuple(t.rstrip("\n") for t in lines[first - 1 : last]))]

@@ -3,10 +3,9 @@ counterparts on the other side.  No script is needed."""
 
 from __future__ import annotations
 
-from html import escape
-
 from .highlight import MARKS, marked, themed
 from .sides import Emitted, Listing, Place, Sides
+from .transforms.quote import html_text
 
 STYLE = """
 .s2s-sides { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: 12px;
@@ -31,7 +30,7 @@ def sides_html(both: Sides, name: str) -> str:
     left = "".join(_listing(listing, number) for listing in both.listings)
     right = "".join(_emitted(both, line, number) for line in both.emitted)
     return (
-        f'<div class="s2s-sides" id="{escape(name)}"><style>{_hover(name, number)}</style>'
+        f'<div class="s2s-sides" id="{html_text(name)}"><style>{_hover(name, number)}</style>'
         f'<div class="s2s-side s2s-left">{left}</div>'
         f'<div class="s2s-side s2s-right"><h4>emitted</h4>{right}</div></div>'
     )
@@ -60,7 +59,7 @@ def _listing(listing: Listing, number: dict[Place, int]) -> str:
         rows.append(
             f'<div class="s2s-line{name}"><b>{place[1]}</b><span>{marked(text)}</span></div>'
         )
-    return f"<h4>{escape(listing.title)}</h4>{''.join(rows)}"
+    return f"<h4>{html_text(listing.title)}</h4>{''.join(rows)}"
 
 
 def _emitted(both: Sides, line: Emitted, number: dict[Place, int]) -> str:
@@ -70,7 +69,7 @@ def _emitted(both: Sides, line: Emitted, number: dict[Place, int]) -> str:
     own = both.own(line)
     label = "" if own is None else f"L{own}"
     where = " ← ".join(f"{file}:{n}" for file, n in line.origins)
-    title = f' title="{escape(where)}"' if len(line.origins) > 1 else ""
+    title = f' title="{html_text(where)}"' if len(line.origins) > 1 else ""
     return (
         f'<div class="s2s-line{names}"{title}><b>{line.number}</b><u>{label}</u>'
         f"<span>{marked(line.text)}</span></div>"

@@ -43,7 +43,7 @@ def _runs(code: types.CodeType, block: ast.With) -> bool:
     3.11 does not tell where that is."""
     nodes: dict[Any, list[ast.AST]] = {}
     for n in ast.walk(block):
-        if isinstance(n, (ast.Name, ast.Constant)):
+        if isinstance(n, (ast.Name, ast.Constant, ast.BinOp, ast.AugAssign, ast.Compare)):
             place = (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset)
             nodes.setdefault(place, []).append(n)
     first, last = block.lineno, block.end_lineno or block.lineno
@@ -60,4 +60,29 @@ def _runs(code: types.CodeType, block: ast.With) -> bool:
             constants = [n.value for n in here if isinstance(n, ast.Constant)]
             if constants and not any(type(c) is type(value) and c == value for c in constants):
                 return False
+        if instruction.opname in _OPERATORS:
+            signs = [s for n in here for s in _signs(n)]
+            if signs and instruction.argrepr not in signs:
+                return False
     return True
+
+
+_OPERATORS = ("BINARY_OP", "COMPARE_OP")
+
+
+def _signs(node: ast.AST) -> list[str]:
+    """The operator at a node, as the disassembler writes it."""
+    if isinstance(node, (ast.BinOp, ast.AugAssign)):
+        sign = _TOKENS[type(node.op)]
+        return [sign + "=" if isinstance(node, ast.AugAssign) else sign]
+    if isinstance(node, ast.Compare):
+        return [_TOKENS.get(type(op), "") for op in node.ops]
+    return []
+
+
+_TOKENS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.Pow: "**", ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+    ast.LShift: "<<", ast.RShift: ">>", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip

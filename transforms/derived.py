@@ -75,6 +75,12 @@ class Derived:
         direction = inspect.Parameter(name, kind)
         return signature.replace(parameters=[*before, direction, *parameters[at:]])
 
+    def renew(self) -> None:
+        """Reads the defaults and the code of the function again."""
+        if isinstance(self.function, Derived):
+            self.function.renew()
+        self.__post_init__()
+
     def __reduce__(self) -> Any:
         how = {"wrt": self.wrt, "single": self.single, "has_aux": self.has_aux}
         how |= {"skipped": self.skipped, "options": self.options}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .ir import Span
+from .quote import printable_lines
 
 
 class S2SError(Exception):
@@ -46,7 +47,7 @@ class S2SError(Exception):
             ]
         if self.advice:
             parts.append(f"help: {self.advice}")
-        return "\n".join(parts)
+        return printable_lines("\n".join(parts))
 
 
 class UnsupportedError(S2SError, NotImplementedError):

@@ -8,6 +8,7 @@ from typing import Any
 
 from .ir import Origin
 from .pipeline_types import Whence
+from .quote import python_comment
 from .text import WIDTH, lay_out
 from .verbatim import UserText
 
@@ -106,5 +107,5 @@ class Page:
 
 
 def comment(text: str, pad: str = "") -> list[str]:
-    line = pad + text
+    line = pad + python_comment(text)
     return [line if len(line) <= WIDTH else line[: WIDTH - 4].rstrip() + " ..."]

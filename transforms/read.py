@@ -16,6 +16,7 @@ from typing import Any
 
 from .errors import SourceError
 from .ir import Span
+from .quote import printable
 from .records import field, record
 
 NOT_AVAILABLE = "source not available; save to a file or use IPython"
@@ -109,7 +110,7 @@ def signature(function: Any) -> inspect.Signature:
 @functools.lru_cache(maxsize=32)
 def parse(file: str, text: str) -> ast.Module:
     try:
-        tree = ast.parse(text, file)
+        tree = ast.parse(text, printable(file))
     except SyntaxError as error:
         raise SourceError(f"{file}: {NOT_AVAILABLE} ({error.msg})") from None
     private = any(not name.endswith("__") for name in re.findall(r"\b__\w+", text))
@@ -169,8 +170,67 @@ def _functions(file: str, text: str) -> tuple[Any, ...]:
 
 
 def _find(function: Any, file: str, text: str) -> ast.FunctionDef | ast.Lambda | None:
-    """The node a code object was compiled from."""
+    """The node that a function was compiled from, in the text as it is now; None if there is no
+    such node, because the text was changed since."""
     code: types.CodeType = function.__code__
+    same = [c for c in _codes(file, text).get(code.co_name, ()) if _key(c) == _key(code)]
+    if same:
+        nearest = min(same, key=lambda c: abs(c.co_firstlineno - code.co_firstlineno))
+        return _node(nearest, file, text)
+    node = _node(code, file, text)
+    return node if node is not None and _is_rewritten(function, node) else None
+
+
+def _is_rewritten(function: Any, node: ast.AST) -> bool:
+    """Whether a module was loaded by something that rewrites `assert` (pytest does), so that the
+    code of a function that has one is not what Python makes of its text."""
+    loader = type(function.__globals__.get("__loader__"))
+    rewritten = not loader.__module__.startswith(("importlib.", "_frozen_importlib", "zipimport"))
+    return rewritten and any(isinstance(n, ast.Assert) for n in ast.walk(node))
+
+
+@functools.lru_cache(maxsize=32)
+def _codes(file: str, text: str) -> dict[str, list[types.CodeType]]:
+    """The code of all functions in a text, by name."""
+    parse(file, text)  # which refuses what is no Python
+    try:
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        whole = compile(text, printable(file), "exec", flags=flags, dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        raise SourceError(f"{file}: {NOT_AVAILABLE} ({error})") from None
+    found: dict[str, list[types.CodeType]] = {}
+    todo = [whole]
+    while todo:
+        code = todo.pop()
+        found.setdefault(code.co_name, []).append(code)
+        todo += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return found
+
+
+# Of a code's flags those that its text decides: `*args`, `**kwargs`, generators and coroutines.
+_FLAGS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE
+
+
+def _key(code: types.CodeType) -> Any:
+    """What a code does, wherever it stands."""
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
+    constants = tuple(map(_constant_key, code.co_consts))
+    return code.co_name, code.co_code, names, counts, code.co_flags & _FLAGS, constants
+
+
+def _constant_key(value: Any) -> Any:
+    if isinstance(value, types.CodeType):
+        return _key(value)
+    if isinstance(value, tuple):
+        return tuple(map(_constant_key, value))
+    if isinstance(value, frozenset):
+        return frozenset(map(_constant_key, value))
+    return type(value), repr(value)  # which tells 1 from True, and 0.0 from -0.0
+
+
+def _node(code: types.CodeType, file: str, text: str) -> ast.FunctionDef | ast.Lambda | None:
+    """The node a code object was compiled from."""
     nodes = (_lambdas if code.co_name == "<lambda>" else _functions)(file, text)
     found: list[Any] = []
     for node in nodes:

@@ -20,14 +20,35 @@ from .errors import UnsupportedError
 from .ir import MAX_RANK, Array, Record, Rng, Scalar, Type
 from .records import record
 
-# A path is a root and steps: ("arg", "x"), ("global", "W"), ("closure", "k"), or
-# ("module", "package.module"), followed by
-# (".", attribute) or ("[]", key) steps.
+# A path is a root and steps: ("arg", "x"), ("global", "W"), ("closure", "k"), ("module",
+# "package.module"), ("namespace", "package.module") for the dict of a module's globals, where ""
+# stands for those of the function itself, or ("held", Held(object)) for an object to which nothing
+# else leads; followed by (".", attribute) or ("[]", key) steps.
 Step = tuple[str, Any]
 Path = tuple[Step, ...]
 
 # Libraries, which stay what they are while a program runs.
 CONSTANT_MODULES = ("numpy", "math", "scipy", "cmath", "builtins", "numba", "operator", "functools")
+
+
+class Held:
+    """The root of a path that is an object itself, which it keeps alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Held) and self.value is other.value
+
+    def __str__(self) -> str:
+        return getattr(self.value, "__qualname__", None) or type(self.value).__name__
+
+    __repr__ = __str__
 
 
 @record(frozen=True)

@@ -9,7 +9,6 @@ stand under the line they belong to.
 from __future__ import annotations
 
 import ast
-import os
 import re
 from dataclasses import replace
 from typing import Any
@@ -45,6 +44,7 @@ from .ir import (
 from .page import Line, comment
 from .pipeline_types import Whence
 from .precedence import ADD, ATOM, MUL, NOT, TERNARY, Text, wrap
+from .quote import file_name
 from .temporaries import with_blocks, written_by
 from .text import lay_out, op_text, store_text
 from .verbatim import UserText
@@ -109,7 +109,7 @@ class _Writer(AsWritten):
         f, source = self.function, self.function.source
         if source is None:
             return []
-        file = os.path.basename(source.file)
+        file = file_name(source.file)
         sweeps = f.notes.get("sweeps", 0)
         seeds = f.notes.get("seeds", 1 if sweeps else 0)
         names = f.notes.get("user_params") or [p.name for p in f.params][: len(f.params) - seeds]

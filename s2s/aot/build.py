@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -16,12 +15,14 @@ import numpy as np
 
 from .. import kernels
 from .._version import __version__
-from ..errors import TypeError_, UnsupportedError, ValueError_
+from ..errors import TypeError_, UnsupportedError
 from ..files import write as write_file
 from ..machine import gemm
+from ..transforms.quote import file_name
 from . import blas as external
-from . import header, link, loader, plan, target, unavailable
+from . import header, link, loader, names, plan, target, unavailable
 from .describe import Export, Item, describe
+from .kernel import Kernel
 from .link import BuildError
 from .module import LIBRARY, Library
 from .signature import Signature, read
@@ -89,9 +90,7 @@ def build(
     link: False leaves the shared library out, which takes a C compiler
     """
     path = Path(out)
-    name = path.name
-    if not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise ValueError_(f"{name!r} is no name for a library", advice="use letters and digits")
+    name = names.check_symbol(path.name, "library")
     made = _Build(name, path.parent, cpu, target, blas, max_trips, link)
     return made.run(_wanted(function, signature, name))
 
@@ -103,7 +102,7 @@ def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, li
             raise TypeError_(
                 "give the signatures with the functions: {name: (function, signature)}"
             )
-        pairs = {str(k): v for k, v in function.items()}
+        pairs = {names.check_symbol(str(k), "function"): v for k, v in function.items()}
     else:
         pairs = {name: (function, signature)}
     found = {}
@@ -124,9 +123,9 @@ class _Build:
         self.trips = trips
         self.name, self.folder, self.linked = name, folder, linked
         self.machine = target.find(triple, cpu)
-        self.libraries = [blas] if blas else []
+        self.libraries = [] if blas is None else [link.library(blas)]
         vectors = self.machine.vector_bytes
-        large = external.large if blas else gemm.builtin(vectors)
+        large = external.large if self.libraries else gemm.builtin(vectors)
         self.products = gemm.Library(vectors, large)
 
     def run(self, wanted: dict[str, tuple[Any, list[Signature]]]) -> Built:
@@ -142,14 +141,14 @@ class _Build:
         library = Library(self.name, exports, state, self.machine, self.trips)
         whole = library.build(self.products)
         self._refuse_foreign(whole, library)
-        workspaces = {e.name: _fixed_workspace(e, library.kernels[e.name].memory) for e in exports}
+        workspaces = {e.name: _fixed_workspace(e, library.kernels[e.name]) for e in exports}
         grows = {e.name for e in exports if library.kernels[e.name].memory.heap}
         origin = ", ".join(dict.fromkeys(_origin(e) for e in exports))
         files = {
             "o": (f"{self.name}.o", self.machine.machine.emit_object(whole)),
             "h": (
                 f"{self.name}.h",
-                header.text(self.name, origin, exports, state, library.messages, workspaces),
+                header.text(self.name, origin, exports, state, library.messages, workspaces, grows),
             ),
             "py": (f"{self.name}.py", loader.text(self.name, origin, groups, state, grows)),
             "adjoint": (f"{self.name}_adjoint.py", _sources(exports)),
@@ -197,7 +196,7 @@ class _Build:
 def _origin(export: Export) -> str:
     function = export.function.python
     code = getattr(getattr(function, "func", function), "__code__", None)
-    where = f"{Path(code.co_filename).name}:{code.co_firstlineno} " if code else ""
+    where = f"{file_name(code.co_filename)}:{code.co_firstlineno} " if code else ""
     return f"{where}{export.function.__qualname__}"
 
 
@@ -206,8 +205,9 @@ def _sources(exports: list[Export]) -> str:
     return "\n\n".join(dict.fromkeys(e.entry.compiled.source for e in exports))
 
 
-def _fixed_workspace(export: Export, memory: plan.Memory) -> int | None:
+def _fixed_workspace(export: Export, kernel: Kernel) -> int | None:
     """The bytes of workspace, where no size is left open."""
+    memory = kernel.memory
     open_end = memory.heap and not memory.growth
     if export.sizes or open_end or any(i.axes is None for i in export.arguments):
         return None
@@ -219,9 +219,14 @@ def _fixed_workspace(export: Export, memory: plan.Memory) -> int | None:
     for parameter in export.parameters:
         source = parameter.source
         if isinstance(source, Slot):
-            values.append(np.broadcast_to(source.start, source.shape or ()))
+            values.append(np.broadcast_to(np.asarray(source.start), source.shape or ()))
         elif isinstance(source, Item):
-            values.append(np.broadcast_to(0, source.axes))  # type: ignore[arg-type]
+            zero = np.zeros((), source.dtype)
+            values.append(np.broadcast_to(zero, source.axes))  # type: ignore[arg-type]
         else:
             values.append(source)
-    return plan.needed(memory, [int(n) for n in space["sizes"](*values)])
+    copies = sum(
+        plan.rounded(values[i].nbytes)
+        for i in {id(export.parameters[i].source): i for i in kernel.restored}.values()
+    )
+    return copies + plan.needed(memory, [int(n) for n in space["sizes"](*values)])

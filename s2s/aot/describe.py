@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,19 +27,10 @@ from ..transforms.structure import (
     path_name,
     path_text,
 )
+from . import names
 from .signature import Signature, Size
-from .spelling import leaves_of, size_text, symbol_of
+from .spelling import leaves_of, literal, path_source, size_text, symbol_of
 from .state import Slot, State
-
-# Words that name something else in C, C++ or the header.
-_RESERVED = set(
-    "alignas alignof and asm auto bool break case catch char class const constexpr continue "
-    "default delete do double else enum explicit export extern false float for friend goto if "
-    "inline int int32_t int64_t long mutable namespace new not operator or private protected "
-    "public register restrict return short signed sizeof static struct switch template this "
-    "throw true try typedef typename union unsigned using virtual void volatile while state "
-    "workspace workspace_bytes size_t".split()
-)
 
 
 @dataclass
@@ -177,8 +167,8 @@ class _Describer:
         return position < len(self.function._prefix) or fixed
 
     def _fresh(self, name: str) -> str:
-        name = re.sub(r"\W", "_", name)
-        while name in self.names or name in _RESERVED:
+        name = names.parameter(name)
+        while name in self.names:
             name += "_"
         self.names.add(name)
         return name
@@ -259,7 +249,7 @@ class _Describer:
         if axes is None:
             self.numbers[param.name] = name
         written = i in self.compiled.written
-        return Item(name, param.spec.dtype, axes, path_text(param.path), written)
+        return Item(name, param.spec.dtype, axes, path_source(param.path), written)
 
     def _outputs(self, trees: Mapping[str, OutTree]) -> dict[int, Item]:
         """Items by result, for all results that make up what the function yields."""
@@ -322,10 +312,8 @@ class _Describer:
         parameters = inspect.signature(self.function).parameters.values()
         texts = []
         for p in parameters:
-            plain = p.default is None or isinstance(p.default, (bool, int, float, str))
-            texts.append(
-                f"{p.name}={p.default!r}" if p.default is not p.empty and plain else p.name
-            )
+            default = None if p.default is p.empty else literal(p.default)
+            texts.append(p.name if default is None else f"{p.name}={default}")
             if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
                 texts[-1] = ("*" if p.kind is p.VAR_POSITIONAL else "**") + p.name
         return ", ".join(texts)
@@ -334,8 +322,8 @@ class _Describer:
         """Arguments that decided the structure of the code, and what they were."""
         found = []
         for guard in self.compiled.object_guards:
-            plain = guard.expected is None or isinstance(guard.expected, (bool, int, str))
+            plain = type(guard.expected) in (bool, int, str, type(None))
             own = guard.path[0][0] == "arg" and not self._is_bound(guard.path)
             if own and guard.kind in ("equals", "is") and plain:
-                found.append((path_text(guard.path), guard.expected))
+                found.append((path_source(guard.path), guard.expected))
         return found

@@ -18,12 +18,13 @@ from ..machine.writing import INT, POINTER, room
 from . import pcg, statuses
 from .describe import Export, Item
 from .kernel import Kernel
-from .plan import LARGEST
+from .plan import HEADER, LARGEST
 from .sizes import ask, bytes_of, is_no_size
 from .state import Slot, State
 
 BOOL = ir.IntType(1)
 NOTHING = ir.Constant(POINTER, None)
+NOWHERE = ir.Constant(INT.as_pointer(), None)
 ALIGNED = 64
 
 
@@ -47,6 +48,8 @@ class _Call:
         self.values = dict(zip(map(id, self.items), given[len(self.sizes) :]))
         self.workspace, self.bytes = given[-2:]
         self.block = given[-3] if export.uses_state else None
+        # Places in the state, and copies, by offset.
+        self.generators: dict[int, tuple[Any, Any]] = {}
 
     def _kind(self, item: Item) -> Any:
         """Arrays and outputs are pointers, other numbers are passed by value."""
@@ -142,6 +145,7 @@ class _Call:
         arguments: list[Any] = []
         for parameter, type_ in zip(self.export.parameters, self.export.kinds):
             arguments += self._argument(parameter.source, type_)
+        given = list(arguments)
         copies: list[tuple[Any, Slot, Any]] = []
         for places, type_ in zip(self.export.kept, self._returned()):
             if not places:
@@ -154,15 +158,72 @@ class _Call:
                 copies.append((place, other, type_))
         code = room(builder, CODE)
         unused = room(builder, INFO.as_pointer())
-        given = [code, unused, *arguments, self.workspace, self.bytes]
-        failed = builder.call(self.kernel.function, given)
-        self._refuse(builder.icmp_signed("!=", failed, CODE(0)), statuses.FAILED)
-        status = builder.load(code)
-        with builder.if_then(builder.icmp_signed("==", status, CODE(0)), likely=True):
-            for place, slot, type_ in copies:
-                size = INT(slot.bytes)
-                cgutils.raw_memcpy(builder, self._place(slot, type_), place, size, INT(1))
+        backups, left = self._back_up(given)
+        failed = builder.call(
+            self.kernel.function, [code, unused, *arguments, self.workspace, left]
+        )
+        failed = builder.icmp_signed("!=", failed, CODE(0))
+        status = builder.select(failed, CODE(statuses.FAILED), builder.load(code))
+        with builder.if_else(builder.icmp_signed("==", status, CODE(0)), likely=True) as (
+            succeeded,
+            otherwise,
+        ):
+            with succeeded:
+                for place, slot, type_ in copies:
+                    self._copy(self._place(slot, type_), place, INT(slot.bytes))
+                for place, own in self.generators.values():
+                    self._copy(place, own, INT(8 * pcg.WORDS))
+            with otherwise:
+                for place, backup, size in backups:
+                    self._copy(place, backup, size)
+                if backups:
+                    self._add_to_need(status)
         builder.ret(status)
+
+    def _copy(self, to: Any, source: Any, size: Any) -> None:
+        cgutils.raw_memcpy(self.builder, to, source, size, INT(1))
+
+    def _back_up(self, given: list[Any]) -> tuple[list[tuple[Any, Any, Any]], Any]:
+        """Copies what a call that fails has to restore to the end of the workspace: each place,
+        its copy and its size, and the bytes of workspace that are left.  `given` are the kernel's
+        arguments."""
+        builder = self.builder
+        left: Any = self.bytes
+        if not self.kernel.restored:
+            return [], left
+        found = []
+        need = restored_bytes(builder, self.export, self.kernel, self.sizes)
+        # What is left must hold at least the size that a kernel notes.
+        least = builder.add(need, INT(HEADER))
+        with builder.if_then(builder.icmp_signed("<", self.bytes, least), likely=False):
+            total = ask(builder, self.kernel.sizes, NOWHERE, given)
+            self._refuse(builder.icmp_signed("<", total, INT(0)), statuses.SIZES)
+            with builder.if_then(builder.icmp_signed(">=", self.bytes, INT(HEADER))):
+                place = builder.bitcast(self.workspace, INT.as_pointer())
+                builder.store(builder.add(total, need), place)
+            builder.ret(CODE(statuses.WORKSPACE))
+        left = builder.and_(builder.sub(self.bytes, need), INT(-64))
+        at = left
+        for source in restored(self.export, self.kernel):
+            size = _bytes(builder, source, self.sizes)
+            if isinstance(source, Slot):
+                place = builder.gep(self.block, [INT(source.offset)])
+            else:
+                place = self.values[id(source)]
+            backup = builder.gep(self.workspace, [at])
+            self._copy(backup, place, size)
+            found.append((place, backup, size))
+            at = builder.add(at, _rounded(builder, size))
+        return found, left
+
+    def _add_to_need(self, status: Any) -> None:
+        """A kernel that ran out of workspace has noted how much it needs, without the copies."""
+        builder = self.builder
+        short = builder.icmp_signed("==", status, CODE(statuses.WORKSPACE))
+        with builder.if_then(short, likely=False):
+            copies = restored_bytes(builder, self.export, self.kernel, self.sizes)
+            place = builder.bitcast(self.workspace, INT.as_pointer())
+            builder.store(builder.add(builder.load(place), copies), place)
 
     def _returned(self) -> Sequence[Any]:
         out_like = self.export.entry.compiled.out_like
@@ -195,12 +256,50 @@ class _Call:
         if isinstance(source, Slot):
             raw = builder.gep(self.block, [INT(source.offset)])
             if type_ == types.generator:
-                return [pcg.generator(context, builder, type_, raw)]
+                own = self._own_generator(source, raw)
+                return [pcg.generator(context, builder, type_, own)]
             place = builder.bitcast(raw, memory_type(type_).as_pointer())
             return [context.load(builder, type_, place)]
         if isinstance(source, Item):
             return [context.of_memory(builder, type_, self.values[id(source)])]
         return [ir.Constant(context.value_type(type_), source.item())]
+
+    def _own_generator(self, slot: Slot, place: Any) -> Any:
+        """A copy of a generator, which becomes the state's when the call has succeeded."""
+        if slot.offset not in self.generators:
+            words = room(self.builder, ir.ArrayType(INT, pcg.WORDS))
+            own = self.builder.bitcast(words, POINTER)
+            self._copy(own, place, INT(8 * pcg.WORDS))
+            self.generators[slot.offset] = place, own
+        return self.generators[slot.offset][1]
+
+
+# ---------------------------------------------------------------- copies of what is written
+
+
+def restored(export: Export, kernel: Kernel) -> list[Item | Slot]:
+    """The arrays of which a call keeps a copy; one that is reached in two ways has one."""
+    sources = {id(s): s for i in kernel.restored if (s := export.parameters[i].source)}
+    return list(sources.values())
+
+
+def restored_bytes(builder: Any, export: Export, kernel: Kernel, sizes: dict[str, Any]) -> Any:
+    total: Any = INT(0)
+    for source in restored(export, kernel):
+        total = builder.add(total, _rounded(builder, _bytes(builder, source, sizes)))
+    return total
+
+
+def _bytes(builder: Any, source: Item | Slot, sizes: dict[str, Any]) -> Any:
+    """The bytes of an array whose axes are sizes of the interface."""
+    if isinstance(source, Slot):
+        return INT(source.bytes)
+    axes = [sizes[a] if isinstance(a, str) else INT(a) for a in source.axes or ()]
+    return bytes_of(builder, of_dtype(source.dtype).bytes, axes)
+
+
+def _rounded(builder: Any, size: Any) -> Any:
+    return builder.and_(builder.add(size, INT(63)), INT(-64))
 
 
 # ---------------------------------------------------------------- the other functions
@@ -235,8 +334,10 @@ def write_workspace(
         else:
             start = source.start if isinstance(source, Slot) else source
             arguments.append(ir.Constant(context.value_type(type_), start.item()))
-    nowhere = ir.Constant(INT.as_pointer(), None)
-    builder.ret(ask(builder, kernel.sizes, nowhere, arguments))
+    total = ask(builder, kernel.sizes, NOWHERE, arguments)
+    with builder.if_then(builder.icmp_signed("<", total, INT(0)), likely=False):
+        builder.ret(total)
+    builder.ret(builder.add(total, restored_bytes(builder, export, kernel, sizes)))
 
 
 def write_init(module: Any, name: str, state: State) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Collection
 
+from ..transforms.quote import c_comment, c_identifier
 from ..transforms.structure import path_text
 from . import statuses
 from .describe import Export, Item
 from .link import flag
+from .names import Unique
 from .state import State
 
 # Complex numbers are pairs of real ones.
@@ -24,8 +27,10 @@ INTRODUCTION = """\
    that {name}_message explains; sizes that do not fit, null pointers, overlapping arrays and a
    workspace that is too small are such statuses, and errors of the program are.  Nothing is
    allocated: `workspace` is the caller's, aligned to 64 bytes, of as many bytes as the function
-   with the ending _workspace tells; its content means nothing between calls.  Functions may run
-   at once in several threads, with a workspace{and_state} for each. */
+   with the ending _workspace tells; its content means nothing between calls.  A function that
+   returns another status than 0 leaves {the_state}arrays that it writes as they were;
+   outputs are undefined then.  Functions may run at once in several threads, with a
+   workspace{and_state} for each. */
 """
 
 
@@ -35,12 +40,19 @@ def c_type(dtype: str) -> str:
 
 def text(
     name: str, origin: str, exports: list[Export], state: State, messages: dict[int, str],
-    workspaces: dict[str, int | None],
+    workspaces: dict[str, int | None], grows: Collection[str] = (),
 ) -> str:  # fmt: skip
     upper = name.upper()
+    unique = Unique()
+    for macro in (*statuses.NAMES.values(), "STATE_BYTES", "STATE_LAYOUT"):
+        unique(f"{upper}_{macro}")
     lines = [
         INTRODUCTION.format(
-            name=name, origin=origin, upper=upper, and_state=" and a state" if state.slots else ""
+            name=name,
+            origin=c_comment(origin),
+            upper=upper,
+            and_state=" and a state" if state.slots else "",
+            the_state="the state and " if state.slots else "",
         ),
         f"#ifndef S2S_{upper}_H",
         f"#define S2S_{upper}_H",
@@ -56,24 +68,21 @@ def text(
         "enum {",
     ]
     for status, short in statuses.NAMES.items():
-        lines.append(f"    {upper}_{short} = {status}, /* {_comment(messages[status])} */")
+        lines.append(f"    {upper}_{short} = {status}, /* {c_comment(messages[status])} */")
     for status, message in messages.items():
         if status >= statuses.FIRST:
-            lines.append(f"    {upper}_ERROR_{status} = {status}, /* {_comment(message)} */")
+            unique(f"{upper}_ERROR_{status}")
+            lines.append(f"    {upper}_ERROR_{status} = {status}, /* {c_comment(message)} */")
     lines += ["};", "", f"const char *{name}_message(int32_t status);", ""]
     if state.slots:
-        lines += _state(name, upper, state)
+        lines += _state(name, upper, state, unique)
     for export in exports:
-        lines += _function(export, workspaces[export.name])
+        lines += _function(export, workspaces[export.name], unique, export.name in grows)
     lines += ["#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)
 
 
-def _comment(text: str) -> str:
-    return text.replace("*/", "* /").replace("\n", " ")
-
-
-def _state(name: str, upper: str, state: State) -> list[str]:
+def _state(name: str, upper: str, state: State, unique: Unique) -> list[str]:
     lines = [
         "/* The state: one block, aligned to 64 bytes, with everything the functions remember.",
         f"   {name}_init writes the one there was when the library was built.  A block of another",
@@ -85,25 +94,32 @@ def _state(name: str, upper: str, state: State) -> list[str]:
         kind = c_type(slot.dtype)
         extent = "" if slot.shape is None else "".join(f"[{n}]" for n in slot.shape)
         lines.append(
-            f"#define {upper}_AT_{identifier(slot.name)} {slot.offset} "
-            f"/* {kind} {_comment(slot.name)}{extent} */"
+            f"#define {unique(f'{upper}_AT_{identifier(slot.name)}')} {slot.offset} "
+            f"/* {kind} {c_comment(slot.name)}{extent} */"
         )
     return [*lines, "", f"int32_t {name}_init(void *state, size_t state_bytes);", ""]
 
 
 def identifier(name: str) -> str:
-    return re.sub(r"\W+", "_", name).strip("_").upper()
+    return re.sub("_+", "_", c_identifier(name)).strip("_").upper() or "X"
 
 
-def _function(export: Export, workspace: int | None) -> list[str]:
+def _function(export: Export, workspace: int | None, unique: Unique, grows: bool) -> list[str]:
     called = ", ".join(
         path_text(p.path) for p in export.entry.compiled.params if p.path[0][0] == "arg"
     )
-    lines = [f"/* {export.function.__qualname__}({_comment(called)}) */"]
+    lines = [f"/* {c_comment(f'{export.function.__qualname__}({called})')} */"]
     for expression, value in export.guards:
-        lines.append(f"/* compiled for {_comment(expression)} = {_comment(repr(value))} */")
+        lines.append(f"/* compiled for {c_comment(expression)} = {c_comment(repr(value))} */")
+    if grows:
+        lines += [
+            "/* How much workspace it needs depends on the data.  The size that is told is one to",
+            "   begin with.  If the function answers that the workspace is too small, the first",
+            "   eight bytes of it hold a larger size, as an int64_t, to call it again with. */",
+        ]
     if workspace is not None:
-        lines.append(f"#define {export.name.upper()}_WORKSPACE_BYTES {workspace}")
+        macro = unique(f"{export.name.upper()}_WORKSPACE_BYTES")
+        lines.append(f"#define {macro} {workspace}")
     parameters = [f"int64_t {size}" for size in export.sizes]
     parameters += [_parameter(i, out=False) for i in export.arguments]
     parameters += [_parameter(i, out=True) for i in export.outputs]

@@ -30,17 +30,20 @@ from ..machine.outline import Plan, call_nest
 from ..machine.writing import INT, NULL, POINTER, room
 from . import heap, unavailable
 from .plan import HEADER, Memory, plan
+from .rollback import to_restore
 from .sizes import answer, ask, bytes_of, give, kinds_of, parameters_of, write_sizes
 from .statuses import SIZES, WORKSPACE
 
 
 @dataclass
 class Kernel:
-    """`function` in a module, `sizes` the function that answers for its workspace."""
+    """`function` in a module, `sizes` the function that answers for its workspace; `restored` are
+    the parameters of which the entry keeps a copy, for a call that fails (`rollback`)."""
 
     function: Any
     sizes: Any
     memory: Memory
+    restored: list[int]
 
 
 def write(
@@ -56,9 +59,10 @@ def write(
     products: Any,
     trips: int | None,
     callees: Any,
+    written: Sequence[int],
 ) -> Kernel:
     """`kept` are those of `Export.room`; `conditions` on sizes, in lowered text, are those under
-    which the code is right."""
+    which the code is right; `written` are the parameters that are written in place."""
     outline = Plan(function, known)
     private = outline.private - returned(function)
     memory = plan(function, known, private, trips, callees.any)
@@ -73,7 +77,9 @@ def write(
         context, made, known, failures, memory, outline, private, phrases, products, callees
     )
     body.run(function, sizes, kept)
-    return Kernel(made, sizes, memory)
+    checked = any(k is not None and k >= 0 for k in kept)
+    restored = to_restore(function, known, memory, callees.functions, written, checked)
+    return Kernel(made, sizes, memory, restored)
 
 
 def _place_kind(context: Context, type_: Any) -> Any:
@@ -218,7 +224,9 @@ class Body(machine.Body):
         need = builder.lshr(size, INT(3))
         word = heap.call(self.context, builder, heap.TAKE, start, total, need)
         with builder.if_then(builder.icmp_signed("<", word, INT(0)), likely=False):
-            self._note_need(builder.add(self.bytes, size))
+            # At least twice as much, so that few attempts find what is enough.
+            more = builder.select(builder.icmp_signed(">", size, self.bytes), size, self.bytes)
+            self._note_need(builder.add(self.bytes, more))
             self.fail(CODE(WORKSPACE))
         memory, data = heap.block_at(builder, start, word)
         return self._buffer(type_, data, sizes, memory)

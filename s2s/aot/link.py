@@ -4,11 +4,12 @@ C compiler makes."""
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
-from ..errors import S2SError
+from ..errors import S2SError, ValueError_
 from .target import Target
 
 
@@ -62,6 +63,20 @@ def global_symbols(data: bytes) -> list[str]:
     return found
 
 
+def library(given: str) -> str:
+    """A library by its name, or by its absolute path.  It becomes an argument of a linker and part
+    of files for build systems, so it must not be an option, nor need quotes."""
+    path = os.path.abspath(given) if "/" in given and "\0" not in given else given
+    if not re.fullmatch(r"[\w./+~-]+", path, re.ASCII) or given.startswith(("-", "@")):
+        raise ValueError_(
+            f"blas={given!r} is neither the name nor the path of a library",
+            advice='write "openblas", or the path of a file, of letters, digits and ./+~-_',
+        )
+    if "/" in path and not os.path.exists(path):
+        raise ValueError_(f"blas={given!r}: there is no such file")
+    return path
+
+
 def flag(library: str) -> str:
     """How a linker is told of a library: by its name, or by its path."""
     return library if "/" in library else f"-l{library}"
@@ -93,7 +108,11 @@ def shared(objects: Path, out: Path, target: Target, libraries: list[str]) -> No
     options += ["-Wl,-s", f"-Wl,-soname,{out.name}"]
     tail = [*map(flag, libraries), "-lm"]
     done = subprocess.run(
-        [*command, *options, "-o", str(out), str(objects), *tail], capture_output=True, text=True
+        # Absolute paths, which cannot be taken for options.
+        [*command, *options, "-o", os.path.abspath(out), os.path.abspath(objects), *tail],
+        capture_output=True,
+        text=True,
+        errors="backslashreplace",
     )
     if done.returncode:
         raise BuildError(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import inspect
+import re
 
+from ..errors import ValueError_
+from ..transforms.quote import python_docstring
 from .describe import Export, Item
+from .names import RUNTIME, WRAPPER
 from .spelling import tree_text
 from .state import State
-
-RUNTIME = Path(__file__).with_name("loader_runtime.py")
 
 
 def text(name: str, origin: str, groups: dict[str, list[Export]], state: State,
@@ -16,7 +18,7 @@ def text(name: str, origin: str, groups: dict[str, list[Export]], state: State,
     """`groups` are the functions by name in Python, each with one or more signatures; those in
     `grows` may need more workspace than they can tell."""
     parts = [
-        f'"""{name}: loads lib{name}.so, which s2s made from {origin}."""\n',
+        python_docstring(f"{name}: loads lib{name}.so, which s2s made from {origin}.") + "\n",
         RUNTIME.read_text(),
         f'\n\n_library = _Library("lib{name}.so", "{name}")\n',
     ]
@@ -63,24 +65,36 @@ def _wrapper(key: str, exports: list[Export], indent: str) -> str:
     """A function that is called as the one it was made from."""
     first = exports[0]
     method = bool(indent)
-    parameters = ", ".join(
-        ["self"] * method + [first.parameters_text] * bool(first.parameters_text)
-    )
+    own = set(inspect.signature(first.function).parameters)
+    if taken := sorted(own & {*WRAPPER, *(f"_{e.name}" for e in exports)}):
+        raise ValueError_(
+            f"{key} has a parameter {taken[0]}, which is a name in the module that loads a library",
+            advice="rename the parameter",
+        )
+    values, found, self = (_fresh(n, own) for n in ("values", "found", "self"))
+    parameters = ", ".join([self] * method + [first.parameters_text] * bool(first.parameters_text))
     lines = [f"def {key}({parameters}):"]
     lines += [f"    _fixed({e!r}, {e}, {v!r})" for e, v in first.guards]
-    values = "".join(f"{i.expression}, " for i in first.arguments)
-    lines.append(f"    values = ({values})" if values else "    values = ()")
+    given = "".join(f"{i.expression}, " for i in first.arguments)
+    lines.append(f"    {values} = ({given})")
     called = f"_{first.name}"
     if len(exports) > 1:
-        called = f"_chosen([{', '.join('_' + e.name for e in exports)}], values)"
-    state = "state=self.block" if method else ""
-    call = f"{called}.run({', '.join(['values'] + [state] * method)})"
-    lines.append(f"    found = {call}")
+        called = f"_chosen([{', '.join('_' + e.name for e in exports)}], {values})"
+    state = f", state={self}.block" if method else ""
+    lines.append(f"    {found} = {called}.run({values}{state})")
     order = {index: k for k, index in enumerate(first.leaves)}
     for name, tree in first.trees.items():
-        lines.append(f"    {name} = {tree_text(tree, lambda i: f'found[{order[i]}]')}")
-    lines.append(f"    return {first.result}")
+        text = tree_text(tree, lambda i: f"{found}[{order[i]}]")
+        lines.append(f"    {_fresh(name, own)} = {text}")
+    result = re.sub(r"\b[a-z]\w*", lambda m: _fresh(m[0], own), first.result)
+    lines.append(f"    return {result}")
     return "".join(f"{indent}{line}\n" for line in lines)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _class(name: str, groups: dict[str, list[Export]], state: State) -> str:

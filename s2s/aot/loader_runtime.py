@@ -106,7 +106,6 @@ class _Function:
             workspace = _aligned(0)
         if workspace.size < need:
             workspace = _aligned(need)
-        before = self._copies(values, state) if self.grows else []
         while True:
             status = self.call(
                 *sizes.values(), *given, *places, *block, workspace.ctypes.data, workspace.size
@@ -115,19 +114,11 @@ class _Function:
                 break
             wanted = int(workspace[:8].view(np.int64)[0])
             workspace = _aligned(max(wanted, 2 * workspace.size))
-            for array, old in before:
-                array[...] = old
         self.spare.append(workspace)
         self.library.check(status)
         return [
             o if shape is not None else o[()] for o, (_, _, shape) in zip(outputs, self.outputs)
         ]
-
-    def _copies(self, values, state):
-        """What a call that runs out of memory may have written to."""
-        written = [v for v, (_, _, _, w) in zip(values, self.arguments) if w]
-        written += [] if state is None else [state]
-        return [(array, array.copy()) for array in written]
 
     def _check(self, values):
         sizes = dict.fromkeys(self.sizes)

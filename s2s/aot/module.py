@@ -22,7 +22,7 @@ from ..machine.emit import Failures
 from ..machine.infer import Types, Unsupported
 from ..machine.optimise import forbid_estimates
 from ..machine.writing import POINTER
-from . import entry, kernel, linalg, statuses, target, unavailable
+from . import entry, kernel, linalg, names, statuses, target, unavailable
 from .callees import Callees
 from .describe import Export
 from .state import State
@@ -135,7 +135,7 @@ class Library:
         made = kernel.write(
             context, module, export.name, function, known, export.room(),
             export.conditions, failures, phrases, products, self.trips,
-            callees,
+            callees, compiled.written,
         )  # fmt: skip
         self.called += phrases.called
         self.kernels[export.name] = made
@@ -146,7 +146,7 @@ class Library:
 
     def _export(self, name: str) -> str:
         """Notes a name that C sees."""
-        if name in self.exported or name in LIBRARY:
+        if name in self.exported or name in LIBRARY or name in names.FUNCTIONS:
             raise ValueError_(
                 f"two functions would be called {name} in C", advice="choose another name"
             )

@@ -91,23 +91,23 @@ def plan(
     """`private` are the arrays that have one name only and are bound in one place; `trips` is how
     often loops run at most whose end is known only along the way; with `calls` of functions, there
     is a heap for those."""
-    families = _families(function, known)
+    shared = families(function, known)
     sites = list(_sites(function, known))
     entry = _Entry(function, known)
     for site in sites:
         found = [entry.known(e) for e in site.sizes]
         site.known = None if None in found else found  # type: ignore[assignment]
-    spans = _spans(function, families)
+    spans = _spans(function, shared)
     memory = Memory(trips=trips or 0)
     pools: dict[str, Pool] = {}
     planned: list[Site] = []
     for site in sites:
-        family = families[site.name]
+        family = shared[site.name]
         site.first, site.last = spans[family]
         if site.known is not None and (not site.repeated or site.name in private):
             planned.append(site)
         elif site.known is not None:
-            members = [n for n, f in families.items() if f == family]
+            members = [n for n, f in shared.items() if f == family]
             pool = pools.setdefault(family, Pool([], len(members) + 1))
             pool.sites.append(site)
         else:
@@ -117,11 +117,11 @@ def plan(
     memory.slot_of = {s.stmt: i for i, group in enumerate(memory.slots) for s in group}
     memory.pool_of = {s.stmt: i for i, p in enumerate(memory.pools) for s in p.sites}
     placed = memory.slot_of.keys()
-    loose = {families[s.name] for s in sites if s.stmt not in placed}
-    grown_or_returned = _grown(function, known) | _returned_by_calls(function, families)
-    loose |= {families[n] for n in grown_or_returned}
+    loose = {shared[s.name] for s in sites if s.stmt not in placed}
+    grown_or_returned = _grown(function, known) | _returned_by_calls(function, shared)
+    loose |= {shared[n] for n in grown_or_returned}
     memory.heap = memory.heap or bool(grown_or_returned) or calls
-    memory.counted = {n for n, f in families.items() if f in loose}
+    memory.counted = {n for n, f in shared.items() if f in loose}
     if trips is not None:
         memory.growth = list(_growth(function, known, entry))
     wanted = [e for group, _ in memory.groups() for s in group for e in s.known or ()]
@@ -195,7 +195,7 @@ def _growth(function: ast.FunctionDef, known: Types, entry: _Entry) -> Iterator[
             yield Growth(known.names[s.targets[0].id].dtype.bytes, more)
 
 
-def _families(function: ast.FunctionDef, known: Types) -> dict[str, str]:
+def families(function: ast.FunctionDef, known: Types) -> dict[str, str]:
     """Array variables by a representative of those they may share memory with."""
     parent = {n: n for n, t in known.names.items() if isinstance(t, Array)}
 
@@ -247,6 +247,26 @@ def _extent(site: Site) -> tuple[int, list[str]]:
 # ---------------------------------------------------------------- what is known on entry
 
 
+def _assignments(stmts: list[ast.stmt]) -> Iterator[ast.Assign]:
+    """All assignments, in order, also those in loops and branches."""
+    for s in stmts:
+        if isinstance(s, ast.Assign):
+            yield s
+        yield from _assignments(getattr(s, "body", []))
+        yield from _assignments(getattr(s, "orelse", []))
+
+
+def _may_divide_by_zero(node: ast.expr) -> bool:
+    """Whether it is wrong to compute an expression on entry that the run may not come to."""
+    for n in ast.walk(node):
+        if isinstance(n, ast.BinOp) and isinstance(n.op, (ast.FloorDiv, ast.Mod)):
+            if not (isinstance(n.right, ast.Constant) and n.right.value):
+                return True
+        if isinstance(n, ast.Attribute) and n.attr in ("floor_divide", "remainder"):
+            return True
+    return False
+
+
 class _Entry:
     """Expressions in terms of parameters, and of numbers that are computed from them once."""
 
@@ -254,11 +274,14 @@ class _Entry:
         self.types = known
         self.parameters = [a.arg for a in function.args.args]
         self.definitions: dict[str, ast.expr] = {}
-        for s in function.body:
-            if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name):
+        outermost = {id(s) for s in function.body}
+        for s in _assignments(function.body):
+            if isinstance(s.targets[0], ast.Name):
                 name = s.targets[0].id
+                nested = id(s) not in outermost
                 if name not in known.slots and name not in self.parameters:
-                    self.definitions[name] = s.value
+                    if not (nested and _may_divide_by_zero(s.value)):
+                        self.definitions[name] = s.value
         self.order = list(self.definitions)
         self.needed: dict[str, ast.expr] = {}
 
@@ -316,10 +339,12 @@ class _Entry:
             return None
         array = node.value.value
         assert isinstance(array, ast.Name)
+        while isinstance(other := self.definitions.get(array.id), ast.Name):
+            array = other  # another name for the same array
         if array.id in self.parameters and array.id not in self.types.slots:
-            return node
+            return ast.Subscript(ast.Attribute(array, "shape", ast.Load()), node.slice, ast.Load())
         made, axis = self.definitions.get(array.id), node.slice.value
-        if isinstance(made, ast.Call) and isinstance(made.args[0], ast.Tuple):
+        if isinstance(made, ast.Call) and made.args and isinstance(made.args[0], ast.Tuple):
             assert isinstance(axis, int)
             return self.known(made.args[0].elts[axis])
         return None

@@ -13,9 +13,10 @@ import numpy as np
 
 from ..errors import TypeError_
 from ..examples import ALIASES, scalar
+from . import names
 
 _LEAF = re.compile(r"^(?P<dtype>[a-z]+\d*)\s*(?:\[(?P<axes>[^\]]*)\])?$")
-_NAME = re.compile(r"^[A-Za-z_]\w*$")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 # Sizes for names: large enough not to be 1, and unlike each other.
 _PRIMES = (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83)
@@ -90,8 +91,13 @@ class _Reader:
     def _axis(self, text: str, whole: str) -> str | int:
         if text.isdigit():
             return int(text)
-        if not _NAME.match(text):
+        if not _NAME.fullmatch(text):
             raise _wrong(whole)
+        if not names.is_size(text):
+            raise TypeError_(
+                f"{text} in {whole!r} means something else in C or Python",
+                advice="choose another name for the size",
+            )
         return text
 
     def _example(self, name: str) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from ..errors import UnsupportedError
 from ..transforms.dims import Atom, Dim
-from ..transforms.structure import Argument, Either, Fixed, Out, OutTree, Tree, path_text
+from ..transforms.quote import attribute
+from ..transforms.structure import Argument, Either, Fixed, Out, OutTree, Path, Tree
 
 
 def symbol_of(dim: Dim) -> str | None:
@@ -63,10 +66,11 @@ def tree_text(tree: OutTree, leaf: Callable[[int], str]) -> str:
     if isinstance(tree, Out):
         return leaf(tree.index)
     if isinstance(tree, Argument):
-        return path_text(tree.path)
+        return path_source(tree.path)
     if isinstance(tree, Fixed):
-        if tree.value is None or isinstance(tree.value, (bool, int, float, str)):
-            return repr(tree.value)
+        text = literal(tree.value)
+        if text is not None:
+            return text
         raise UnsupportedError(f"a result that is {tree.value!r} has no place in a library")
     if isinstance(tree, Either):
         first, second = tree_text(tree.first, leaf), tree_text(tree.second, leaf)
@@ -77,8 +81,35 @@ def tree_text(tree: OutTree, leaf: Callable[[int], str]) -> str:
     if tree.kind == "list":
         return f"[{', '.join(inner)}]"
     if tree.kind == "namedtuple":
-        return f"namedtuple({tree.cls.__name__!r}, {tree.cls._fields!r})({', '.join(inner)})"
+        fields = tuple(map(str, tree.cls._fields))
+        return f"namedtuple({str(tree.cls.__name__)!r}, {fields!r})({', '.join(inner)})"
     pairs = zip(tree.keys, inner)
     if tree.kind == "dict":
-        return f"{{{', '.join(f'{k!r}: {t}' for k, t in pairs)}}}"
+        return f"{{{', '.join(f'{_key(k)}: {t}' for k, t in pairs)}}}"
     return f"SimpleNamespace({', '.join(f'{k}={t}' for k, t in pairs)})"
+
+
+def literal(value: Any) -> str | None:
+    """A plain value as Python text; None for what has none, such as an object with a `repr` of its
+    own."""
+    if type(value) is float and not math.isfinite(value):
+        return f"float({str(value)!r})"
+    return repr(value) if type(value) in (bool, int, float, str, bytes, type(None)) else None
+
+
+def _key(value: Any) -> str:
+    text = literal(value)
+    if text is None:
+        raise UnsupportedError(f"a key of type {type(value).__name__} has no place in a library")
+    return text
+
+
+def path_source(path: Path) -> str:
+    """A path from an argument as Python text."""
+    (_, text), *steps = path
+    for kind, key in steps:
+        if kind == "[]":
+            text = f"{text}[{_key(key)}]"
+        else:
+            text = attribute(text, key)
+    return text

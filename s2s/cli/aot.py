@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..transforms.derived import DIRECTED
+from ..transforms.quote import printable_lines
 from .arguments import Signer
 from .exits import OK, CommandError
 from .filled import arguments, sizes
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         max_trips=options.max_trips,
         link=not options.no_link,
     )  # fmt: skip
-    print(as_json(as_data(built)) if options.json else built)
+    print(as_json(as_data(built)) if options.json else printable_lines(str(built)))
     return OK
 
 

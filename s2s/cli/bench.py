@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import api
 from ..backends import BACKENDS, choose_backend
+from ..transforms.quote import printable_lines
 from .environment import cold_cache
 from .exits import OK, PROGRAM, CommandError
 from .scripts import as_json
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(as_json(as_data(about, times)))
     else:
-        print(table(about, times))
+        print(printable_lines(table(about, times)))
     return OK
 
 

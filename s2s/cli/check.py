@@ -8,6 +8,7 @@ from typing import Any
 from .. import api
 from ..backends import BACKENDS
 from ..testing import Report, check_grads
+from ..transforms.quote import printable_lines
 from .check_tape import check_tape
 from .exits import OK, PROGRAM, WRONG, CommandError
 from .scripts import as_json
@@ -32,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     about = subject(options, "all")
     report = checked(about, options)
-    print(as_json(as_data(about, report)) if options.json else report)
+    print(as_json(as_data(about, report)) if options.json else printable_lines(str(report)))
     return OK if report.ok else WRONG
 
 

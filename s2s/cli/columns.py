@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..sides import Emitted, Place, Sides
+from ..transforms.quote import printable_lines
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ def gutter(cell: Cell) -> str:
 
 
 def fitted(text: str, width: int, cut: bool) -> str:
+    text = printable_lines(text)
     return text if len(text) <= width or not cut else text[: max(0, width - 1)] + "…"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from .._version import __version__
 from ..errors import InternalCompilerError, S2SError
+from ..transforms.quote import printable_lines
 from . import aot, bench, cache, check, completion, doctor, exits, report, show
 
 COMMANDS = {
@@ -62,5 +63,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _fail(text: str, code: int) -> int:
     sys.stdout.flush()
-    print(f"s2s: {text}", file=sys.stderr)
+    print(f"s2s: {printable_lines(text)}", file=sys.stderr)
     return code

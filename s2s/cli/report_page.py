@@ -6,10 +6,8 @@ import base64
 import hashlib
 import importlib.resources
 import inspect
-import os
 import platform
 from collections.abc import Iterable, Sequence
-from html import escape
 
 from .._version import __version__
 from ..explain_text import amount
@@ -17,6 +15,7 @@ from ..highlight import MARKS, code_html, themed
 from ..sides_html import STYLE, sides_html
 from ..transforms.explain import Place
 from ..transforms.explain_memory import Loop, Saved, Size
+from ..transforms.quote import file_name, html_text
 from .memory_trace import PATIENCE
 from .report import Told
 from .show import changes
@@ -42,7 +41,7 @@ def page(told: Told) -> str:
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(told.about.name)} · s2s</title>
+<title>{html_text(told.about.name)} · s2s</title>
 <style>{themed(":root")}{MARKS}{STYLE}{style}</style></head>
 <body><main>{_header(told)}{_figures(told)}{body}{_footer()}</main>
 <script>{script}</script></body></html>
@@ -61,7 +60,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _code(text: str) -> str:
-    return f"<code>{escape(text)}</code>"
+    return f"<code>{html_text(text)}</code>"
 
 
 # ---------------------------------------------------------------- above
@@ -71,10 +70,10 @@ def _header(told: Told) -> str:
     about = told.about
     given = inspect.signature(about.compiled).parameters
     name = f"{about.written.__qualname__}({', '.join(given)})"
-    file = f"{os.path.basename(about.target.file)}:{about.written.__code__.co_firstlineno}"
+    file = f"{file_name(about.target.file)}:{about.written.__code__.co_firstlineno}"
     wrt = f"with respect to {_code(', '.join(about.wrt))}" if about.wrt else ""
     args = " ".join(f"<span>{_code(f'{k}: {v}')}</span>" for k, v in about.given().items())
-    kind = escape(about.compiled._s2s_mode)
+    kind = html_text(about.compiled._s2s_mode)
     return (
         f"<header><h1>{_code(name)}</h1><p>{kind} {wrt} · {_code(file)}</p>"
         f'<p class="given">{args}</p></header>'
@@ -103,8 +102,8 @@ def _figures(told: Told) -> str:
     if told.workspace is not None:
         figures.append(("workspace", amount(told.workspace), "of the compiled code"))
     tiles = "".join(
-        f'<div class="figure"><h3>{escape(name)}</h3><b>{escape(value)}</b>'
-        f"<small>{escape(note)}</small></div>"
+        f'<div class="figure"><h3>{html_text(name)}</h3><b>{html_text(value)}</b>'
+        f"<small>{html_text(note)}</small></div>"
         for name, value, note in figures
     )
     return f'<div class="figures">{tiles}</div>'
@@ -112,7 +111,7 @@ def _figures(told: Told) -> str:
 
 def _footer() -> str:
     versions = f"s2s {__version__}, Python {platform.python_version()}, {platform.machine()}"
-    return f"<footer>{escape(versions)}</footer>"
+    return f"<footer>{html_text(versions)}</footer>"
 
 
 # ---------------------------------------------------------------- memory
@@ -186,7 +185,7 @@ def _size(size: Size | None, say) -> str:  # type: ignore[no-untyped-def]
     if size.number is None:
         return _code(size.formula)
     formula = "" if size.formula == str(size.number) else f"<br>{_code(size.formula)}"
-    return f"{escape(say(size.number))}{formula}"
+    return f"{html_text(say(size.number))}{formula}"
 
 
 # ---------------------------------------------------------------- activity
@@ -198,10 +197,10 @@ def _activity(told: Told) -> str:
     for v in explained.active:
         if v.name not in explained.arguments:
             lines = " ".join(dict.fromkeys(_line(p) for p in v.places))
-            rows.append((_code(v.name), "active", f"{lines} {escape(v.inside)}"))
+            rows.append((_code(v.name), "active", f"{lines} {html_text(v.inside)}"))
     for x in explained.inactive:
-        head = f"gradient {escape(x.gradient)}: " if x.gradient else ""
-        rows.append((_code(x.name), "no derivative", head + escape(x.reason)))
+        head = f"gradient {html_text(x.gradient)}: " if x.gradient else ""
+        rows.append((_code(x.name), "no derivative", head + html_text(x.reason)))
     return _table(("variable", "", "where, or why"), rows) if rows else ""
 
 
@@ -214,7 +213,7 @@ def _compiling(told: Told) -> str:
         return ""
     longest, whole = max(seconds.values()), sum(seconds.values())
     rows = "".join(
-        f'<div class="bar"><span>{escape(name)}</span>'
+        f'<div class="bar"><span>{html_text(name)}</span>'
         f'<div><div style="width:{100 * s / longest:.1f}%"></div></div>'
         f"<b>{duration(s)}</b><small>{100 * s / whole:.0f} %</small></div>"
         for name, s in seconds.items()
@@ -225,11 +224,11 @@ def _compiling(told: Told) -> str:
 def _passes(told: Told) -> str:
     parts, before, last = [], "", ""
     for name, text in told.passes:
-        parts.append(f"<details><summary>{escape(name)}</summary>{code_html(text)}</details>")
+        parts.append(f"<details><summary>{html_text(name)}</summary>{code_html(text)}</details>")
         if last and last != "write":  # what is lowered has another shape altogether
             changed = changes(before, text, last, name)
             parts.append(
-                f'<details class="diff"><summary>{escape(last)} → {escape(name)}</summary>'
+                f'<details class="diff"><summary>{html_text(last)} → {html_text(name)}</summary>'
                 f"{_diff(changed)}</details>"
             )
         before, last = text, name
@@ -239,7 +238,7 @@ def _passes(told: Told) -> str:
 def _diff(text: str) -> str:
     kinds = {"+": "added", "-": "removed", "@": "where"}
     lines = "\n".join(
-        f'<span class="{kinds[t[0]]}">{escape(t)}</span>' if t[:1] in kinds else escape(t)
+        f'<span class="{kinds[t[0]]}">{html_text(t)}</span>' if t[:1] in kinds else html_text(t)
         for t in text.splitlines()
     )
     return f'<pre class="s2s-code">{lines}</pre>'

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import api, trees
 from ..transforms.derived import DIRECTED
+from ..transforms.quote import printable_lines
 from ..transforms.structure import ScalarSpec, TreeSpec, describe
 from . import asked
 from .arguments import Maker
@@ -139,7 +140,7 @@ def subject(options: argparse.Namespace, default_wrt: str = "first") -> Subject:
     found = Subject(target, compiled, args, kwargs)
     for note in notes:
         given = ", ".join(f"{k}: {v}" for k, v in found.given().items())
-        print(f"s2s: {note}: {given}", file=sys.stderr)
+        print(printable_lines(f"s2s: {note}: {given}"), file=sys.stderr)
     return found
 
 

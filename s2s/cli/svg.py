@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 
 from ..explain_text import amount
+from ..transforms.quote import html_text
 
 WIDTH, HEIGHT = 960, 260
 LEFT, RIGHT, TOP, BOTTOM = 74, 14, 16, 36
@@ -35,13 +35,13 @@ def memory_plot(
 
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" class="plot" '
-        f'aria-label="memory over the step, at most {escape(amount(top))}">'
+        f'aria-label="memory over the step, at most {html_text(amount(top))}">'
     ]
     for value in ticks:
         parts.append(
             f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}" '
             f'class="grid"/><text x="{LEFT - 8}" y="{y(value) + 4:.1f}" class="end">'
-            f"{escape(amount(value))}</text>"
+            f"{html_text(amount(value))}</text>"
         )
     sweeps = _runs(backwards)
     for k, (start, end) in enumerate(sweeps):
@@ -58,7 +58,7 @@ def memory_plot(
     anchor = "end" if x(at) > WIDTH * 0.7 else "start"
     parts.append(
         f'<text x="{x(at + 0.5):.1f}" y="{y(most[at]) - 9:.1f}" class="strong {anchor}">'
-        f"{escape(amount(top))}, line {lines[at]}</text>"
+        f"{html_text(amount(top))}, line {lines[at]}</text>"
     )
     parts.append(
         f'<text x="{LEFT}" y="{HEIGHT - 12}">first line</text>'

@@ -23,6 +23,7 @@ from typing import Any
 
 from .. import binding
 from ..api import Function
+from ..transforms.quote import file_name
 from .exits import PROGRAM, CommandError
 
 
@@ -41,7 +42,7 @@ class Target:
 
     @property
     def label(self) -> str:
-        return f"{os.path.basename(self.file)}:{self.expression}"
+        return f"{file_name(self.file)}:{self.expression}"
 
     def evaluate(self, expression: str) -> Any:
         """An expression in the namespace of the file."""

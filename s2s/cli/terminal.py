@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from ..sides import Sides
+from ..transforms.quote import printable, printable_lines
 from . import columns
 
 WIDE = 120  # from here on there is room for two sides
@@ -53,12 +54,16 @@ class Page:
         print(text)
 
     def title(self, text: str) -> None:
+        text = printable(text)
         if self.console is not None:
-            self.console.rule(f"[bold]{text}", align="left")
+            from rich.text import Text
+
+            self.console.rule(Text(text, "bold"), align="left")
         else:
             print(f"# ---- {text}")
 
     def code(self, text: str, language: str) -> None:
+        text = printable_lines(text)
         if self.console is None:
             print(text.rstrip("\n"))
         else:
@@ -89,6 +94,8 @@ _PALETTE = ("cyan", "magenta", "yellow", "green", "blue", "red")
 
 
 def _coloured(row: columns.Row, width: int) -> Any:
+    from urllib.parse import quote
+
     from rich.text import Text
 
     out = Text()
@@ -102,7 +109,9 @@ def _coloured(row: columns.Row, width: int) -> Any:
         text = Text(gutter, "dim")
         if cell.mark is not None and cell.place is not None:
             # What tells the user's line has its colour, and leads to the file.
-            link = f"link file://{os.path.abspath(cell.place[0])}#L{cell.place[1]}"
+            # Percent-encoded: a style ends at a space.
+            path = quote(os.fsencode(os.path.abspath(cell.place[0])))
+            link = f"link file://{path}#L{cell.place[1]}"
             label = gutter.split()[-1]
             start = gutter.rindex(label)
             style = f"not dim {_PALETTE[cell.mark % len(_PALETTE)]} {link}"

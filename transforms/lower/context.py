@@ -6,13 +6,13 @@ whether it stays virtual or is computed into the target's variable.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 from .. import ir
 from ..dims import Dim, Facts
 from ..errors import UnsupportedError
+from ..quote import file_name
 from ..records import field, record, replace
 from ..rules.sizes import LARGEST, TOO_LARGE
 from . import loop_ir as L
@@ -109,7 +109,7 @@ class Context:
             return ""
         span = self.origin.span
         text = self._text(span) if quoted else ""
-        return f" ({os.path.basename(span.file)}:{span.line}{': ' + text if text else ''})"
+        return f" ({file_name(span.file)}:{span.line}{': ' + text if text else ''})"
 
     def _text(self, span: ir.Span) -> str:
         source = self.function.source
@@ -123,7 +123,7 @@ class Context:
             return
         self.line = origin.stmt.line
         text = self._text(origin.stmt)
-        place = "L" if not origin.frame else f"{os.path.basename(origin.stmt.file)}:"
+        place = "L" if not origin.frame else f"{file_name(origin.stmt.file)}:"
         line = f"{place}{self.line}: {text}" if text else f"{place}{self.line}"
         self.em.add(L.Remark(line if len(line) <= 84 else line[:81] + "..."))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..quote import python_comment
 from . import loop_ir as L
 
 _PRECEDENCE = {
@@ -91,7 +92,7 @@ def _stmt(s: L.Stmt, pad: str, depth: int, lines: list[str]) -> None:
         lines.append(f"{pad}rt.show({', '.join(args)})")
     elif isinstance(s, L.Remark):
         if s.text:
-            lines.append(f"{pad}# {s.text}")
+            lines.append(f"{pad}# {python_comment(s.text)}")
     elif isinstance(s, L.Return):
         items = [_arg(r) if isinstance(r, L.Whole) else typed(r) for r in s.results]
         lines.append(f"{pad}return ({', '.join(items)}{',' if len(items) == 1 else ''})")

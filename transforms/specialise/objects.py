@@ -27,6 +27,7 @@ from ..structure import (
     CONSTANT_MODULES,
     ArraySpec,
     Fixed,
+    Held,
     Path,
     RecordSpec,
     RngSpec,
@@ -194,6 +195,8 @@ class Objects(Mixin):
             dataclasses.is_dataclass(value) and not isinstance(value, type)
         ):
             return self._lift_container(value, path)
+        if is_constant_module(value):
+            return self._lift_library(value, path)
         if not guarded and not isinstance(value, types.ModuleType):
             kind = "function" if isinstance(value, types.FunctionType) else "is"
             self.object_guards.append(ObjectGuard(path, kind, value))
@@ -292,7 +295,7 @@ class Objects(Mixin):
             root: Path = (*path, (".", "__closure__"), ("[]", index), (".", "cell_contents"))
             if not path:
                 if function is not self.shared.main:
-                    return self._unreachable(name, value)
+                    return self._unreachable(function, name, value)
                 root = (("closure", name),)
             return self.lift_name(value, root)
         if name in function.__globals__:
@@ -303,17 +306,42 @@ class Objects(Mixin):
                 if function.__globals__ is not self.shared.main.__globals__:
                     module = sys.modules.get(function.__module__)
                     if module is None or vars(module) is not function.__globals__:
-                        return self._unreachable(name, value)
+                        return self._unreachable(function, name, value)
                     root = (("module", function.__module__), (".", name))
             return self.lift_name(value, root)
         if hasattr(builtins, name):
+            self._guard_builtin(name, function)
             return Obj(getattr(builtins, name))
         return None
 
-    def _unreachable(self, name: str, value: Any) -> Value:
+    def _guard_builtin(self, name: str, function: types.FunctionType) -> None:
+        """A global of that name may hide a builtin later.  Modules of this package have none."""
+        if (function.__module__ or "").partition(".")[0] == _PACKAGE:
+            return
+        space = function.__globals__
+        module = sys.modules.get(function.__module__ or "")
+        path: Path = (("namespace", ""),)
+        if space is not self.shared.main.__globals__:
+            if module is None or vars(module) is not space:
+                path = (*self.held(function), (".", "__globals__"))
+            else:
+                path = (("namespace", function.__module__),)
+        guard = ObjectGuard(path, "item", (name, False))
+        if guard not in self.object_guards:
+            self.object_guards.append(guard)
+
+    def held(self, value: Any) -> Path:
+        """The path of an object to which nothing leads.  It means nothing in another process."""
+        self.shared.loose = True
+        return (("held", Held(value)),)
+
+    def _unreachable(self, function: types.FunctionType, name: str, value: Any) -> Value:
         """A name of a function to which no path leads: what it stands for cannot be read again
         at the next call."""
         if isinstance(value, (types.FunctionType, types.ModuleType, type)):
+            if name in function.__globals__:
+                path = (*self.held(function), (".", "__globals__"), ("[]", name))
+                return self.lift_name(value, path)
             return Obj(value)
         return self.refuse(
             self.reading, f"{name} belongs to a function that cannot be found again from here",
@@ -322,7 +350,7 @@ class Objects(Mixin):
 
     def lift_name(self, value: Any, path: Path) -> Value:
         if is_constant_module(value):
-            return Obj(value)
+            return self._lift_library(value, path)
         if _is_library(value) and not _is_jitclass(value):
             return self._lift_library(value, path)
         return self.lift(value, path)
@@ -330,7 +358,9 @@ class Objects(Mixin):
     def _lift_library(self, value: Any, path: Path) -> Value:
         """What belongs to a library does not change, but who names it may name another."""
         if path not in self.lifted:
-            self.object_guards.append(ObjectGuard(path, "is", value))
+            (root, _), *steps = path
+            if steps or root not in ("module", "held"):
+                self.object_guards.append(ObjectGuard(path, "is", value))
             self.lifted[path] = Obj(value)
         return self.lifted[path]
 
@@ -348,7 +378,7 @@ class Objects(Mixin):
         except (AttributeError, KeyError):
             found = None
         path = path if found is cls else otherwise
-        return self.lift(cls, path) if path else Obj(cls)
+        return self.lift(cls, path or self.held(cls))
 
     def attribute_of(self, owner: Obj, name: str, node: ast.AST) -> Value:
         """An attribute of a static object; what it yields is lifted by its path."""
@@ -375,6 +405,7 @@ class Objects(Mixin):
                 raise self.located(AttributeError(text), node) from None
             made = self.call_special(owner, "__getattr__", (self.constant(name),), node)
             if made is not None:
+                self._guard_absence(owner, name)
                 return made
         if isinstance(raw, property) and hasattr(raw.fget, "_s2s_static"):
             # What is decided by the objects alone is computed by Python, and guarded.
@@ -399,6 +430,25 @@ class Objects(Mixin):
         if _is_library(value):
             return self._lift_library(value, (*owner.path, (".", name)))
         return self.lift(value, (*owner.path, (".", name)))
+
+    def _guard_absence(self, owner: Obj, name: str) -> None:
+        """An attribute that `__getattr__` makes may be set later, on the object or its class."""
+        if not owner.path:
+            return
+        if hasattr(owner.value, "__dict__"):
+            path = (*owner.path, (".", "__dict__"))
+            self.object_guards.append(ObjectGuard(path, "item", (name, False)))
+        self.guard_no_method(owner, name)
+
+    def guard_no_method(self, owner: Value, name: str) -> None:
+        """A user's class that does not define a name may do so later."""
+        cls = type(owner.value) if isinstance(owner, Obj) else owner.cls
+        if cls is None or not _may_change(cls):
+            return
+        place = self.class_value(cls, path_of_class(owner)).path
+        guard = ObjectGuard(place, "attribute", (name, False))
+        if place and guard not in self.object_guards:
+            self.object_guards.append(guard)
 
     def _unguarded(self, target: Any, name: str) -> Value:
         """An attribute of something to which no path leads, or which does not change."""
@@ -457,6 +507,19 @@ def _container(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]]:
 
 def _unbound(name: str) -> str:
     return f"cannot access local variable '{name}' where it is not associated with a value"
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def _may_change(cls: type) -> bool:
+    """Whether a class is written in Python by a user, who may add to it."""
+    module = (cls.__module__ or "").partition(".")[0]
+    ours = module in (_PACKAGE, "s2s") or _is_library(cls) or module in sys.stdlib_module_names
+    return bool(cls.__flags__ & _HEAP_TYPE) and not ours
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def _is_jitclass(value: Any) -> bool:

@@ -37,6 +37,8 @@ class Operators(Mixin):
         else:
             return None
         found = inspect.getattr_static(cls, name, None) if cls is not None else None
+        if found is None:
+            self.guard_no_method(owner, name)
         if not isinstance(found, types.FunctionType) or _made_by_library(found):
             return None
         self.guard_class(owner, found, name)
@@ -61,11 +63,29 @@ class Operators(Mixin):
             result = self.call_special(left, f"__i{stem}__", (right,), node)
             if result is not None:
                 return result
+        reflected = f"__r{stem}__"
+        if self._overrides(right, left, reflected):
+            result = self.call_special(right, reflected, (left,), node)
+            if result is not None:
+                return result
         result = self.call_special(left, f"__{stem}__", (right,), node)
         # An array takes an object for an array of objects, unless its class asks to be left alone.
         if result is None and (not isinstance(left, Ref) or self._leaves_arrays(right)):
-            result = self.call_special(right, f"__r{stem}__", (left,), node)
+            result = self.call_special(right, reflected, (left,), node)
         return result
+
+    def _overrides(self, right: Value, left: Value, name: str) -> bool:
+        """Whether Python asks the right operand first: its class is derived from the left one's
+        and has a method of its own."""
+        classes: list[Any] = [
+            type(v.value) if isinstance(v, Obj) else getattr(v, "cls", None) for v in (left, right)
+        ]
+        if None in classes or classes[0] is classes[1] or not issubclass(classes[1], classes[0]):
+            return False
+        own, other = (inspect.getattr_static(c, name, None) for c in reversed(classes))
+        if own is None:
+            self.guard_no_method(right, name)
+        return own is not None and own is not other
 
     def _leaves_arrays(self, value: Value) -> bool:
         cls = type(value.value) if isinstance(value, Obj) else getattr(value, "cls", None)
@@ -74,6 +94,10 @@ class Operators(Mixin):
 
     def special_compare(self, op: ast.cmpop, left: Value, right: Value, node: Any) -> Value | None:
         own, reflected = COMPARISONS[type(op)]
+        if self._overrides(right, left, reflected):
+            result = self.call_special(right, reflected, (left,), node)
+            if result is not None:
+                return result
         result = self.call_special(left, own, (right,), node)
         if result is None and not isinstance(left, Ref):
             result = self.call_special(right, reflected, (left,), node)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -18,6 +17,7 @@ from ..fence import fence
 from ..fixpoint import Rounds
 from ..ir import Function, Module, Operand, Origin, Scalar, Span, Var, walk
 from ..pipeline_types import Build, ObjectGuard, Param
+from ..quote import file_name
 from ..read import Source, imported_as, read, signature
 from ..records import field, record
 from ..structure import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
@@ -286,7 +286,7 @@ class Specialiser(
         written = [i for i, p in enumerate(params) if any(e[0] == p for e in effects)]
         return Specialised(
             self.module(main), self.params, out, self.b.facts, self.object_guards, written,
-            {os.path.basename(s.file): s.file for s in self.sources.values()}, changes,
+            {file_name(s.file): s.file for s in self.sources.values()}, changes,
             [c.path for c in self.first_contents], self.shared.builds,
             sorted({s.file for s in self.sources.values()}), self.shared.loose,
         )  # fmt: skip
@@ -425,7 +425,7 @@ class Specialiser(
     ) -> Value:  # fmt: skip
         fence(source)
         name = getattr(source.node, "name", "<lambda>")
-        where = f"{os.path.basename(source.file)}:{source.node.lineno} {name}"
+        where = f"{file_name(source.file)}:{source.node.lineno} {name}"
         label = (*self.frame.label, where)
         at = node if hasattr(node, "lineno") else self.stmt or self.frame.node
         calls = (*self.frame.calls, self.frame.source.span(at))
