@@ -44,6 +44,7 @@ class Entry:
         # the arguments it was made for, by which it can be examined again later
         self.example = hollow(specs, args)
         self.looked_at: Any = None  # what `debug_nans` looks at, once it has
+        self.examined: Any = None  # the program in value form, once it was run by statements
         self.name = function.__name__
         self.reach = guards.Reach(function, tuple(specs))
         self.enter = guards.write_enter(compiled, self.reach, specs, args)
