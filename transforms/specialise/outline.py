@@ -45,7 +45,7 @@ from ..read import Source
 from ..records import field, record
 from ..structure import Path
 from .expressions import NeedUnroll
-from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
+from .patterns import Leaf, Packer, Pattern, Same, leaves_of, retyped, unpack
 from .values import Cell, Closure, Ended, Mixin, Num, Rec, Ref, State, Value
 
 # A recursion of known depth is unrolled up to here.
@@ -103,6 +103,22 @@ class Lifted:
 
 
 @record(frozen=True)
+class LiftedVariable:
+    """The array of a Variable reached by a path.  It is a Variable in the caller, too, so that
+    tapes there watch it."""
+
+    path: Path
+    variable: Any = field(compare=False)
+
+    def fits(self) -> bool:
+        return True
+
+    def reach(self, caller: Any) -> list[Value]:
+        return [caller.variable(self.variable, self.path)]
+
+
+
+@record(frozen=True)
 class Captured:
     """The numbers and arrays behind a name of an enclosing frame (or a default of a nested
     function), `holder`."""
@@ -132,7 +148,7 @@ class Outcome:
     -1 - position."""
 
     result: Pattern | None = None
-    reached: tuple[Lifted | Captured, ...] = ()
+    reached: tuple[Lifted | LiftedVariable | Captured, ...] = ()
     shared: frozenset[tuple[int, int]] = frozenset()
 
 
@@ -145,6 +161,8 @@ class Outlined:
     outcome: Outcome = Outcome()
     function: Function | None = None
     asked: bool = False  # called while its result was unknown
+    # what it and its callees read of objects and containers (`Objects.looked_up`)
+    looked_up: dict[tuple[int, str | None], str] = field(default_factory=dict)
 
 
 @record
@@ -230,9 +248,11 @@ class Outlines(Mixin):
     state: State
     shared: Shared
     runtime_depth: int
-    reached: dict[Lifted | Captured, list[Var]]
+    reached: dict[Lifted | LiftedVariable | Captured, list[Var]]
     stack: list[Any]
     params: list[Param]
+    variables: dict[Cell, Any]
+    looked_up: dict[tuple[int, str | None], str]
 
     # ---- calls
 
@@ -263,10 +283,12 @@ class Outlines(Mixin):
                     raise
                 assert index not in static, need
                 self.shared.static.setdefault(general, set()).add(index)
+        self.refuse_changed(outlined.looked_up, callee.name, node)
+        self.looked_up |= outlined.looked_up
         outcome = outlined.outcome
         values = [packer.leaves[leaf.index] for leaf in leaves_of(pattern)]
         values += [v for reached in outcome.reached for v in reached.reach(self)]
-        operands = tuple(self.read(v) if isinstance(v, Ref) else v.operand for v in values)
+        operands = tuple(self.sym(v).operand for v in values)
         if outcome.result is None:
             outlined.asked = True
             if outlined not in self.shared.running:  # it always fails
@@ -369,7 +391,7 @@ class Outlines(Mixin):
         variables: list[Var] = []
 
         def leaf(leaf: Leaf, name: str) -> Value:
-            var, value = inner.receive(leaf.type, name, (("leaf", leaf.index),))
+            var, value = inner.receive(leaf.type, name, (("leaf", leaf.index),), leaf.variable)
             variables.append(var)
             return value
 
@@ -405,14 +427,17 @@ class Outlines(Mixin):
             }
             result = retyped(result, lambda index: types[index])
             shared = inner.sharing(leaves_of(result), packer, positions)
+        outlined.looked_up = inner.looked_up
         notes = {"callee": True, "facts": inner.b.facts}
         function = Function(
             outlined.name, variables, inner.b.block, operands, [], callee.source, notes
         )
         return function, Outcome(result, reached, shared)
 
-    def receive(self, type_: Type, name: str, path: Path) -> tuple[Var, Value]:
-        """A new parameter of this function, and its value."""
+    def receive(
+        self, type_: Type, name: str, path: Path, variable: Same | None = None
+    ) -> tuple[Var, Value]:
+        """A new parameter of this function, and its value; the array of a `variable`, maybe."""
         name = self.b.names.fresh(name)
         self.b.names.keep(name)
         if isinstance(type_, Scalar):
@@ -427,6 +452,8 @@ class Outlines(Mixin):
             return var, Rec(var)
         cell = Cell(name, var, path)
         self.state.adopt(cell, var)
+        if variable is not None:
+            self.variables[cell] = variable.value
         return var, Ref(cell)
 
     def refuse_result(self, why: str) -> Any:
@@ -469,7 +496,7 @@ class Outlines(Mixin):
             variables = self.reached[Captured(holder, name, pattern)] = []
 
             def leaf(leaf: Leaf, name: str) -> Value:
-                var, value = self.receive(leaf.type, name, (("captured", name),))
+                var, value = self.receive(leaf.type, name, (("captured", name),), leaf.variable)
                 variables.append(var)
                 return value
 

@@ -47,11 +47,25 @@ _CONTAINERS = (ListVal, DictVal, InstanceVal)
 
 
 @record(frozen=True)
+class Same:
+    """An object, compared by identity."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@record(frozen=True)
 class Leaf:
-    """A number or array, by its position."""
+    """A number or array, by its position.  `variable` is the Variable whose array it is."""
 
     index: int
     type: Type
+    variable: Same | None = None
 
 
 @record(frozen=True)
@@ -158,7 +172,9 @@ class Packer:
         if isinstance(value, Num) and self.known(index, value):
             return _known(value)
         type_ = self.owner.ref_type(value) if isinstance(value, Ref) else value.operand.type
-        return Leaf(index, open_type(type_))
+        cell = value.cell if isinstance(value, Ref) and not value.path else None
+        variable = None if self.result else self.owner.variables.get(cell)
+        return Leaf(index, open_type(type_), None if variable is None else Same(variable))
 
     def container(self, value: Any) -> Pattern:
         if value.cell in self.numbers:

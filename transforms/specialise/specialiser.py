@@ -194,6 +194,7 @@ class Specialiser(
         self.lifted: dict[Path, Value] = {}
         self.containers: list[tuple[Path, Any, Value]] = []
         self.reached: dict[Any, list[Var]] = {}
+        self.looked_up: dict[tuple[int, str | None], str] = {}
         self.sources = shared.sources
         self.stack: list[Frame] = []
         self.appended: set[Cell] = set()

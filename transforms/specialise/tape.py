@@ -38,6 +38,7 @@ from ..ir import (
 )
 from ..pipeline_types import ObjectGuard
 from ..records import field, record
+from .outline import Lifted, LiftedVariable
 from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
 
 # Loops of at most so many rounds gain by their number being known.
@@ -95,6 +96,7 @@ class Tapes(Mixin):
     state: State
     tapes: list[Tape]  # every tape of the program, those that are closed included
     variables: dict[Cell, Any]  # the Variables behind cells
+    reached: dict[Any, list[Var]]
 
     # ---- the block
 
@@ -174,8 +176,11 @@ class Tapes(Mixin):
                 return Ref(cell)
         watched = ObjectGuard((*path, (".", "trainable")), "equals", value.trainable)
         self.object_guards.append(watched)
-        ref = self.lift(value._array, (*path, (".", "_array")))
+        array = (*path, (".", "_array"))
+        ref = self.lift(value._array, array)
         self.variables[ref.cell] = value
+        # A caller passes the array on, and knows that it is a Variable's.
+        self.reached[LiftedVariable(path, value)] = self.reached.pop(Lifted(array, None))
         self._know_small_sizes(self.read(ref).type)
         return ref
 
