@@ -18,7 +18,7 @@ import numpy as np
 from .dims import Dim
 from .errors import UnsupportedError
 from .ir import Array, Record, Rng, Scalar, Type
-from .records import record
+from .records import record, replace
 
 # A path is a root and steps: ("arg", "x"), ("global", "W"), ("closure", "k"), or
 # ("module", "package.module"), followed by
@@ -36,6 +36,7 @@ class ArraySpec:
     ndim: int
     layout: str
     writeable: bool = True
+    tensor: bool = False  # an immutable value, as in the `tf` namespace
 
 
 @record(frozen=True)
@@ -174,7 +175,9 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
     if dtype.kind == "f" and dtype.itemsize > 8 or dtype.kind == "c" and dtype.itemsize > 16:
         raise TypeError(f"np.longdouble ({dtype}) is not supported; use x.astype(np.float64)")
     layout = "C" if value.flags.c_contiguous else "A"
-    return ArraySpec(dtype.name, value.ndim, layout, bool(value.flags.writeable))
+    writeable = bool(value.flags.writeable)
+    tensor = not writeable and hasattr(type(value), "_s2s_tensor")
+    return ArraySpec(dtype.name, value.ndim, layout, writeable, tensor)
 
 
 def _children(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]] | None:
@@ -192,6 +195,15 @@ def _children(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]] | None
         names = tuple(f.name for f in dataclasses.fields(value))
         return "dataclass", names, tuple(getattr(value, n) for n in names)
     return None
+
+
+def as_tensors(spec: Spec) -> Spec:
+    """A spec whose arrays are immutable values, whoever may write to them."""
+    if isinstance(spec, ArraySpec):
+        return replace(spec, writeable=False, tensor=True)
+    if isinstance(spec, TreeSpec):
+        return replace(spec, children=tuple(map(as_tensors, spec.children)))
+    return spec
 
 
 def child_step(kind: str, key: Any) -> Step:
@@ -255,9 +267,10 @@ def leaf_type(spec: Spec, name: str) -> Type:
 
 @record(frozen=True)
 class Out:
-    """One result of the kernel, by position."""
+    """One result of the kernel, by position; as a `tensor`, if it is to be immutable."""
 
     index: int
+    tensor: bool = False
 
 
 @record(frozen=True)
@@ -287,18 +300,23 @@ class Either:
 OutTree = Out | Argument | Tree | Fixed | Either
 
 
-def rebuild(tree: OutTree, leaf: Callable[[int], Any], argument: Callable[[Path], Any]) -> Any:
-    """The user's result from the kernel's."""
+def rebuild(
+    tree: OutTree,
+    leaf: Callable[[int], Any],
+    argument: Callable[[Path], Any],
+    tensor: Callable[[Any], Any] = lambda value: value,
+) -> Any:
+    """The user's result from the kernel's; `tensor` makes immutable ones."""
     if isinstance(tree, Out):
-        return leaf(tree.index)
+        return tensor(leaf(tree.index)) if tree.tensor else leaf(tree.index)
     if isinstance(tree, Fixed):
         return tree.value
     if isinstance(tree, Argument):
         return argument(tree.path)
     if isinstance(tree, Either):
         chosen = tree.first if leaf(tree.condition.index) else tree.second
-        return rebuild(chosen, leaf, argument)
-    values = [rebuild(c, leaf, argument) for c in tree.children]
+        return rebuild(chosen, leaf, argument, tensor)
+    values = [rebuild(c, leaf, argument, tensor) for c in tree.children]
     if tree.kind == "tuple":
         return tuple(values)
     if tree.kind == "list":

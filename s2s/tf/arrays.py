@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import tensor
 from ._axes import axes
+from .tensors import export
 
 __all__ = [
     "argsort", "boolean_mask", "broadcast_to", "cast", "concat", "constant", "convert_to_tensor",
@@ -26,7 +26,7 @@ def constant(value: Any, dtype: Any = None) -> Any:
     if dtype is None and not isinstance(value, (np.ndarray, np.generic)):
         found = np.asarray(value)
         dtype = {"float64": np.float32, "int64": np.int32}.get(found.dtype.name, found.dtype)
-    return tensor(np.asarray(value, dtype))
+    return np.asarray(value, dtype)
 
 
 convert_to_tensor = constant
@@ -202,3 +202,6 @@ def sort(x: Any, axis: int = -1) -> Any:
 
 def argsort(x: Any, axis: int = -1) -> Any:
     return np.argsort(x, axis=axis, kind="stable")
+
+
+export(globals())

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..later import later
 from ._axes import axes
+from .tensors import export
 
 scipy: Any = later("scipy")  # which takes longer to load than all of this package
 
@@ -92,3 +93,6 @@ def band_part(input: Any, num_lower: int, num_upper: int) -> Any:
     if num_lower >= 0:
         input = np.triu(input, -num_lower)
     return np.tril(input, num_upper) if num_upper >= 0 else input
+
+
+export(globals())

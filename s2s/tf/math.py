@@ -11,6 +11,7 @@ from ..layers.activations import log_softmax as log_softmax
 from ..layers.activations import sigmoid, softplus, tanh
 from ..layers.activations import softmax as softmax
 from ._axes import axes
+from .tensors import export
 
 scipy: Any = later("scipy")  # which takes longer to load than all of this package
 
@@ -342,3 +343,6 @@ def argmax(x: Any, axis: int = 0) -> Any:
 
 def argmin(x: Any, axis: int = 0) -> Any:
     return np.argmin(x, axis=axis)
+
+
+export(globals())

@@ -24,6 +24,7 @@ from ..layers.activations import (
 from ..layers.conv import convolved, largest, mean, pair
 from . import random
 from ._axes import axes as of_axes
+from .tensors import export
 from .math import l2_normalize
 
 swish = silu
@@ -96,3 +97,6 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any) -> Any:
 def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any) -> Any:
     chosen = np.expand_dims(labels, -1)
     return -np.take_along_axis(log_softmax(logits), chosen, axis=-1)[..., 0]
+
+
+export(globals())

@@ -57,10 +57,11 @@ class Attributes(Mixin):
             return Bound(owner, name)
         if isinstance(owner, Ref) and owner.cell in self.variables and not owner.path:
             variable = self.variables[owner.cell]
-            if name in ("assign", "assign_add", "assign_sub", "numpy"):
+            if name in ("assign", "assign_add", "assign_sub", "numpy", "read_value"):
                 return Bound(owner, name)
-            if name == "value":
-                return owner
+            if name == "value":  # in TensorFlow a method
+                tensors = hasattr(variable, "_s2s_tensors")
+                return Bound(owner, "read_value") if tensors else owner
             if name in ("name", "trainable"):
                 return self.lift(getattr(variable, name), (*owner.cell.path[:-1], (".", name)))
         if isinstance(owner, Ref):

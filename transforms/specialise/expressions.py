@@ -210,10 +210,10 @@ class Expressions(Mixin):
         """One elementwise operation or product on numbers and arrays."""
         path = f"numpy.{name}"
         if name == "matmul" and path in SURFACES:
-            return self.call_surface(path, operands, {}, node)
+            return self.tensor_of(self.call_surface(path, operands, {}, node), *operands)
         with self.guarding(node):
             result = self.b.emit(name, *(self.sym(o) for o in operands))
-        return self.wrap(result)
+        return self.tensor_of(self.wrap(result), *operands)
 
     def _repeated(self, item: Num, count: Num) -> Value:
         """`[0.0] * n` for an `n` known at run time only."""

@@ -134,6 +134,7 @@ class Objects(Mixin):
         assert isinstance(spec, ArraySpec)
         cell = Cell(path_text(path), var, path)
         cell.readonly = not spec.writeable
+        cell.tensor = spec.tensor
         cell.contiguous = spec.layout == "C"
         self.state.adopt(cell, var)
         return Ref(cell)

@@ -45,7 +45,7 @@ from ..read import Source
 from ..records import field, record
 from ..structure import Path
 from .expressions import NeedUnroll
-from .patterns import Leaf, Packer, Pattern, Same, leaves_of, retyped, unpack
+from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
 from .values import Cell, Closure, Ended, Mixin, Num, Rec, Ref, State, Value
 
 # A recursion of known depth is unrolled up to here.
@@ -330,6 +330,8 @@ class Outlines(Mixin):
             var = targets[leaf.index]
             if leaf.index not in made:
                 made[leaf.index] = Num(var) if isinstance(var.type, Scalar) else self.new_array(var)
+                if isinstance(made[leaf.index], Ref):
+                    made[leaf.index].cell.tensor = leaf.tensor
             return made[leaf.index]
 
         result = unpack(outcome.result, self, value, self.b.hint)
@@ -391,7 +393,7 @@ class Outlines(Mixin):
         variables: list[Var] = []
 
         def leaf(leaf: Leaf, name: str) -> Value:
-            var, value = inner.receive(leaf.type, name, (("leaf", leaf.index),), leaf.variable)
+            var, value = inner.receive(leaf, name, (("leaf", leaf.index),))
             variables.append(var)
             return value
 
@@ -434,10 +436,9 @@ class Outlines(Mixin):
         )
         return function, Outcome(result, reached, shared)
 
-    def receive(
-        self, type_: Type, name: str, path: Path, variable: Same | None = None
-    ) -> tuple[Var, Value]:
-        """A new parameter of this function, and its value; the array of a `variable`, maybe."""
+    def receive(self, leaf: Leaf, name: str, path: Path) -> tuple[Var, Value]:
+        """A new parameter of this function, and its value."""
+        type_: Any = leaf.type
         name = self.b.names.fresh(name)
         self.b.names.keep(name)
         if isinstance(type_, Scalar):
@@ -452,8 +453,9 @@ class Outlines(Mixin):
             return var, Rec(var)
         cell = Cell(name, var, path)
         self.state.adopt(cell, var)
-        if variable is not None:
-            self.variables[cell] = variable.value
+        cell.tensor = leaf.tensor
+        if leaf.variable is not None:
+            self.variables[cell] = leaf.variable.value
         return var, Ref(cell)
 
     def refuse_result(self, why: str) -> Any:
@@ -496,7 +498,7 @@ class Outlines(Mixin):
             variables = self.reached[Captured(holder, name, pattern)] = []
 
             def leaf(leaf: Leaf, name: str) -> Value:
-                var, value = self.receive(leaf.type, name, (("captured", name),), leaf.variable)
+                var, value = self.receive(leaf, name, (("captured", name),))
                 variables.append(var)
                 return value
 

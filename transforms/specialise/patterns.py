@@ -61,11 +61,13 @@ class Same:
 
 @record(frozen=True)
 class Leaf:
-    """A number or array, by its position.  `variable` is the Variable whose array it is."""
+    """A number or array, by its position.  `variable` is the Variable whose array it is,
+    `tensor` as in `Cell`."""
 
     index: int
     type: Type
     variable: Same | None = None
+    tensor: bool | None = False
 
 
 @record(frozen=True)
@@ -174,7 +176,9 @@ class Packer:
         type_ = self.owner.ref_type(value) if isinstance(value, Ref) else value.operand.type
         cell = value.cell if isinstance(value, Ref) and not value.path else None
         variable = None if self.result else self.owner.variables.get(cell)
-        return Leaf(index, open_type(type_), None if variable is None else Same(variable))
+        same = None if variable is None else Same(variable)
+        tensor = value.cell.tensor if isinstance(value, Ref) else False
+        return Leaf(index, open_type(type_), same, tensor)
 
     def container(self, value: Any) -> Pattern:
         if value.cell in self.numbers:
@@ -248,7 +252,7 @@ def unpack(
 def retyped(pattern: Pattern, type_of: Callable[[int], Type]) -> Pattern:
     """The pattern with other types for its leaves."""
     if isinstance(pattern, Leaf):
-        return Leaf(pattern.index, type_of(pattern.index))
+        return replace(pattern, type=type_of(pattern.index))
     if isinstance(pattern, Node):
         return replace(pattern, parts=tuple(retyped(p, type_of) for p in pattern.parts))
     return pattern

@@ -325,7 +325,8 @@ class Specialiser(
             return Out(len(results) - 1)
         if isinstance(value, Ref):
             results.append(self.read(value))
-            return self._outside_array(value) or Out(len(results) - 1)
+            out = Out(len(results) - 1, value.cell.tensor is True)
+            return self._outside_array(value) or out
         if isinstance(value, TupleVal):
             children = tuple(self._out_tree(v, results, node) for v in value.values)
             kind = "namedtuple" if value.cls is not None else "tuple"
@@ -354,7 +355,7 @@ class Specialiser(
 
     def _outside_array(self, value: Ref) -> Argument | None:
         """The array from outside that a value is, if it is one."""
-        if value.cell.param is None or value.path:
+        if value.cell.param is None or value.path or value.cell.tensor:
             return None
         own = value.cell in self.variables  # the Variable, not the array in it
         return Argument(value.cell.path[:-1] if own else value.cell.path)

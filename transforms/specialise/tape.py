@@ -65,6 +65,7 @@ class Tape:
     unrecorded: set[str] = field(default_factory=set)
     copies: Block = field(default_factory=list)
     around: bool = False
+    tensors: bool = False  # it is of the `tf` namespace, and gives tensors
 
     @property
     def last(self) -> int:
@@ -111,6 +112,9 @@ class Tapes(Mixin):
             tape = Tape(self.b.block, len(self.b.block), frozenset(self.b.names.taken))
             tape.accessed = known.get("watch_accessed_variables", True)
             tape.around = known.get("around", False)
+            if not tape.around:
+                cls = self.eval(call.func)
+                tape.tensors = isinstance(cls, Obj) and hasattr(cls.value, "_s2s_tensors")
             tape.entry = self._held()
             opened.append(tape)
             self.tapes.append(tape)
@@ -197,7 +201,7 @@ class Tapes(Mixin):
         """What was read of a Variable stays as it is when the Variable changes."""
         self.note_access(view.cell)
         part = self.new_array(value)
-        part.cell.readonly = True
+        part.cell.readonly, part.cell.tensor = True, self.is_tensor(view)
         return part
 
     def note_access(self, cell: Cell) -> None:

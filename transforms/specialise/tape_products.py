@@ -112,7 +112,7 @@ class TapeProducts(Mixin):
         for position, leaf in enumerate(leaves_of(asked.pattern)):
             source, why = asked.sources[position], asked.whys[position]
             if source is not None and source.name in bars:
-                values[leaf.index] = self.wrap_operand(bars[source.name])
+                values[leaf.index] = self._given(asked.tape, bars[source.name])
                 continue
             text = _source_text(asked.node, position, len(asked.sources))
             origin = self.origin(asked.node)
@@ -125,8 +125,13 @@ class TapeProducts(Mixin):
                 made = self.b.emit("zeros", *sizes, dtype=like.dtype) if sizes else self.b.emit(
                     "zeros_like", like, dtype=like.dtype
                 )  # fmt: skip
-                values[leaf.index] = self.wrap_operand(made.operand)
+                values[leaf.index] = self._given(asked.tape, made.operand)
         return self.filled(asked.pattern, values, "gradient")
+
+    def _given(self, tape: Tape, operand: Operand) -> Value:
+        """What a tape gives: a number, an array, or a tensor of the `tf` namespace."""
+        value = self.wrap_operand(operand)
+        return self.as_tensor(value) if tape.tensors else value
 
     # ---- Jacobians
 
@@ -157,7 +162,7 @@ class TapeProducts(Mixin):
         batch, *rows = self.b.sym(out).shape
         sizes = [batch, *rows, *self.sym(asked.packed[0]).shape[1:]]
         if not asked.connected:  # zeros in any case, as in TensorFlow
-            return self.wrap(self.b.emit("zeros", *sizes, dtype=out.type.dtype))
+            return self._given(tape, self.b.emit("zeros", *sizes, dtype=out.type.dtype).operand)
         (source,) = asked.connected
         total = known(product(rows))
         eye = self.b.emit("eye", total, total, 0, dtype=out.type.dtype)
@@ -165,7 +170,7 @@ class TapeProducts(Mixin):
         seeds = self.b.emit("broadcast_to", eye, total, batch, *rows)
         (bar,) = self._many(asked, [source], seeds.operand, total)
         turned = self.b.emit("transpose", bar, axes=(1, 0, *range(2, bar.type.ndim)))
-        return self.wrap_operand(self._shaped_as(turned, sizes))
+        return self._given(tape, self._shaped_as(turned, sizes))
 
     def _check_batches(self, asked: Asked, out: Operand, node: Any) -> None:
         ok = isinstance(asked.pattern, Leaf)
