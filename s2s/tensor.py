@@ -7,6 +7,7 @@ to a new one.  NumPy functions of it give writable arrays, as they do with Tenso
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -134,26 +135,41 @@ def immutable(value: Any) -> Any:
 
 
 def snapshot(value: Any) -> Any:
-    """The tensors of the numbers, arrays and Variables in a structure, as they are now."""
+    """The numbers, arrays and Variables in a structure as tensors that hold what those hold now:
+    arrays are copied."""
+    return _as_tensors(value, lambda array: immutable(np.array(array)))
+
+
+def frozen(value: Any) -> Any:
+    """The same for arrays that nobody else has, without copies."""
+    return _as_tensors(value, immutable)
+
+
+def _as_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
     if is_immutable(value):
         return value
     if isinstance(value, np.ndarray):
-        return immutable(np.array(value)) if value.dtype.kind in "fiubc" else value
+        return change(value) if value.dtype.kind in "fiubc" else value
     if isinstance(value, (bool, int, float, complex, np.generic)):
         return immutable(value) if np.asarray(value).dtype.kind in "fiubc" else value
     if hasattr(type(value), "_s2s_variable"):
         return immutable(value.numpy())
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(snapshot(v) for v in value))
+        return type(value)(*(_as_tensors(v, change) for v in value))
     if type(value) in (tuple, list):
-        return type(value)(snapshot(v) for v in value)
+        return type(value)(_as_tensors(v, change) for v in value)
     if type(value) is dict:
-        return {k: snapshot(v) for k, v in value.items()}
+        return {k: _as_tensors(v, change) for k, v in value.items()}
     return value
 
 
 def _same(value: Any) -> Any:
     return value
+
+
+# In compiled code a tensor is a mark: what is marked is never written to.
+for _function in (snapshot, frozen):
+    _function._s2s_instead, _function._s2s_tensors = _same, True  # type: ignore[attr-defined]
 
 
 @compiled_as(_same)

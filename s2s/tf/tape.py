@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import tape
-from .tensors import frozen
+from ..tensor import frozen
 
 
 class GradientTape(tape.GradientTape):

@@ -6,6 +6,7 @@ compiled code reads the function inside, and marks what it returns as tensors.""
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -33,13 +34,8 @@ def gives_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 def export(space: dict[str, Any]) -> None:
     """Wraps the functions of a module that are listed in its `__all__`."""
     for name in space["__all__"]:
-        if not hasattr(space[name], "_s2s_tensors"):
+        if inspect.isfunction(space[name]) and not hasattr(space[name], "_s2s_tensors"):
             space[name] = gives_tensors(space[name])
-
-
-def frozen(value: Any) -> Any:
-    """The new arrays and numbers in a structure as tensors, without copies."""
-    return _as_tensors(value, [])
 
 
 def _as_tensors(value: Any, given: list[Any]) -> Any:
