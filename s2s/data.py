@@ -28,7 +28,7 @@ class Dataset:
     @classmethod
     def from_tensor_slices(cls, tensors: Any) -> Dataset:
         """One element per row of an array, or of each array in a nest."""
-        arrays = mapped(tensors, np.asarray)
+        arrays = mapped(tensors, np.asanyarray)
         lengths = [len(a) for a in _leaves(arrays)]
         if len(set(lengths)) != 1:
             raise ValueError(f"the arrays have different lengths: {lengths}")

@@ -265,6 +265,8 @@ class Arrays(Mixin):
             if isinstance(content, (Items, Fields)):
                 values = tuple(map(self.as_tensor, content.values))
                 self.state.heap[value.cell] = replace(content, values=values)
+            elif isinstance(content, Growing):
+                self.state.heap[value.cell] = replace(content, tensor=True)
         return value
 
     def tensor_of(self, result: Value, *operands: Value) -> Value:

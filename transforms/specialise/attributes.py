@@ -273,6 +273,7 @@ class Attributes(Mixin):
     def list_element(self, content: Growing, index: Any) -> Value:
         value = self.wrap(self.b.emit("list_get", content.operand, index))
         if isinstance(value, Ref):
+            value.cell.tensor = content.tensor
             self.appended.add(value.cell)
         return value
 

@@ -82,10 +82,11 @@ class Items:
 
 @record(frozen=True)
 class Growing:
-    """What a list cell holds when its length is known only at run time."""
+    """What a list cell holds when its length is known only at run time; `tensor` as in `Cell`."""
 
     operand: Any  # an Operand of ListOf type
     example: Any = None
+    tensor: bool = False
 
 
 @record(frozen=True)
