@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,9 @@ def gives_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def export(space: dict[str, Any]) -> None:
-    """Wraps the functions of a module that are listed in its `__all__`."""
-    for name in space["__all__"]:
+def export(space: dict[str, Any], more: Sequence[str] = ()) -> None:
+    """Wraps the functions of a module that are listed in its `__all__`, and `more`."""
+    for name in (*space["__all__"], *more):
         if inspect.isfunction(space[name]) and not hasattr(space[name], "_s2s_tensors"):
             space[name] = gives_tensors(space[name])
 
