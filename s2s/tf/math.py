@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..custom import custom_gradient
 from ..derivatives import stop_gradient
 from ..later import later
 from ..layers import activations
@@ -65,7 +66,18 @@ def negative(x: Any) -> Any:
 
 
 def sign(x: Any) -> Any:
-    return np.sign(x)
+    x = given(x)
+    return _sign(x) if x.dtype.kind == "f" else np.sign(x)
+
+
+@custom_gradient
+def _sign(x: Any) -> Any:
+    return np.sign(x), _no_slope
+
+
+def _no_slope(upstream: Any) -> Any:
+    """Zeros: the gradient of `tf.sign` is 0, not None."""
+    return np.zeros_like(upstream)
 
 
 def square(x: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import immutable, is_immutable
+from ..variable import Variable
 
 
 def gives_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -22,8 +23,8 @@ def gives_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        if is_immutable(result):
-            return result
+        if is_immutable(result):  # a tape tells targets from sources by identity
+            return result.view() if any(result is x for x in args) else result
         return _as_tensors(result, [*_arrays(args), *_arrays(kwargs)])
 
     call._s2s_instead = function  # type: ignore[attr-defined]
@@ -46,6 +47,8 @@ def _as_tensors(value: Any, given: list[Any]) -> Any:
         return immutable(np.array(value) if shared else value)
     if isinstance(value, (np.generic, bool)):
         return immutable(value)
+    if isinstance(value, Variable):
+        return immutable(value.numpy())
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(_as_tensors(v, given) for v in value))
     if type(value) in (tuple, list):

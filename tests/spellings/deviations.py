@@ -33,4 +33,43 @@ VALUES = {
     "updated(tf.keras.metrics.SparseCategoricalAccuracy(), [1, 2], prob)": METRICS,
 }
 
-GRADIENTS: dict[str, str] = {}
+DOMAIN = "outside of its domain, and at poles, the derivative is what the formula gives"
+TIES = "the gradient is shared between operands that are equal"
+POWERS = "0 at the base 0, NaN for negative ones (docs/kinks.md)"
+FLOORS = "the gradient of // is 0, TensorFlow's is None"
+EXACT = "TensorFlow has 0 where an element is 0, and the derivative is not"
+LISTS = "refused: the target is an element of a run-time list"
+
+GRADIENTS = {
+    "tf.acosh(f32)": DOMAIN,
+    "tf.acosh(f64)": DOMAIN,
+    "tf.acosh(batch)": DOMAIN,
+    "tf.math.lgamma(f32)": DOMAIN,
+    "tf.math.lgamma(f64)": DOMAIN,
+    "tf.math.digamma(batch)": DOMAIN,
+    "tf.pow(f32, g32)": POWERS,
+    "tf.pow(f64, g64)": POWERS,
+    "tf.pow(batch, row)": POWERS,
+    "f32 ** g32": POWERS,
+    "batch ** row": POWERS,
+    "tf.maximum(f32, g32)": TIES,
+    "tf.maximum(f64, g64)": TIES,
+    "tf.maximum(batch, row)": TIES,
+    "tf.minimum(f32, g32)": TIES,
+    "tf.minimum(f64, g64)": TIES,
+    "tf.minimum(batch, row)": TIES,
+    "tf.math.xlogy(f32, 2.0)": EXACT,
+    "tf.math.xlogy(f64, 3)": EXACT,
+    "tf.math.cumprod(f32)": EXACT,
+    "f32 // g32": FLOORS,
+    "f32 // 2": FLOORS,
+    "2 // f32": FLOORS,
+    "batch // row": FLOORS,
+    "tf.unstack(batch)": LISTS,
+    "tf.unstack(batch, axis=1)": LISTS,
+    "tf.argsort(g32)": "places have no gradient",
+    'tf.argsort(g32, direction="DESCENDING")': "places have no gradient",
+    "tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0), (i0 - 3, f0))": (
+        "refused: a number on one path and an array on another"
+    ),
+}

@@ -22,6 +22,7 @@ ELSEWHERE = {
     "Dataset", "GradientTape", "Tensor", "UnconnectedGradients", "bool", "complex128", "complex64",
     "custom_gradient", "data", "float32", "float64", "function", "int32", "int64", "keras",
     "linalg", "math", "newaxis", "nn", "print", "random", "global_norm",
+    "Loss", "get", "mean_absolute_error",  # the last is `mae`
 }  # fmt: skip
 
 
@@ -53,11 +54,12 @@ def test_every_name_has_a_case() -> None:
         for name in module.__all__
         if name not in ELSEWHERE and f".{name}(" not in text
     ]
-    assert missing == ["tf.keras.activations.get", "tf.keras.losses.Loss"] or not missing, missing
+    assert not missing
 
 
 def test_values(tmp_path: Path) -> None:
-    found = differing(list(dict.fromkeys(CASES)), False, tmp_path)
+    cases = [*sample(list(dict.fromkeys(CASES)), 400), *VALUES]
+    found = differing(cases, False, tmp_path)
     unexpected = {case: text for case, text in found.items() if case not in VALUES}
     assert not unexpected, f"{len(unexpected)}: {list(unexpected.items())[:5]}"
     assert set(VALUES) <= set(found), f"no longer different: {set(VALUES) - set(found)}"
@@ -65,7 +67,9 @@ def test_values(tmp_path: Path) -> None:
 
 def test_gradients(tmp_path: Path) -> None:
     known = [c for c, want in ORACLE.items() if isinstance(want, list) and want[1] is not None]
-    cases = sample([c for c in known if c not in VALUES], 25)
+    # Layers and metrics are not made inside a tape's block.
+    made = ("tf.keras.layers", "tf.keras.metrics")
+    cases = sample([c for c in known if c not in VALUES and not any(m in c for m in made)], 12)
     found = differing(cases, True, tmp_path)
     unexpected = {case: text for case, text in found.items() if case not in GRADIENTS}
     assert not unexpected, f"{len(unexpected)}: {list(unexpected.items())[:5]}"

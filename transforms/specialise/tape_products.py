@@ -227,6 +227,7 @@ class TapeProducts(Mixin):
             Activity(frozenset(), frozenset()), node,
         )  # fmt: skip
         bound = set(defined(region))
+        self._refuse_elements(asked, bound)
         for leaf in leaves_of(asked.pattern):
             source, why = self._source(asked, packer.leaves[leaf.index], bound)
             asked.sources.append(source)
@@ -235,6 +236,19 @@ class TapeProducts(Mixin):
         asked.reach = activity(function, [v.name for v in wanted], outs)
         self._refuse_earlier_iterations(asked, bound)
         return asked
+
+    def _refuse_elements(self, asked: Asked, bound: set[str]) -> None:
+        """An element of a run-time list exists since the list was made, but is read out of it
+        after the block."""
+        for x in asked.outs:
+            made = self.b.definitions.get(getattr(x, "name", ""))
+            if made is None or made.name != "list_get" or x.name in bound:  # type: ignore[union-attr]
+                continue
+            if getattr(made.args[0], "name", "") in bound:
+                self.refuse(
+                    asked.node, "the target is an element of a list whose length is known only at "
+                    "run time", "give the element a name inside the block",
+                )  # fmt: skip
 
     def _source(self, asked: Asked, value: Any, bound: set[str]) -> tuple[Var | None, str]:
         """The value that counts as a source, or why there is none."""
