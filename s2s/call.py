@@ -26,6 +26,7 @@ from .guards import Constants, dim_text, guard_text
 from .linking import MISS, same_items
 from .plan import plan
 from .plan_runtime import runner
+from .tensor import immutable
 from .transforms.ir import Scalar, Type
 from .transforms.quote import attribute
 from .transforms.structure import (
@@ -530,7 +531,8 @@ class _Writer:
     def _tree(self, tree: OutTree, leaf: Callable[[int], str] | None = None) -> str:
         leaf = leaf or self._result
         if isinstance(tree, Out):
-            return leaf(tree.index)
+            value = leaf(tree.index)
+            return f"{self.constant(immutable)}({value})" if tree.tensor else value
         if isinstance(tree, Fixed):
             return self.constant(tree.value)
         if isinstance(tree, Argument):

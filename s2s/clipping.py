@@ -16,10 +16,13 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any) -> Any:
     return np.clip(t, clip_value_min, clip_value_max)
 
 
-def clip_by_norm(t: Any, clip_norm: Any) -> Any:
-    """Scaled down to that norm if it is longer."""
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None) -> Any:
+    """Scaled down to that norm if it is longer; each part along `axes` for itself."""
     must_be_there("clip_by_norm", t)
-    return t * clip_norm / np.maximum(np.sqrt(np.sum(t * t)), clip_norm)
+    if axes is None:
+        return t * clip_norm / np.maximum(np.sqrt(np.sum(t * t)), clip_norm)
+    norms = np.sqrt(np.sum(t * t, axis=tuple(axes), keepdims=True))
+    return t * clip_norm / np.maximum(norms, clip_norm)
 
 
 def clip_by_global_norm(t_list: Any, clip_norm: Any) -> Any:

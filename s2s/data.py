@@ -25,31 +25,31 @@ class Dataset:
     def __init__(self, make: Callable[[], Iterator[Any]], length: int | None) -> None:
         self._make, self._length = make, length
 
-    @staticmethod
-    def from_tensor_slices(tensors: Any) -> Dataset:
+    @classmethod
+    def from_tensor_slices(cls, tensors: Any) -> Dataset:
         """One element per row of an array, or of each array in a nest."""
-        arrays = _mapped(tensors, np.asarray)
+        arrays = mapped(tensors, np.asanyarray)
         lengths = [len(a) for a in _leaves(arrays)]
         if len(set(lengths)) != 1:
             raise ValueError(f"the arrays have different lengths: {lengths}")
-        return Dataset(lambda: (_mapped(arrays, _row(i)) for i in range(lengths[0])), lengths[0])
+        return cls(lambda: (mapped(arrays, _row(i)) for i in range(lengths[0])), lengths[0])
 
-    @staticmethod
-    def from_generator(generator: Callable[[], Any], **_: Any) -> Dataset:
+    @classmethod
+    def from_generator(cls, generator: Callable[[], Any], **_: Any) -> Dataset:
         """What a function yields, which is called for each pass."""
-        return Dataset(lambda: iter(generator()), None)
+        return cls(lambda: iter(generator()), None)
 
-    @staticmethod
-    def range(*args: int) -> Dataset:
+    @classmethod
+    def range(cls, *args: int) -> Dataset:
         numbers = range(*args)
-        return Dataset(lambda: (np.int64(i) for i in numbers), len(numbers))
+        return cls(lambda: (np.int64(i) for i in numbers), len(numbers))
 
-    @staticmethod
-    def zip(datasets: Any, *more: Any) -> Dataset:
+    @classmethod
+    def zip(cls, datasets: Any, *more: Any) -> Dataset:
         """Tuples of an element of each, as long as all have one."""
         parts = (datasets, *more) if more or isinstance(datasets, Dataset) else tuple(datasets)
         lengths = [d._length for d in parts if d._length is not None]
-        return Dataset(lambda: zip(*parts), min(lengths) if lengths else None)
+        return cls(lambda: zip(*parts), min(lengths) if lengths else None)
 
     def __iter__(self) -> Iterator[Any]:
         return self._make()
@@ -64,10 +64,10 @@ class Dataset:
         return -2 if self._length is None else self._length
 
     def as_numpy_iterator(self) -> Iterator[Any]:
-        return (_mapped(e, np.array) for e in self)
+        return (mapped(e, np.array) for e in self)
 
     def enumerate(self, start: int = 0) -> Dataset:
-        return Dataset(lambda: enumerate(self, start), self._length)
+        return type(self)(lambda: enumerate(self, start), self._length)
 
     def shuffle(
         self,
@@ -93,7 +93,7 @@ class Dataset:
             while buffer:
                 yield _drawn(buffer, rng)
 
-        return Dataset(shuffled, self._length)
+        return type(self)(shuffled, self._length)
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
         """Stacks of elements; the last may be shorter, unless it is to be dropped."""
@@ -109,7 +109,7 @@ class Dataset:
         length = self._length
         if length is not None:
             length = length // batch_size if drop_remainder else -(-length // batch_size)
-        return Dataset(batches, length)
+        return type(self)(batches, length)
 
     def unbatch(self) -> Dataset:
         """The rows of each element."""
@@ -117,9 +117,9 @@ class Dataset:
         def rows() -> Iterator[Any]:
             for element in self:
                 for i in range(len(_leaves(element)[0])):
-                    yield _mapped(element, _row(i))
+                    yield mapped(element, _row(i))
 
-        return Dataset(rows, None)
+        return type(self)(rows, None)
 
     def map(self, map_func: Callable[..., Any], **_: Any) -> Dataset:
         """A function of each element; of its parts, if it is a tuple."""
@@ -128,7 +128,7 @@ class Dataset:
             for element in self:
                 yield map_func(*element) if isinstance(element, tuple) else map_func(element)
 
-        return Dataset(mapped, self._length)
+        return type(self)(mapped, self._length)
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
         """The elements for which a function is true."""
@@ -138,14 +138,14 @@ class Dataset:
                 if predicate(*element) if isinstance(element, tuple) else predicate(element):
                     yield element
 
-        return Dataset(kept, None)
+        return type(self)(kept, None)
 
     def repeat(self, count: int | None = None) -> Dataset:
         """That many passes; without end if it is None or -1."""
         if count is None or count == INFINITE:
-            return Dataset(lambda: self._forever(), None)
+            return type(self)(lambda: self._forever(), None)
         length = None if self._length is None else count * self._length
-        return Dataset(lambda: (e for _ in range(count) for e in self), length)
+        return type(self)(lambda: (e for _ in range(count) for e in self), length)
 
     def _forever(self) -> Iterator[Any]:
         while True:
@@ -161,17 +161,17 @@ class Dataset:
         if count == INFINITE:
             return self
         length = None if self._length is None else min(count, self._length)
-        return Dataset(lambda: itertools.islice(self, count), length)
+        return type(self)(lambda: itertools.islice(self, count), length)
 
     def skip(self, count: int) -> Dataset:
         """All but the first elements."""
         length = None if self._length is None else max(self._length - count, 0)
-        return Dataset(lambda: itertools.islice(self, count, None), length)
+        return type(self)(lambda: itertools.islice(self, count, None), length)
 
     def concatenate(self, other: Dataset) -> Dataset:
         known = self._length is not None and other._length is not None
         length = self._length + other._length if known else None  # type: ignore[operator]
-        return Dataset(lambda: itertools.chain(self, other), length)
+        return type(self)(lambda: itertools.chain(self, other), length)
 
     def cache(self, *_: Any) -> Dataset:
         """Elements are made once and kept."""
@@ -188,12 +188,12 @@ class Dataset:
                 yield element
             kept[:], complete[:] = made, [True]
 
-        return Dataset(elements, self._length)
+        return type(self)(elements, self._length)
 
     def prefetch(self, buffer_size: int = AUTOTUNE) -> Dataset:
         """Elements are made ahead, by a thread, while others are used."""
         ahead = 2 if buffer_size == AUTOTUNE else max(buffer_size, 1)
-        return Dataset(lambda: _ahead(self, ahead), self._length)
+        return type(self)(lambda: _ahead(self, ahead), self._length)
 
 
 def progress(dataset: Any, description: str = "", total: int | None = None) -> Bar:
@@ -264,11 +264,12 @@ def _leaves(nest: Any) -> list[Any]:
     return [nest]
 
 
-def _mapped(nest: Any, change: Callable[[Any], Any]) -> Any:
+def mapped(nest: Any, change: Callable[[Any], Any]) -> Any:
+    """A nest of dicts and tuples with each of its leaves changed."""
     if isinstance(nest, dict):
-        return {k: _mapped(v, change) for k, v in nest.items()}
+        return {k: mapped(v, change) for k, v in nest.items()}
     if isinstance(nest, tuple):
-        return tuple(_mapped(v, change) for v in nest)
+        return tuple(mapped(v, change) for v in nest)
     return change(nest)
 
 

@@ -35,7 +35,7 @@ def report(
     symptom = f"{what} holds {_contents(value)}"
     after = np.random.get_state()
     try:
-        rerun = _Rerun(specialiser, entry, bound, before)
+        rerun = Rerun(specialiser, entry, bound, before)
         birth = rerun.birth(position)
         if birth is not None:
             return _error(rerun, birth, symptom)
@@ -49,14 +49,17 @@ def report(
     return NonFiniteError(symptom, [trouble], advice=advice)
 
 
-class _Rerun:
+class Rerun:
     """The program and its arguments, as they were before the call."""
 
     def __init__(
         self, specialiser: Specialiser, entry: Entry, bound: tuple[Any, ...], before: Before
     ) -> None:
-        specs = specialiser.describe(bound)
-        examined = pipeline.examine(specialiser.request(specs, specialiser.named(bound)))
+        if entry.examined is None:
+            specs = specialiser.describe(bound)
+            request = specialiser.request(specs, specialiser.named(bound))
+            entry.examined = pipeline.examine(request)
+        examined = entry.examined
         self.module = examined.stages["simplify"]
         self.params = examined.spec.params
         self.reach = Reach(specialiser.function, specialiser.binder.names)
@@ -87,7 +90,7 @@ class _Rerun:
         return path_text(self.params[param].path)
 
 
-def _error(rerun: _Rerun, birth: Birth, symptom: str) -> NonFiniteError:
+def _error(rerun: Rerun, birth: Birth, symptom: str) -> NonFiniteError:
     root = birth.root
     if root.op is None:
         return _given(rerun, root, symptom)
@@ -121,7 +124,7 @@ def _error(rerun: _Rerun, birth: Birth, symptom: str) -> NonFiniteError:
     )
 
 
-def _given(rerun: _Rerun, birth: Birth, symptom: str) -> NonFiniteError:
+def _given(rerun: Rerun, birth: Birth, symptom: str) -> NonFiniteError:
     """The program was given what is wrong."""
     if birth.param is None or birth.param >= len(rerun.params):
         return NonFiniteError(f"the program holds the constant {birth.kind}", [symptom])

@@ -34,6 +34,7 @@ from .transforms.structure import (
     Path,
     ScalarSpec,
     Spec,
+    as_tensors,
     describe,
     path_text,
     spec_leaves,
@@ -56,6 +57,7 @@ class Options:
     boundscheck: bool = True
     backend: str | None = None
     parallel: bool | None = None  # None: where it pays
+    tensors: bool = False  # arrays that are passed in are values, as in the `tf` namespace
 
 
 class Specialiser:
@@ -102,6 +104,8 @@ class Specialiser:
         return self._specialise(key, args, backend)
 
     def _key(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.options.tensors:
+            return tuple([fingerprint(a, s, True) for a, s in zip(args, self.static)])
         if not self.any_static:
             return tuple(map(fingerprint, args))
         return tuple([fingerprint(a, s) for a, s in zip(args, self.static)])
@@ -183,7 +187,8 @@ class Specialiser:
 
     def _entry(self, compiled: Compiled, specs: dict[str, Spec], args: tuple[Any, ...]) -> Entry:
         seed = seed_of(compiled, self.options.has_aux) if self.mode == "vjp" else None
-        return Entry(compiled, self.function, specs, args, seed, self.options.static)
+        options = self.options
+        return Entry(compiled, self.function, specs, args, seed, options.static, options.tensors)
 
     def named(self, args: tuple[Any, ...]) -> dict[str, Any]:
         return dict(zip(self.binder.names, args))
@@ -248,6 +253,8 @@ class Specialiser:
                 )
             try:
                 specs[name] = describe(value, static)
+                if self.options.tensors:
+                    specs[name] = as_tensors(specs[name])
             except S2SError as error:
                 text = f"{name} of {self.name}: {error.message}"
                 raise type(error)(text, advice=error.advice) from None

@@ -13,6 +13,7 @@ from . import backends, collector, guards
 from .call import is_python_float, write_call
 from .errors import TypeError_, ValueError_, translate
 from .locks import making
+from .tensor import immutable
 from .transforms.ir import Scalar, Type
 from .transforms.structure import Out, OutTree, Spec, Tree, path_text, rebuild
 from .trees import hollow
@@ -27,7 +28,8 @@ REWRITTEN = 16
 
 
 class Entry:
-    """A compiled specialisation of `function`, called with arguments described by `specs`."""
+    """A compiled specialisation of `function`, called with arguments described by `specs`, in
+    which all arrays are `tensors`, maybe."""
 
     def __init__(
         self,
@@ -37,6 +39,7 @@ class Entry:
         args: tuple[Any, ...],
         seed: Any,
         static: tuple[str, ...] = (),
+        tensors: bool = False,
     ) -> None:
         self.compiled = compiled
         self.specs = specs
@@ -44,6 +47,7 @@ class Entry:
         # the arguments it was made for, by which it can be examined again later
         self.example = hollow(specs, args)
         self.looked_at: Any = None  # what `debug_nans` looks at, once it has
+        self.examined: Any = None  # the program in value form, once it was run by statements
         self.name = function.__name__
         self.reach = guards.Reach(function, tuple(specs))
         self.enter = guards.write_enter(compiled, self.reach, specs, args)
@@ -57,6 +61,10 @@ class Entry:
         self.convert = [(i, c) for i, c in converters if c is not None]
         self.written = compiled.written
         self.rewritten = 0
+        # Whether it is for tensors and not for arrays, which a written-out call cannot tell apart.
+        own = {("arg", name) for name in specs} if tensors else set()
+        params = (p for p in compiled.params if p.path[0] not in own)
+        self.tells_tensors = any(getattr(p.spec, "tensor", False) for p in params)
 
     # ---- the call
 
@@ -66,7 +74,7 @@ class Entry:
         """The whole call as one function, or None if it is not worth writing out.  `asked`: this
         backend was asked for in the program."""
         kernel = self.kernels.get("numba")
-        if kernel is None or self.rewritten > REWRITTEN:
+        if kernel is None or self.rewritten > REWRITTEN or self.tells_tensors:
             return None
         self.rewritten += 1
         function, door = kernel.function, kernel.door  # type: ignore[attr-defined]
@@ -132,7 +140,7 @@ class Entry:
             (
                 reach.value(args, path),
                 step,
-                rebuild(tree, leaf, lambda path: reach.value(args, path)),
+                rebuild(tree, leaf, lambda path: reach.value(args, path), immutable),
             )
             for path, step, tree in self.compiled.changes
         ]
@@ -162,9 +170,10 @@ class Entry:
         ]
 
     def _rebuild(self, tree: OutTree, args: tuple[Any, ...], results: list[Any]) -> Any:
-        if type(tree) is Out:
+        if type(tree) is Out and not tree.tensor:
             return results[tree.index]
-        return rebuild(tree, results.__getitem__, lambda path: self.reach.value(args, path))
+        leaf = results.__getitem__
+        return rebuild(tree, leaf, lambda path: self.reach.value(args, path), immutable)
 
     def broken_guard(self, args: tuple[Any, ...]) -> str:
         return guards.broken(self.compiled, self.reach, args)

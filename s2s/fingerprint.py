@@ -40,10 +40,13 @@ class Same:
         return f"Same({self.value!r})"
 
 
-def fingerprint(value: Any, static: bool = False) -> Any:
+def fingerprint(value: Any, static: bool = False, tensors: bool = False) -> Any:
+    """With `tensors`, arrays are values: it makes no difference who may write to them."""
     if static:
         return _static(value)
     cls = type(value)
+    if tensors:
+        return _of_tensors(value)
     if cls is _ndarray:
         flags = value.flags
         return (value.dtype, value.ndim, flags.c_contiguous, flags.writeable)
@@ -59,6 +62,17 @@ def fingerprint(value: Any, static: bool = False) -> Any:
         fields = dataclasses.fields(value)
         return (cls, *[fingerprint(getattr(value, f.name)) for f in fields])
     return _object(value)
+
+
+def _of_tensors(value: Any) -> Any:
+    cls = type(value)
+    if cls is _ndarray or hasattr(cls, "_s2s_tensor"):
+        return (value.dtype, value.ndim, value.flags.c_contiguous)
+    if cls is tuple or cls is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        return (cls, *[_of_tensors(v) for v in value])
+    if cls is dict:
+        return (cls, tuple(value), *[_of_tensors(value[k]) for k in value])
+    return fingerprint(value)
 
 
 def _static(value: Any) -> Any:

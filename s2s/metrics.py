@@ -53,6 +53,9 @@ class Mean(Metric):
     def values(self, values: Any) -> Any:  # type: ignore[override]
         return np.asarray(values)
 
+    def update_state(self, values: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
+        super().update_state(values, sample_weight=sample_weight)
+
 
 class Sum(Mean):
     """The sum of what it is given."""

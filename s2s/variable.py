@@ -42,6 +42,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
     """
 
     _s2s_variable = True
+    _tensor = staticmethod(tensor)  # makes what is given of what is computed
 
     def __init__(
         self, initial_value: Any, trainable: bool = True, name: str = "Variable", dtype: Any = None
@@ -82,7 +83,9 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         accessed(self)
-        return np.array(self._array, dtype=dtype, copy=copy)
+        if copy is False:
+            raise ValueError("a Variable is a copy as an array: leave out copy=False")
+        return np.array(self._array, dtype=dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(isinstance(o, Variable) for o in kwargs.get("out", ())):
@@ -91,7 +94,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
             if isinstance(x, Variable):
                 accessed(x)
         plain = [x._array if isinstance(x, Variable) else x for x in inputs]
-        return tensor(getattr(ufunc, method)(*plain, **kwargs))
+        return self._tensor(getattr(ufunc, method)(*plain, **kwargs))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -120,7 +123,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
         if isinstance(value, np.ndarray) and np.may_share_memory(value, self._array):
             value = value.copy()
             value.flags.writeable = False
-        return tensor(value)
+        return self._tensor(value)
 
     def __len__(self) -> int:
         return len(self._array)
@@ -142,7 +145,7 @@ class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
     # ---- in place
 
     def assign(self, value: Any) -> Variable:
-        value = np.asarray(value)
+        value = value._array if isinstance(value, Variable) else np.asarray(value)
         if value.shape != self.shape:
             raise ValueError(f"{self.name} has shape {self.shape}, and the new value {value.shape}")
         accessed(self)

@@ -267,7 +267,7 @@ def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
         repr(identity(specialiser.function, defaults=False)),
         repr([(name, _spec_text(spec)) for name, spec in specs.items()]),
         repr((specialiser.mode, specialiser.wrt, options.has_aux, options.static)),
-        repr((options.boundscheck, specialiser.parallel)),
+        repr((options.boundscheck, specialiser.parallel, options.tensors)),
         repr((specialiser.decorated(), specialiser.vectorized)),
     )
     return cache.directory() / f"specialisation_{key}"

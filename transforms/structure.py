@@ -18,7 +18,7 @@ import numpy as np
 from .dims import Dim
 from .errors import UnsupportedError
 from .ir import MAX_RANK, Array, Record, Rng, Scalar, Type
-from .records import record
+from .records import record, replace
 
 # A path is a root and steps: ("arg", "x"), ("global", "W"), ("closure", "k"), ("module",
 # "package.module"), ("namespace", "package.module") for the dict of a module's globals, where ""
@@ -57,6 +57,7 @@ class ArraySpec:
     ndim: int
     layout: str
     writeable: bool = True
+    tensor: bool = False  # an immutable value, as in the `tf` namespace
 
 
 @record(frozen=True)
@@ -215,7 +216,9 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
             f"this one has {value.ndim}: join axes with reshape"
         )
     layout = "C" if value.flags.c_contiguous else "A"
-    return ArraySpec(dtype.name, value.ndim, layout, bool(value.flags.writeable))
+    writeable = bool(value.flags.writeable)
+    tensor = not writeable and hasattr(type(value), "_s2s_tensor")
+    return ArraySpec(dtype.name, value.ndim, layout, writeable, tensor)
 
 
 def _field_dtype(dtype: np.dtype[Any]) -> str:
@@ -238,6 +241,15 @@ def _children(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]] | None
         names = tuple(f.name for f in dataclasses.fields(value))
         return "dataclass", names, tuple(getattr(value, n) for n in names)
     return None
+
+
+def as_tensors(spec: Spec) -> Spec:
+    """A spec whose arrays are immutable values, whoever may write to them."""
+    if isinstance(spec, ArraySpec):
+        return replace(spec, writeable=False, tensor=True)
+    if isinstance(spec, TreeSpec):
+        return replace(spec, children=tuple(map(as_tensors, spec.children)))
+    return spec
 
 
 def child_step(kind: str, key: Any) -> Step:
@@ -301,9 +313,10 @@ def leaf_type(spec: Spec, name: str) -> Type:
 
 @record(frozen=True)
 class Out:
-    """One result of the kernel, by position."""
+    """One result of the kernel, by position; as a `tensor`, if it is to be immutable."""
 
     index: int
+    tensor: bool = False
 
 
 @record(frozen=True)
@@ -333,18 +346,23 @@ class Either:
 OutTree = Out | Argument | Tree | Fixed | Either
 
 
-def rebuild(tree: OutTree, leaf: Callable[[int], Any], argument: Callable[[Path], Any]) -> Any:
-    """The user's result from the kernel's."""
+def rebuild(
+    tree: OutTree,
+    leaf: Callable[[int], Any],
+    argument: Callable[[Path], Any],
+    tensor: Callable[[Any], Any] = lambda value: value,
+) -> Any:
+    """The user's result from the kernel's; `tensor` makes immutable ones."""
     if isinstance(tree, Out):
-        return leaf(tree.index)
+        return tensor(leaf(tree.index)) if tree.tensor else leaf(tree.index)
     if isinstance(tree, Fixed):
         return tree.value
     if isinstance(tree, Argument):
         return argument(tree.path)
     if isinstance(tree, Either):
         chosen = tree.first if leaf(tree.condition.index) else tree.second
-        return rebuild(chosen, leaf, argument)
-    values = [rebuild(c, leaf, argument) for c in tree.children]
+        return rebuild(chosen, leaf, argument, tensor)
+    values = [rebuild(c, leaf, argument, tensor) for c in tree.children]
     if tree.kind == "tuple":
         return tuple(values)
     if tree.kind == "list":

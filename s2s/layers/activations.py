@@ -53,7 +53,9 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
 
 
 def selu(x: Any) -> Any:
-    return 1.05070098735548 * elu(x, 1.67326324235438)
+    # At 0 the derivative is the one to the right, as in TensorFlow.
+    below = 1.67326324235438 * np.expm1(np.where(x < 0.0, x, 0.0))
+    return 1.05070098735548 * np.where(x < 0.0, below, x)
 
 
 def gelu(x: Any, approximate: bool = False) -> Any:

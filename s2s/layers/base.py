@@ -15,6 +15,7 @@ import numpy as np
 from .. import mixed_precision
 from ..announce import Announces
 from ..marks import built_now, decided, looks_only
+from ..tensor import frozen, snapshot
 from ..variable import Variable
 from . import initializers
 from .mode import MODE
@@ -27,6 +28,9 @@ class Layer(Announces):
 
     makes_weights = False
     fixed_width = False  # whether the last axis of its inputs is as long as when it was built
+    # Those of the `tf` namespace take and give tensors, and make its Variables.
+    tensors = False
+    variable = Variable
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -65,7 +69,7 @@ class Layer(Announces):
     ) -> Variable:
         make = initializers.get(initializer)
         values = make(tuple(shape), np.dtype(dtype or self.dtype))
-        weight = Variable(values, trainable=trainable, name=f"{self.name}/{name}")
+        weight = self.variable(values, trainable=trainable, name=f"{self.name}/{name}")
         self.own_weights = (*self.own_weights, weight)
         return weight
 
@@ -152,6 +156,8 @@ class Layer(Announces):
 def called(layer: Any, inputs: Any, *args: Any, training: Any = None, **kwargs: Any) -> Any:
     """What a layer gives: it is built if need be, its inputs are cast, and it is told about
     `training` if it wants to know; what is not said is as in the layers around."""
+    if layer.tensors:
+        inputs, args, kwargs = snapshot(inputs), snapshot(args), snapshot(kwargs)
     if not layer.built:
         layer.complete(shapes(inputs))
     if layer.has_weights:
@@ -169,7 +175,7 @@ def called(layer: Any, inputs: Any, *args: Any, training: Any = None, **kwargs: 
     else:
         outputs = layer.call(inputs, *args, **kwargs)
     MODE.training = before
-    return outputs
+    return frozen(outputs) if layer.tensors else outputs
 
 
 # In compiled code nothing is raised in the middle.

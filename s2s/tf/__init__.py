@@ -4,6 +4,7 @@ Plain functions over NumPy, which compiled functions read like any others."""
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from typing import Any
 
@@ -13,16 +14,18 @@ from ..api import Function, make, options_of
 from ..clipping import clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
 from ..custom import checkpoint as recompute_grad
 from ..custom import custom_gradient
-from ..data import Dataset
 from ..derivatives import stop_gradient
 from ..many import vmap
-from ..tape import GradientTape
-from ..tensor import Tensor, tensor
-from ..variable import Variable
+from ..tensor import Immutable as Tensor
+from ..tensor import snapshot
 from . import arrays, data, keras, linalg, math, nn, random
 from .arrays import *  # noqa: F403
+from .data import Dataset
 from .linalg import einsum, eye, matmul, norm, tensordot
 from .math import *  # noqa: F403
+from .tape import GradientTape
+from .tensors import gives_tensors
+from .variable import Variable
 
 float32, float64, int32, int64 = np.float32, np.float64, np.int32, np.int64
 complex64, complex128, bool, newaxis = np.complex64, np.complex128, np.bool_, None
@@ -47,21 +50,31 @@ class UnconnectedGradients(enum.Enum):
 
 
 class _StepFunction(Function):
-    """A compiled function whose results have `.numpy()`."""
+    """A compiled function to which arrays are values, and whose results are tensors."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return tensor(super().__call__(*args, **kwargs))
+        return snapshot(super().__call__(*args, **kwargs))
 
 
 def function(function: Any = None, /, **_: Any) -> Any:
     """A compiled function, as `s2s.function`; options of TensorFlow's own are ignored."""
-    return make(_StepFunction, function, options_of(0, False, (), True, None))
+    options = options_of(0, False, (), True, None)
+    return make(_StepFunction, function, dataclasses.replace(options, tensors=True))
 
 
+clip_by_global_norm = gives_tensors(clip_by_global_norm)
+clip_by_norm = gives_tensors(clip_by_norm)
+clip_by_value = gives_tensors(clip_by_value)
+global_norm = gives_tensors(global_norm)
+stop_gradient = gives_tensors(stop_gradient)
+
+
+@gives_tensors
 def cond(pred: Any, true_fn: Any, false_fn: Any) -> Any:
     return true_fn() if pred else false_fn()
 
 
+@gives_tensors
 def while_loop(cond: Any, body: Any, loop_vars: Any) -> Any:
     """`body` takes the variables and gives them anew, as long as `cond` of them holds."""
     values = tuple(loop_vars)
@@ -70,6 +83,7 @@ def while_loop(cond: Any, body: Any, loop_vars: Any) -> Any:
     return values
 
 
+@gives_tensors
 def vectorized_map(fn: Any, elems: Any) -> Any:
     return vmap(fn)(elems)
 

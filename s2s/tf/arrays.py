@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import tensor
 from ._axes import axes
+from ._inputs import TYPED, alike, dtype_of, given, made
+from .tensors import export
 
 __all__ = [
     "argsort", "boolean_mask", "broadcast_to", "cast", "concat", "constant", "convert_to_tensor",
@@ -21,23 +22,26 @@ __all__ = [
 # ---------------------------------------------------------------- made
 
 
-def constant(value: Any, dtype: Any = None) -> Any:
-    """A tensor; Python floats become float32."""
-    if dtype is None and not isinstance(value, (np.ndarray, np.generic)):
-        found = np.asarray(value)
-        dtype = {"float64": np.float32, "int64": np.int32}.get(found.dtype.name, found.dtype)
-    return tensor(np.asarray(value, dtype))
+def constant(value: Any, dtype: Any = None, shape: Any = None) -> Any:
+    """A tensor; Python's floats become float32, its ints int32."""
+    found = convert_to_tensor(value, dtype)
+    if shape is None:
+        return found
+    return np.reshape(found, shape) if np.size(found) != 1 else np.broadcast_to(found, shape)
 
 
-convert_to_tensor = constant
+def convert_to_tensor(value: Any, dtype: Any = None) -> Any:
+    if dtype is None and isinstance(value, TYPED):
+        return np.asarray(value)
+    return made(value, dtype)
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    return np.asarray(x).astype(dtype)
+    return convert_to_tensor(x).astype(dtype)
 
 
 def identity(x: Any) -> Any:
-    return np.copy(x)
+    return np.copy(given(x))
 
 
 def zeros(shape: Any, dtype: Any = np.float32) -> Any:
@@ -49,27 +53,47 @@ def ones(shape: Any, dtype: Any = np.float32) -> Any:
 
 
 def fill(shape: Any, value: Any) -> Any:
-    return np.full(shape, value, np.float32)
+    return np.full(shape, value, dtype_of(value))
 
 
-def zeros_like(x: Any) -> Any:
-    return np.zeros_like(x)
+def zeros_like(x: Any, dtype: Any = None) -> Any:
+    return np.zeros_like(given(x)) if dtype is None else np.zeros_like(given(x), dtype)
 
 
-def ones_like(x: Any) -> Any:
-    return np.ones_like(x)
+def ones_like(x: Any, dtype: Any = None) -> Any:
+    return np.ones_like(given(x)) if dtype is None else np.ones_like(given(x), dtype)
 
 
 def linspace(start: Any, stop: Any, num: int) -> Any:
-    return np.linspace(start, stop, num)
+    kind = dtype_of(start, stop)
+    return np.linspace(start, stop, num).astype(np.float64 if kind == np.int32 else kind)
 
 
-def range(start: Any, limit: Any = None, delta: Any = 1) -> Any:
-    return np.arange(start) if limit is None else np.arange(start, limit, delta)
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None) -> Any:
+    """Python's ints give int32, its floats float32.  A compiled loop counts in int64."""
+    if limit is None:
+        start, limit = 0, start
+    kind = dtype_of(start, limit, delta) if dtype is None else dtype
+    return np.arange(start, limit, delta, kind)
 
 
-def one_hot(indices: Any, depth: int) -> Any:
-    return (np.expand_dims(indices, -1) == np.arange(depth)).astype(np.float32)
+def one_hot(
+    indices: Any,
+    depth: int,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int = -1,
+    dtype: Any = None,
+) -> Any:
+    hot = np.expand_dims(indices, -1) == np.arange(depth)
+    if axis != -1:
+        hot = np.moveaxis(hot, -1, axis)
+    kind = np.float32 if dtype is None else dtype
+    if on_value is None and off_value is None:
+        return hot.astype(kind)
+    on = 1 if on_value is None else on_value
+    off = 0 if off_value is None else off_value
+    return np.where(hot, on, off).astype(dtype_of(on, off) if dtype is None else dtype)
 
 
 # ---------------------------------------------------------------- shaped
@@ -88,7 +112,7 @@ def rank(x: Any) -> Any:
 
 
 def reshape(x: Any, shape: Any) -> Any:
-    return np.reshape(x, shape)
+    return np.reshape(given(x), shape)
 
 
 def transpose(x: Any, perm: Any = None) -> Any:
@@ -133,11 +157,11 @@ def pad(x: Any, paddings: Any, mode: Any = "CONSTANT", constant_values: float = 
 
 
 def concat(values: Any, axis: int) -> Any:
-    return np.concatenate(values, axis=axis)
+    return np.concatenate([given(v) for v in values], axis=axis)
 
 
 def stack(values: Any, axis: int = 0) -> Any:
-    return np.stack(values, axis=axis)
+    return np.stack([given(v) for v in values], axis=axis)
 
 
 def unstack(x: Any, axis: int = 0) -> Any:
@@ -154,12 +178,24 @@ def split(x: Any, num_or_size_splits: Any, axis: int = 0) -> Any:
     return np.split(x, ends, axis=axis)
 
 
-def where(condition: Any, x: Any, y: Any) -> Any:
-    return np.where(condition, x, y)
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """`x` where the condition holds, `y` elsewhere; without them, the places where it holds."""
+    if x is None or y is None:
+        return np.argwhere(condition)
+    x, y = alike(x, y)
+    if isinstance(x, TYPED) or isinstance(y, TYPED):
+        return np.where(condition, x, y)
+    return np.where(condition, x, y).astype(dtype_of(x, y))
 
 
-def gather(x: Any, indices: Any, axis: int = 0) -> Any:
-    return np.take(x, indices, axis=axis)
+def gather(x: Any, indices: Any, axis: int = 0, batch_dims: int = 0) -> Any:
+    if batch_dims == 0:
+        return np.take(given(x), indices, axis=axis)
+    if batch_dims != 1 or axis not in (0, 1):
+        raise NotImplementedError("tf.gather has batch_dims=1 along the axis after it")
+    places = np.asarray(indices)
+    rows = np.reshape(np.arange(places.shape[0]), (-1,) + (1,) * (places.ndim - 1))
+    return x[rows, places]
 
 
 def gather_nd(x: Any, indices: Any) -> Any:
@@ -196,9 +232,16 @@ def reverse(x: Any, axis: Any) -> Any:
     return np.flip(x, axes(axis))
 
 
-def sort(x: Any, axis: int = -1) -> Any:
+def sort(x: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
+    if direction == "DESCENDING":
+        return np.flip(np.sort(x, axis=axis), axis)
     return np.sort(x, axis=axis)
 
 
-def argsort(x: Any, axis: int = -1) -> Any:
-    return np.argsort(x, axis=axis, kind="stable")
+def argsort(x: Any, axis: int = -1, direction: str = "ASCENDING", stable: bool = False) -> Any:
+    if direction == "DESCENDING":
+        return np.argsort(-x, axis=axis, kind="stable").astype(np.int32)
+    return np.argsort(x, axis=axis, kind="stable").astype(np.int32)
+
+
+export(globals())

@@ -1,5 +1,24 @@
-"""`tf.data`."""
+"""`tf.data`: datasets whose elements are tensors."""
 
-from ..data import AUTOTUNE, Dataset
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .. import data
+from ..data import AUTOTUNE
+from ..tensor import snapshot
 
 __all__ = ["AUTOTUNE", "Dataset"]
+
+
+class Dataset(data.Dataset):
+    """An `s2s.data.Dataset` whose elements nobody can change: neither the functions it is mapped
+    with, nor those who get them, nor those who go on using the arrays it was made of."""
+
+    @classmethod
+    def from_tensor_slices(cls, tensors: Any) -> Dataset:
+        return super().from_tensor_slices(data.mapped(tensors, snapshot))  # type: ignore[return-value]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (data.mapped(element, snapshot) for element in super().__iter__())

@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from ..clipping import global_norm
 from ..later import later
 from ._axes import axes
+from .tensors import export
 
 scipy: Any = later("scipy")  # which takes longer to load than all of this package
 
 __all__ = [
     "band_part", "cholesky", "det", "diag", "diag_part", "einsum", "eye", "inv", "logdet", "matmul",
-    "matvec", "norm", "slogdet", "solve", "tensordot", "trace", "triangular_solve",
+    "global_norm", "matvec", "norm", "slogdet", "solve", "tensordot", "trace", "triangular_solve",
 ]  # fmt: skip
 
 
@@ -37,16 +39,28 @@ def einsum(equation: str, *operands: Any) -> Any:
     return np.einsum(equation, *operands)
 
 
-def norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool = False) -> Any:
+    """The root of the sum of squares, or with 1 and infinity of vectors the sum and the maximum of
+    magnitudes."""
+    if ord == 1:
+        return np.sum(np.abs(x), axis=axes(axis), keepdims=keepdims)
+    if ord == np.inf:
+        return np.max(np.abs(x), axis=axes(axis), keepdims=keepdims)
+    if ord != "euclidean" and ord != 2:
+        raise NotImplementedError(f"tf.norm has ord 'euclidean', 2, 1 and np.inf, not {ord!r}")
     return np.sqrt(np.sum(x * x, axis=axes(axis), keepdims=keepdims))
 
 
-def eye(n: int, m: Any = None, dtype: Any = np.float32) -> Any:
-    return np.eye(n, m, dtype=dtype)
+def eye(n: int, m: Any = None, batch_shape: Any = None, dtype: Any = np.float32) -> Any:
+    one = np.eye(n, m, dtype=dtype)
+    if batch_shape is None:
+        return one
+    return np.broadcast_to(one, (*batch_shape, *one.shape))
 
 
 def diag(x: Any) -> Any:
-    return np.diag(x)
+    """Matrices with the last axis on their diagonals."""
+    return np.expand_dims(x, -1) * np.eye(x.shape[-1], dtype=x.dtype)
 
 
 def diag_part(x: Any) -> Any:
@@ -92,3 +106,6 @@ def band_part(input: Any, num_lower: int, num_upper: int) -> Any:
     if num_lower >= 0:
         input = np.triu(input, -num_lower)
     return np.tril(input, num_upper) if num_upper >= 0 else input
+
+
+export(globals())

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..custom import custom_gradient
+from ..derivatives import stop_gradient
 from ..later import later
-from ..layers.activations import log_softmax as log_softmax
+from ..layers import activations
 from ..layers.activations import sigmoid, softplus, tanh
-from ..layers.activations import softmax as softmax
 from ._axes import axes
+from ._inputs import alike, filled, given
+from .tensors import export
 
 scipy: Any = later("scipy")  # which takes longer to load than all of this package
 
@@ -24,6 +27,13 @@ __all__ = [
     "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance", "round", "rsqrt", "sigmoid",
     "sign", "sin", "sinh", "softplus", "sqrt", "square", "squared_difference", "subtract", "tan",
     "tanh",
+]  # fmt: skip
+
+# What stands here alone.
+MORE = [
+    "cumprod", "digamma", "divide_no_nan", "erf", "erfc", "floormod", "is_finite", "is_nan",
+    "l2_normalize", "lgamma", "log_sigmoid", "log_softmax", "reduce_euclidean_norm", "softmax",
+    "top_k", "unsorted_segment_sum", "xlogy",
 ]  # fmt: skip
 
 
@@ -56,7 +66,18 @@ def negative(x: Any) -> Any:
 
 
 def sign(x: Any) -> Any:
-    return np.sign(x)
+    x = given(x)
+    return _sign(x) if x.dtype.kind == "f" else np.sign(x)
+
+
+@custom_gradient
+def _sign(x: Any) -> Any:
+    return np.sign(x), _no_slope
+
+
+def _no_slope(upstream: Any) -> Any:
+    """Zeros: the gradient of `tf.sign` is 0, not None."""
+    return np.zeros_like(upstream)
 
 
 def square(x: Any) -> Any:
@@ -183,27 +204,29 @@ def logical_not(x: Any) -> Any:
 
 
 def add(x: Any, y: Any) -> Any:
-    return np.add(x, y)
+    return np.add(*alike(x, y))
 
 
 def subtract(x: Any, y: Any) -> Any:
-    return np.subtract(x, y)
+    return np.subtract(*alike(x, y))
 
 
 def multiply(x: Any, y: Any) -> Any:
-    return np.multiply(x, y)
+    return np.multiply(*alike(x, y))
 
 
 def divide(x: Any, y: Any) -> Any:
-    return np.divide(x, y)
+    return np.divide(*alike(x, y))
 
 
 def divide_no_nan(x: Any, y: Any) -> Any:
     """0 where y is."""
+    x, y = filled(x, y)
     return np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y))
 
 
 def xlogy(x: Any, y: Any) -> Any:
+    x, y = filled(x, y)
     return scipy.special.xlogy(x, y)
 
 
@@ -212,43 +235,44 @@ def floormod(x: Any, y: Any) -> Any:
 
 
 def pow(x: Any, y: Any) -> Any:
-    return np.power(x, y)
+    return np.power(*alike(x, y))
 
 
 def squared_difference(x: Any, y: Any) -> Any:
+    x, y = alike(x, y)
     return np.square(x - y)
 
 
 def maximum(x: Any, y: Any) -> Any:
-    return np.maximum(x, y)
+    return np.maximum(*alike(x, y))
 
 
 def minimum(x: Any, y: Any) -> Any:
-    return np.minimum(x, y)
+    return np.minimum(*alike(x, y))
 
 
 def equal(x: Any, y: Any) -> Any:
-    return np.equal(x, y)
+    return np.equal(*alike(x, y))
 
 
 def not_equal(x: Any, y: Any) -> Any:
-    return np.not_equal(x, y)
+    return np.not_equal(*alike(x, y))
 
 
 def greater(x: Any, y: Any) -> Any:
-    return np.greater(x, y)
+    return np.greater(*alike(x, y))
 
 
 def greater_equal(x: Any, y: Any) -> Any:
-    return np.greater_equal(x, y)
+    return np.greater_equal(*alike(x, y))
 
 
 def less(x: Any, y: Any) -> Any:
-    return np.less(x, y)
+    return np.less(*alike(x, y))
 
 
 def less_equal(x: Any, y: Any) -> Any:
-    return np.less_equal(x, y)
+    return np.less_equal(*alike(x, y))
 
 
 def logical_and(x: Any, y: Any) -> Any:
@@ -267,14 +291,24 @@ def atan2(y: Any, x: Any) -> Any:
 
 
 def reduce_sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    x = given(x)
+    if x.dtype.kind == "i":  # in their own precision
+        return np.sum(x, axis=axes(axis), keepdims=keepdims, dtype=x.dtype)
     return np.sum(x, axis=axes(axis), keepdims=keepdims)
 
 
 def reduce_mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    x = given(x)
+    if x.dtype.kind == "i":  # what is behind the point is cut off
+        mean = np.trunc(np.mean(x, axis=axes(axis), keepdims=keepdims))
+        return mean.astype(x.dtype)
     return np.mean(x, axis=axes(axis), keepdims=keepdims)
 
 
 def reduce_prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    x = given(x)
+    if x.dtype.kind == "i":
+        return np.prod(x, axis=axes(axis), keepdims=keepdims, dtype=x.dtype)
     return np.prod(x, axis=axes(axis), keepdims=keepdims)
 
 
@@ -310,7 +344,8 @@ def reduce_logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def reduce_euclidean_norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return np.sqrt(np.sum(x * x, axis=axes(axis), keepdims=keepdims))
+    norm = np.sqrt(np.sum(x * x, axis=axes(axis), keepdims=keepdims))
+    return norm.astype(x.dtype) if x.dtype.kind == "i" else norm
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12) -> Any:
@@ -319,27 +354,64 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12) -> Any:
 
 
 def cumsum(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
-    if reverse:
-        x = np.flip(x, axis)
-    total = np.cumsum(x, axis=axis)
+    x = given(x)
     if exclusive:
-        total = total - x
-    return np.flip(total, axis) if reverse else total
+        x = _shifted(x, axis, reverse, 0)
+    if reverse:
+        return np.flip(np.cumsum(np.flip(x, axis), axis=axis, dtype=x.dtype), axis)
+    return np.cumsum(x, axis=axis, dtype=x.dtype)
 
 
-def cumprod(x: Any, axis: int = 0) -> Any:
-    return np.cumprod(x, axis=axis)
+def cumprod(x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False) -> Any:
+    x = given(x)
+    if exclusive:
+        x = _shifted(x, axis, reverse, 1)
+    if reverse:
+        return np.flip(np.cumprod(np.flip(x, axis), axis=axis, dtype=x.dtype), axis)
+    return np.cumprod(x, axis=axis, dtype=x.dtype)
 
 
-def top_k(input: Any, k: int = 1) -> Any:
+def _shifted(x: Any, axis: int, back: bool, first: int) -> Any:
+    """Each element in the place of the next, or of the one before, and a number in the gap."""
+    x = np.moveaxis(x, axis, 0)
+    gap = np.full_like(x[:1], first)
+    moved = np.concatenate([x[1:], gap]) if back else np.concatenate([gap, x[:-1]])
+    return np.moveaxis(moved, 0, axis)
+
+
+class TopKV2(NamedTuple):
+    values: Any
+    indices: Any
+
+
+def top_k(input: Any, k: int = 1, sorted: bool = True) -> Any:
     """The k largest of each row, and where they stand, the largest first."""
     places = np.argsort(-input, axis=-1, kind="stable")[..., :k]
-    return np.take_along_axis(input, places, axis=-1), places
+    return TopKV2(np.take_along_axis(input, places, axis=-1), places.astype(np.int32))
 
 
-def argmax(x: Any, axis: int = 0) -> Any:
-    return np.argmax(x, axis=axis)
+def argmax(x: Any, axis: int = 0, output_type: Any = np.int64) -> Any:
+    return _as(np.argmax(x, axis=axis), output_type)
 
 
-def argmin(x: Any, axis: int = 0) -> Any:
-    return np.argmin(x, axis=axis)
+def argmin(x: Any, axis: int = 0, output_type: Any = np.int64) -> Any:
+    return _as(np.argmin(x, axis=axis), output_type)
+
+
+def _as(places: Any, dtype: Any) -> Any:
+    return places if dtype == np.int64 else places.astype(dtype)
+
+
+def softmax(logits: Any, axis: int = -1) -> Any:
+    if axis == -1:
+        return activations.softmax(logits)
+    return np.moveaxis(activations.softmax(np.moveaxis(logits, axis, -1)), -1, axis)
+
+
+def log_softmax(logits: Any, axis: int = -1) -> Any:
+    if axis == -1:
+        return activations.log_softmax(logits)
+    return np.moveaxis(activations.log_softmax(np.moveaxis(logits, axis, -1)), -1, axis)
+
+
+export(globals(), MORE)

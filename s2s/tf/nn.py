@@ -6,25 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..layers.activations import (
-    elu,
-    gelu,
-    leaky_relu,
-    log_softmax,
-    relu,
-    relu6,
-    selu,
-    sigmoid,
-    silu,
-    softmax,
-    softplus,
-    softsign,
-    tanh,
-)
+from ..layers import activations
+from ..layers.activations import elu, gelu, selu, sigmoid, silu, softplus, softsign, tanh
 from ..layers.conv import convolved, largest, mean, pair
 from . import random
 from ._axes import axes as of_axes
-from .math import l2_normalize
+from ._inputs import in_floats
+from .tensors import export
+from .math import l2_normalize, log_softmax, softmax
 
 swish = silu
 
@@ -35,6 +24,18 @@ __all__ = [
     "softmax_cross_entropy_with_logits", "softplus", "softsign",
     "sparse_softmax_cross_entropy_with_logits", "swish", "tanh",
 ]  # fmt: skip
+
+
+def relu(features: Any) -> Any:
+    return np.maximum(features, 0) if features.dtype.kind == "i" else activations.relu(features)
+
+
+def relu6(features: Any) -> Any:
+    return np.clip(features, 0, 6) if features.dtype.kind == "i" else activations.relu6(features)
+
+
+def leaky_relu(features: Any, alpha: float = 0.2) -> Any:
+    return activations.leaky_relu(in_floats(features), alpha)
 
 
 def bias_add(value: Any, bias: Any) -> Any:
@@ -96,3 +97,6 @@ def softmax_cross_entropy_with_logits(labels: Any, logits: Any) -> Any:
 def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any) -> Any:
     chosen = np.expand_dims(labels, -1)
     return -np.take_along_axis(log_softmax(logits), chosen, axis=-1)[..., 0]
+
+
+export(globals())

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import tensor
+from .tensors import export
+
+__all__ = ["normal", "uniform"]
 
 _generator = np.random.default_rng()
 
@@ -17,8 +19,16 @@ def set_seed(seed: int) -> None:
 
 
 def normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = np.float32) -> Any:
-    return tensor(_generator.normal(mean, stddev, tuple(shape)).astype(dtype))
+    return _generator.normal(mean, stddev, tuple(shape)).astype(dtype)
 
 
-def uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = np.float32) -> Any:
-    return tensor(_generator.uniform(minval, maxval, tuple(shape)).astype(dtype))
+def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = np.float32) -> Any:
+    """Numbers from `minval` to below `maxval`, which is 1 for floats and must be given for ints."""
+    if np.issubdtype(dtype, np.integer):
+        if maxval is None:
+            raise ValueError("tf.random.uniform of integers needs maxval")
+        return _generator.integers(minval, maxval, tuple(shape), dtype)
+    return _generator.uniform(minval, 1 if maxval is None else maxval, tuple(shape)).astype(dtype)
+
+
+export(globals())

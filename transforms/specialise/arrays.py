@@ -217,7 +217,7 @@ class Arrays(Mixin):
             return ref
         # NumPy may or may not share memory here: reading is fine, writing is refused.
         fresh = self.new_array(operand)
-        fresh.cell.readonly = readonly
+        fresh.cell.readonly, fresh.cell.tensor = readonly, found.cell.tensor
         self.state.entangle(fresh.cell, found.cell)
         return fresh
 
@@ -249,6 +249,51 @@ class Arrays(Mixin):
                 contiguous = contiguous and what == tuple(range(len(what)))
         return True
 
+    # ---- tensors
+
+    def is_tensor(self, value: Value) -> bool:
+        """Whether operators with it give tensors of the `tf` namespace."""
+        if not isinstance(value, Ref):
+            return False
+        variable = self.variables.get(value.cell)
+        return bool(value.cell.tensor) or hasattr(variable, "_s2s_tensors")
+
+    def as_tensor(self, value: Value) -> Value:
+        """The present value of an array, or of those in a structure, as a tensor.  Later writes
+        into the array make new versions of it, so nothing is copied here."""
+        if isinstance(value, Ref) and (not value.cell.tensor or value.cell in self.variables):
+            made = self.new_array(self.sym(value).operand)
+            made.cell.tensor = True
+            return made
+        if isinstance(value, TupleVal):
+            return replace(value, values=tuple(map(self.as_tensor, value.values)))
+        if isinstance(value, (ListVal, DictVal)) and not value.cell.path:
+            content = self.state.heap[value.cell]
+            if isinstance(content, (Items, Fields)):
+                values = tuple(map(self.as_tensor, content.values))
+                self.state.heap[value.cell] = replace(content, values=values)
+            elif isinstance(content, Growing):
+                self.state.heap[value.cell] = replace(content, tensor=True)
+        return value
+
+    def tensor_of(self, result: Value, *operands: Value) -> Value:
+        """A new array that an operator made, as a tensor if one of its operands is one."""
+        if isinstance(result, Ref) and any(map(self.is_tensor, operands)):
+            result.cell.tensor = True
+        return result
+
+    def refuse_tensor(self, cell: Cell, node: ast.AST) -> None:
+        """Tensors are not written to."""
+        if cell.tensor is None:
+            self.refuse(
+                node, f"{cell.label or 'this array'} is a tensor on one path, which cannot be "
+                "written to, and a NumPy array on another",
+                "make it a tensor on both, by tf.constant, or an array, by np.array",
+            )  # fmt: skip
+        if cell.tensor:
+            text = "a tensor cannot be written to: use tf.tensor_scatter_nd_update, or write into "
+            raise self.located(TypeError(f"{text}a NumPy array, np.array(tensor)"), node)
+
     # ---- writing
 
     def write(
@@ -256,6 +301,7 @@ class Arrays(Mixin):
     ) -> None:
         """`ref[steps] = value` (or `+=`, counting repeated indices): a new version of the cell."""
         cell = ref.cell
+        self.refuse_tensor(cell, node)
         if cell.choice is not None:
             self._write_choice(ref, steps, value, node, add)
             return

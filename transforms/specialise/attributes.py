@@ -57,10 +57,11 @@ class Attributes(Mixin):
             return Bound(owner, name)
         if isinstance(owner, Ref) and owner.cell in self.variables and not owner.path:
             variable = self.variables[owner.cell]
-            if name in ("assign", "assign_add", "assign_sub", "numpy"):
+            if name in ("assign", "assign_add", "assign_sub", "numpy", "read_value"):
                 return Bound(owner, name)
-            if name == "value":
-                return owner
+            if name == "value":  # in TensorFlow a method
+                tensors = hasattr(variable, "_s2s_tensors")
+                return Bound(owner, "read_value") if tensors else owner
             if name in ("name", "trainable"):
                 return self.lift(getattr(variable, name), (*owner.cell.path[:-1], (".", name)))
         if isinstance(owner, Ref):
@@ -277,6 +278,7 @@ class Attributes(Mixin):
     def list_element(self, content: Growing, index: Any) -> Value:
         value = self.wrap(self.b.emit("list_get", content.operand, index))
         if isinstance(value, Ref):
+            value.cell.tensor = content.tensor
             self.appended.add(value.cell)
         return value
 

@@ -422,6 +422,9 @@ class Calls(Mixin):
         if hasattr(function, "_s2s_look"):
             return self.look(function, args, kwargs, node)
         if hasattr(function, "_s2s_instead"):
+            if hasattr(function, "_s2s_tensors"):
+                inner = Obj(function._s2s_instead)
+                return self.as_tensor(self.call_object(inner, args, kwargs, node))
             return self.call_function(Obj(function._s2s_instead), args, kwargs, node)
         try:
             bound = signature(function).bind(*args, **kwargs)
@@ -576,8 +579,8 @@ class _Guarding:
                 message = f"{self.path} with {unknown[1]}= is not supported"
                 advice = f"leave out {unknown[1]}="
             raise self.owner.refusal(self.node, message, advice, UnsupportedError) from None
-        if isinstance(error, (TypeError, ValueError, IndexError, OverflowError)) and not hasattr(
-            error, "lineno"
+        if isinstance(error, (TypeError, ValueError, IndexError, OverflowError)) and not any(
+            hasattr(error, name) for name in ("lineno", "source_line")
         ):
             raise self.owner.located(error, self.node) from None
         return False

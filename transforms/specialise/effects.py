@@ -84,6 +84,13 @@ def _is_baked_int(value: Value) -> bool:
     return isinstance(known, int) and not isinstance(known, bool)
 
 
+def _held(content: Any, name: str | None) -> Any:
+    """All of a container's content, or what an object's cell holds under a name."""
+    if name is None or content is None:
+        return content
+    return content.values[content.keys.index(name)] if name in content.keys else None
+
+
 class Effects(Mixin):
     """Mixed into the specialiser."""
 
@@ -140,6 +147,9 @@ class Effects(Mixin):
                 "use a plain attribute",
             )  # fmt: skip
         cell = self._object_cell(owner)
+        if self.outer is not None and hasattr(target, name):
+            if self.attribute_of(owner, name, node) == value:
+                return  # nothing changes
         self.allow_effect(cell, node)
         if name not in self.state.heap[cell].keys:
             self._watch(cell, owner, name, node)
@@ -180,6 +190,22 @@ class Effects(Mixin):
             return None
         content = self.state.heap[found[0]]
         return content.values[content.keys.index(name)] if name in content.keys else None
+
+    def refuse_changed(self, looked_up: dict[Any, str], callee: str, node: ast.AST) -> None:
+        """A function that stays a call reads objects and containers as they were before the whole
+        program ran.  What has been set since is not passed to it."""
+        for (key, name), text in looked_up.items():
+            if name is None:
+                cells = (c.cell for _, known, c in self.containers if id(known) == key)
+            else:
+                cells = (cell for k, (cell, _) in self.object_cells.items() if k == key)
+            for cell in cells:
+                first, now = self.first_contents.get(cell), self.state.heap.get(cell)
+                if first is not now and _held(first, name) != _held(now, name):
+                    self.refuse(
+                        node, f"{callee}, whose recursion ends at run time, reads {text}, "
+                        "which was set before this call", "pass the value as an argument",
+                    )  # fmt: skip
 
     # ---- building
 

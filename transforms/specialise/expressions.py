@@ -236,13 +236,14 @@ class Expressions(Mixin):
         """One elementwise operation or product on numbers and arrays."""
         path = f"numpy.{name}"
         if name == "matmul" and path in SURFACES:
-            return self.call_surface(path, operands, {}, node)
+            return self.tensor_of(self.call_surface(path, operands, {}, node), *operands)
         with self.guarding(node):
             syms = [self.sym(o) for o in operands]
             if any(isinstance(s.type, Scalar) and s.type.mixed for s in syms):
-                return self._operate_mixed(name, syms, node)
-            result = self.b.emit(name, *syms)
-        return self.wrap(result)
+                result = self._operate_mixed(name, syms, node)
+            else:
+                result = self.wrap(self.b.emit(name, *syms))
+        return self.tensor_of(result, *operands)
 
     def _operate_mixed(self, name: str, syms: list[Any], node: ast.AST) -> Value:
         """An operation on an integer that is a Python int on some paths and a small NumPy integer

@@ -111,7 +111,7 @@ class Indexing(Mixin):
             return view if ref.cell not in self.variables else self.part_of_variable(view, value)
         with self.guarding(node):
             result = self.apply_step(self.sym(ref), ("index", plain))
-        return self.wrap(result)
+        return self.tensor_of(self.wrap(result), ref)
 
     def assign_index(self, ref: Ref, items: tuple[Any, ...], value: Value, node: ast.AST) -> None:
         """`ref[items] = value`."""

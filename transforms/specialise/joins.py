@@ -195,6 +195,7 @@ class Joins(Mixin):
                 if why:
                     return Conflict(f"{user or 'an array'} is {why}")
                 memo[key] = cell = Cell(user)
+                cell.tensor = joined_tensor(x.cell, y.cell)
                 merged.heap[cell] = leaf(p, q, user)
                 merged.entangle(cell, x.cell)
                 merged.entangle(cell, y.cell)
@@ -215,6 +216,7 @@ class Joins(Mixin):
                     "undef", type=Array(value.type.dtype, (OPEN,) * value.type.ndim)
                 )
             cell = Cell(ref.cell.label)
+            cell.tensor = ref.cell.tensor
             pair = (value, nothing.operand) if then else (nothing.operand, value)
             merged.heap[cell] = leaf(*pair, "")
             merged.entangle(cell, ref.cell)
@@ -291,6 +293,7 @@ class Joins(Mixin):
             value = self._nothing_like(self.ref_type_in(seen, like))
             assert isinstance(value.operand, Var)
             ref = self.new_array(value.operand)
+            ref.cell.tensor = like.cell.tensor
             self.voids.add(ref.cell)
             return ref
         if isinstance(like, TupleVal):
@@ -441,6 +444,11 @@ class _Within:
 
     def __exit__(self, *_: Any) -> None:
         self.owner.state, self.owner.b.block = self.saved
+
+
+def joined_tensor(x: Cell, y: Cell) -> bool | None:
+    """Whether an array is a tensor that is one of two; None if only one of them is."""
+    return x.tensor if x.tensor is y.tensor else None
 
 
 def _operands(what: Any) -> list[Any]:

@@ -15,6 +15,7 @@ from ..build import OPEN, Builder, const
 from ..ir import Array, Block, Carried, ListOf, Operand, Scalar, Type, Var
 from ..records import field, record, replace
 from ..rules.promote import join_conflict, join_types
+from .joins import joined_tensor
 from .values import (
     UNDEFINED,
     Cell,
@@ -259,6 +260,11 @@ class LoopJoins(Mixin):
             plan.cells[key] = Cell(
                 key[1] if key[0] == "env" and isinstance(key[1], str) else x.cell.label
             )
+            plan.cells[key].tensor = x.cell.tensor
+            plan.changed = True
+        tensor = joined_tensor(plan.cells[key], y.cell)
+        if tensor is not plan.cells[key].tensor:
+            plan.cells[key].tensor = tensor
             plan.changed = True
         known: Any = plan.leaves.get(key, p)
         plan.leaf(key, self._joined(known, q))

@@ -319,6 +319,9 @@ class Loops(Mixin):
             array = self.sym(iterable)
             if array.ndim == 0:
                 raise self.located(TypeError("iteration over a 0-d array"), node)
+            counted = self._counted(iterable)
+            if counted is not None:
+                return self.stream(counted, node)
             return Stream(self.size(array, 0), lambda k: self.row(iterable, k, node))
         if isinstance(iterable, ListVal) and isinstance(self.state.heap[iterable.cell], Growing):
             cell = iterable.cell
@@ -354,6 +357,16 @@ class Loops(Mixin):
         raise self.refusal(
             getattr(node, "iter", node), f"{self.kind_of(iterable)} is not iterable", "", TypeError_
         )
+
+    def _counted(self, array: Ref) -> RangeVal | None:
+        """What `tf.range` counts: a loop over it needs no array, and counts in int64."""
+        made = self.b.definitions.get(self.read(array).name)
+        if made is None or made.name != "arange" or made.attrs["dtype"] != "int32":
+            return None
+        if any(not isinstance(x.type, Scalar) or x.type.dtype != "int64" for x in made.args):
+            return None
+        start, stop, step = (self.wrap(self.b.sym(x)) for x in made.args)
+        return RangeVal(start, stop, step)
 
     def _product_stream(self, product: ProductVal, node: Any) -> Stream:
         inners = [self.stream(i, node) for i in product.inners]

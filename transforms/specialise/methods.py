@@ -51,6 +51,8 @@ class Methods(Mixin):
         if isinstance(owner, Ref) and name in ("assign", "assign_add", "assign_sub"):
             add = {"assign_add": 1, "assign_sub": -1}.get(name, 0)
             return self.assign_variable(owner, args[0], node, add)
+        if isinstance(owner, Ref) and name == "read_value":
+            return self.as_tensor(owner)
         if isinstance(owner, Ref) and name == "numpy":
             return self.wrap(self.b.emit("stop_gradient", self.b.emit("copy", self.sym(owner))))
         if isinstance(owner, Ref) and name == "tolist" and self.ref_type(owner).ndim == 1:

@@ -79,6 +79,8 @@ class Objects(Mixin):
     given_ints: dict[str, int]  # the integers at hand, by the parameters that hold them
     frame: Any
     reading: ast.AST | None  # the name being looked up
+    # attributes (object, name) and containers (object, None) that were read, by identity
+    looked_up: dict[tuple[int, str | None], str]
 
     # ---- arguments
 
@@ -133,6 +135,7 @@ class Objects(Mixin):
         assert isinstance(spec, ArraySpec)
         cell = Cell(path_text(path), var, path)
         cell.readonly = not spec.writeable
+        cell.tensor = spec.tensor
         cell.contiguous = spec.layout == "C"
         self.state.adopt(cell, var)
         return Ref(cell)
@@ -203,6 +206,7 @@ class Objects(Mixin):
         return Obj(value, path)
 
     def _lift_container(self, value: Any, path: Path) -> Value:
+        self.looked_up[id(value), None] = path_text(path)
         for other, known, lifted in self.containers:
             if known is value:  # by whatever path it is reached, it is one
                 self.object_guards += [ObjectGuard(p, "is", value) for p in (other, path)]
@@ -383,6 +387,7 @@ class Objects(Mixin):
     def attribute_of(self, owner: Obj, name: str, node: ast.AST) -> Value:
         """An attribute of a static object; what it yields is lifted by its path."""
         target = owner.value
+        self.looked_up[id(target), name] = path_text((*owner.path, (".", name)))
         written = self.written_attribute(owner, name)
         if written is not None:
             return self._bound_attribute(written, name, node)

@@ -104,6 +104,22 @@ class Lifted:
 
 
 @record(frozen=True)
+class LiftedVariable:
+    """The array of a Variable reached by a path.  It is a Variable in the caller, too, so that
+    tapes there watch it."""
+
+    path: Path
+    variable: Any = field(compare=False)
+
+    def fits(self) -> bool:
+        return True
+
+    def reach(self, caller: Any) -> list[Value]:
+        return [caller.variable(self.variable, self.path)]
+
+
+
+@record(frozen=True)
 class Captured:
     """The numbers and arrays behind a name of an enclosing frame (or a default of a nested
     function), `holder`."""
@@ -133,7 +149,7 @@ class Outcome:
     -1 - position."""
 
     result: Pattern | None = None
-    reached: tuple[Lifted | Captured, ...] = ()
+    reached: tuple[Lifted | LiftedVariable | Captured, ...] = ()
     shared: frozenset[tuple[int, int]] = frozenset()
 
 
@@ -146,6 +162,8 @@ class Outlined:
     outcome: Outcome = Outcome()
     function: Function | None = None
     asked: bool = False  # called while its result was unknown
+    # what it and its callees read of objects and containers (`Objects.looked_up`)
+    looked_up: dict[tuple[int, str | None], str] = field(default_factory=dict)
 
 
 @record
@@ -231,9 +249,11 @@ class Outlines(Mixin):
     state: State
     shared: Shared
     runtime_depth: int
-    reached: dict[Lifted | Captured, list[Var]]
+    reached: dict[Lifted | LiftedVariable | Captured, list[Var]]
     stack: list[Any]
     params: list[Param]
+    variables: dict[Cell, Any]
+    looked_up: dict[tuple[int, str | None], str]
 
     # ---- calls
 
@@ -266,10 +286,12 @@ class Outlines(Mixin):
                     raise
                 assert index not in static, need
                 self.shared.static.setdefault(general, set()).add(index)
+        self.refuse_changed(outlined.looked_up, callee.name, node)
+        self.looked_up |= outlined.looked_up
         outcome = outlined.outcome
         values = [packer.leaves[leaf.index] for leaf in leaves_of(pattern)]
         values += [v for reached in outcome.reached for v in reached.reach(self)]
-        operands = tuple(self.read(v) if isinstance(v, Ref) else v.operand for v in values)
+        operands = tuple(self.sym(v).operand for v in values)
         if outcome.result is None:
             outlined.asked = True
             if outlined not in self.shared.running:  # it always fails
@@ -311,6 +333,8 @@ class Outlines(Mixin):
             var = targets[leaf.index]
             if leaf.index not in made:
                 made[leaf.index] = Num(var) if isinstance(var.type, Scalar) else self.new_array(var)
+                if isinstance(made[leaf.index], Ref):
+                    made[leaf.index].cell.tensor = leaf.tensor
             return made[leaf.index]
 
         result = unpack(outcome.result, self, value, self.b.hint)
@@ -372,7 +396,7 @@ class Outlines(Mixin):
         variables: list[Var] = []
 
         def leaf(leaf: Leaf, name: str) -> Value:
-            var, value = inner.receive(leaf.type, name, (("leaf", leaf.index),))
+            var, value = inner.receive(leaf, name, (("leaf", leaf.index),))
             variables.append(var)
             return value
 
@@ -408,14 +432,16 @@ class Outlines(Mixin):
             }
             result = retyped(result, lambda index: types[index])
             shared = inner.sharing(leaves_of(result), packer, positions)
+        outlined.looked_up = inner.looked_up
         notes = {"callee": True, "facts": inner.b.facts}
         function = Function(
             outlined.name, variables, inner.b.block, operands, [], callee.source, notes
         )
         return function, Outcome(result, reached, shared)
 
-    def receive(self, type_: Type, name: str, path: Path) -> tuple[Var, Value]:
+    def receive(self, leaf: Leaf, name: str, path: Path) -> tuple[Var, Value]:
         """A new parameter of this function, and its value."""
+        type_: Any = leaf.type
         name = self.b.names.fresh(name)
         self.b.names.keep(name)
         if isinstance(type_, Scalar):
@@ -430,6 +456,9 @@ class Outlines(Mixin):
             return var, Rec(var)
         cell = Cell(name, var, path)
         self.state.adopt(cell, var)
+        cell.tensor = leaf.tensor
+        if leaf.variable is not None:
+            self.variables[cell] = leaf.variable.value
         return var, Ref(cell)
 
     def refuse_result(self, why: str) -> Any:
@@ -472,7 +501,7 @@ class Outlines(Mixin):
             variables = self.reached[Captured(holder, name, pattern)] = []
 
             def leaf(leaf: Leaf, name: str) -> Value:
-                var, value = self.receive(leaf.type, name, (("captured", name),))
+                var, value = self.receive(leaf, name, (("captured", name),))
                 variables.append(var)
                 return value
 

@@ -47,11 +47,27 @@ _CONTAINERS = (ListVal, DictVal, InstanceVal)
 
 
 @record(frozen=True)
+class Same:
+    """An object, compared by identity."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@record(frozen=True)
 class Leaf:
-    """A number or array, by its position."""
+    """A number or array, by its position.  `variable` is the Variable whose array it is,
+    `tensor` as in `Cell`."""
 
     index: int
     type: Type
+    variable: Same | None = None
+    tensor: bool | None = False
 
 
 @record(frozen=True)
@@ -158,7 +174,11 @@ class Packer:
         if isinstance(value, Num) and self.known(index, value):
             return _known(value)
         type_ = self.owner.ref_type(value) if isinstance(value, Ref) else value.operand.type
-        return Leaf(index, open_type(type_))
+        cell = value.cell if isinstance(value, Ref) and not value.path else None
+        variable = None if self.result else self.owner.variables.get(cell)
+        same = None if variable is None else Same(variable)
+        tensor = value.cell.tensor if isinstance(value, Ref) else False
+        return Leaf(index, open_type(type_), same, tensor)
 
     def container(self, value: Any) -> Pattern:
         if value.cell in self.numbers:
@@ -232,7 +252,7 @@ def unpack(
 def retyped(pattern: Pattern, type_of: Callable[[int], Type]) -> Pattern:
     """The pattern with other types for its leaves."""
     if isinstance(pattern, Leaf):
-        return Leaf(pattern.index, type_of(pattern.index))
+        return replace(pattern, type=type_of(pattern.index))
     if isinstance(pattern, Node):
         return replace(pattern, parts=tuple(retyped(p, type_of) for p in pattern.parts))
     return pattern

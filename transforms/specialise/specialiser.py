@@ -205,6 +205,7 @@ class Specialiser(
         self.lifted: dict[Path, Value] = {}
         self.containers: list[tuple[Path, Any, Value]] = []
         self.reached: dict[Any, list[Var]] = {}
+        self.looked_up: dict[tuple[int, str | None], str] = {}
         self.sources = shared.sources
         self.stack: list[Frame] = []
         self.appended: set[Cell] = set()
@@ -336,7 +337,8 @@ class Specialiser(
             return Out(len(results) - 1)
         if isinstance(value, Ref):
             results.append(self.read(value))
-            return self._outside_array(value) or Out(len(results) - 1)
+            out = Out(len(results) - 1, value.cell.tensor is True)
+            return self._outside_array(value) or out
         if isinstance(value, TupleVal):
             children = tuple(self._out_tree(v, results, node) for v in value.values)
             kind = "namedtuple" if value.cls is not None else "tuple"
@@ -365,7 +367,7 @@ class Specialiser(
 
     def _outside_array(self, value: Ref) -> Argument | None:
         """The array from outside that a value is, if it is one."""
-        if value.cell.param is None or value.path:
+        if value.cell.param is None or value.path or value.cell.tensor:
             return None
         own = value.cell in self.variables  # the Variable, not the array in it
         return Argument(value.cell.path[:-1] if own else value.cell.path)

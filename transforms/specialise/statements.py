@@ -368,7 +368,7 @@ class Statements(Mixin):
             current = self.eval(target)
             with self.hint(target):
                 value = self.eval(node.value)
-                if isinstance(current, Ref):
+                if isinstance(current, Ref) and not self._binds_anew(current, node):
                     self._in_place(current, name, value, node)
                     return
                 self.bind(target, self._augmented(name, current, value, node), node)
@@ -378,9 +378,15 @@ class Statements(Mixin):
             index = self.eval(target.slice)
             current = self.subscript(owner, index, target)
             value = self.eval(node.value)
+            if isinstance(owner, Ref):
+                self.refuse_tensor(owner.cell, node)
             if isinstance(current, Ref) and isinstance(owner, Ref) and current.cell is owner.cell:
                 self._in_place(current, name, value, node)
-            elif isinstance(current, Ref) and not isinstance(owner, Ref):
+            elif (
+                isinstance(current, Ref)
+                and not isinstance(owner, Ref)
+                and not self._binds_anew(current, node)
+            ):
                 self._in_place(current, name, value, node)
             else:
                 result = self._augmented(name, current, value, node)
@@ -392,12 +398,18 @@ class Statements(Mixin):
         assert isinstance(target, ast.Attribute)
         current = self.attribute(owner, target.attr, target)
         value = self.eval(node.value)
-        if isinstance(current, Ref):
+        if isinstance(current, Ref) and not self._binds_anew(current, node):
             self._in_place(current, name, value, node)
         else:
             self.store_attribute(
                 owner, target.attr, self._augmented(name, current, value, node), target
             )
+
+    def _binds_anew(self, current: Ref, node: ast.AST) -> bool:
+        """Whether `a += b` makes a new `a`: tensors are never changed."""
+        if current.cell.tensor is None:
+            self.refuse_tensor(current.cell, node)
+        return bool(current.cell.tensor)
 
     def _augmented(self, name: str, current: Value, value: Value, node: ast.AST) -> Value:
         if isinstance(current, DictVal) and name == "bitwise_or":

@@ -38,6 +38,7 @@ from ..ir import (
 )
 from ..pipeline_types import ObjectGuard
 from ..records import field, record
+from .outline import Lifted, LiftedVariable
 from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
 
 # Loops of at most so many rounds gain by their number being known.
@@ -64,6 +65,7 @@ class Tape:
     unrecorded: set[str] = field(default_factory=set)
     copies: Block = field(default_factory=list)
     around: bool = False
+    tensors: bool = False  # it is of the `tf` namespace, and gives tensors
 
     @property
     def last(self) -> int:
@@ -95,6 +97,7 @@ class Tapes(Mixin):
     state: State
     tapes: list[Tape]  # every tape of the program, those that are closed included
     variables: dict[Cell, Any]  # the Variables behind cells
+    reached: dict[Any, list[Var]]
 
     # ---- the block
 
@@ -109,6 +112,9 @@ class Tapes(Mixin):
             tape = Tape(self.b.block, len(self.b.block), frozenset(self.b.names.taken))
             tape.accessed = known.get("watch_accessed_variables", True)
             tape.around = known.get("around", False)
+            if not tape.around:
+                cls = self.eval(call.func)
+                tape.tensors = isinstance(cls, Obj) and hasattr(cls.value, "_s2s_tensors")
             tape.entry = self._held()
             opened.append(tape)
             self.tapes.append(tape)
@@ -174,8 +180,11 @@ class Tapes(Mixin):
                 return Ref(cell)
         watched = ObjectGuard((*path, (".", "trainable")), "equals", value.trainable)
         self.object_guards.append(watched)
-        ref = self.lift(value._array, (*path, (".", "_array")))
+        array = (*path, (".", "_array"))
+        ref = self.lift(value._array, array)
         self.variables[ref.cell] = value
+        # A caller passes the array on, and knows that it is a Variable's.
+        self.reached[LiftedVariable(path, value)] = self.reached.pop(Lifted(array, None))
         self._know_small_sizes(self.read(ref).type)
         return ref
 
@@ -192,7 +201,7 @@ class Tapes(Mixin):
         """What was read of a Variable stays as it is when the Variable changes."""
         self.note_access(view.cell)
         part = self.new_array(value)
-        part.cell.readonly = True
+        part.cell.readonly, part.cell.tensor = True, self.is_tensor(view)
         return part
 
     def note_access(self, cell: Cell) -> None:

@@ -112,7 +112,7 @@ class TapeProducts(Mixin):
         for position, leaf in enumerate(leaves_of(asked.pattern)):
             source, why = asked.sources[position], asked.whys[position]
             if source is not None and source.name in bars:
-                values[leaf.index] = self.wrap_operand(bars[source.name])
+                values[leaf.index] = self._given(asked.tape, bars[source.name])
                 continue
             text = _source_text(asked.node, position, len(asked.sources))
             origin = self.origin(asked.node)
@@ -125,8 +125,13 @@ class TapeProducts(Mixin):
                 made = self.b.emit("zeros", *sizes, dtype=like.dtype) if sizes else self.b.emit(
                     "zeros_like", like, dtype=like.dtype
                 )  # fmt: skip
-                values[leaf.index] = self.wrap_operand(made.operand)
+                values[leaf.index] = self._given(asked.tape, made.operand)
         return self.filled(asked.pattern, values, "gradient")
+
+    def _given(self, tape: Tape, operand: Operand) -> Value:
+        """What a tape gives: a number, an array, or a tensor of the `tf` namespace."""
+        value = self.wrap_operand(operand)
+        return self.as_tensor(value) if tape.tensors else value
 
     # ---- Jacobians
 
@@ -157,7 +162,7 @@ class TapeProducts(Mixin):
         batch, *rows = self.b.sym(out).shape
         sizes = [batch, *rows, *self.sym(asked.packed[0]).shape[1:]]
         if not asked.connected:  # zeros in any case, as in TensorFlow
-            return self.wrap(self.b.emit("zeros", *sizes, dtype=out.type.dtype))
+            return self._given(tape, self.b.emit("zeros", *sizes, dtype=out.type.dtype).operand)
         (source,) = asked.connected
         total = known(product(rows))
         eye = self.b.emit("eye", total, total, 0, dtype=out.type.dtype)
@@ -165,7 +170,7 @@ class TapeProducts(Mixin):
         seeds = self.b.emit("broadcast_to", eye, total, batch, *rows)
         (bar,) = self._many(asked, [source], seeds.operand, total)
         turned = self.b.emit("transpose", bar, axes=(1, 0, *range(2, bar.type.ndim)))
-        return self.wrap_operand(self._shaped_as(turned, sizes))
+        return self._given(tape, self._shaped_as(turned, sizes))
 
     def _check_batches(self, asked: Asked, out: Operand, node: Any) -> None:
         ok = isinstance(asked.pattern, Leaf)
@@ -222,6 +227,7 @@ class TapeProducts(Mixin):
             Activity(frozenset(), frozenset()), node,
         )  # fmt: skip
         bound = set(defined(region))
+        self._refuse_elements(asked, bound)
         for leaf in leaves_of(asked.pattern):
             source, why = self._source(asked, packer.leaves[leaf.index], bound)
             asked.sources.append(source)
@@ -230,6 +236,19 @@ class TapeProducts(Mixin):
         asked.reach = activity(function, [v.name for v in wanted], outs)
         self._refuse_earlier_iterations(asked, bound)
         return asked
+
+    def _refuse_elements(self, asked: Asked, bound: set[str]) -> None:
+        """An element of a run-time list exists since the list was made, but is read out of it
+        after the block."""
+        for x in asked.outs:
+            made = self.b.definitions.get(getattr(x, "name", ""))
+            if made is None or made.name != "list_get" or x.name in bound:  # type: ignore[union-attr]
+                continue
+            if getattr(made.args[0], "name", "") in bound:
+                self.refuse(
+                    asked.node, "the target is an element of a list whose length is known only at "
+                    "run time", "give the element a name inside the block",
+                )  # fmt: skip
 
     def _source(self, asked: Asked, value: Any, bound: set[str]) -> tuple[Var | None, str]:
         """The value that counts as a source, or why there is none."""

@@ -18,9 +18,10 @@ from ..structure import Path
 
 class Cell:
     """An identity.  `param` is the kernel parameter behind it, if any; `path` its origin.
-    `choice` is (condition, ref, ref) for a name that is one of two arrays."""
+    `choice` is (condition, ref, ref) for a name that is one of two arrays.  A `tensor` is an
+    immutable value of the `tf` namespace; None for what is one on some paths only."""
 
-    __slots__ = ("choice", "contiguous", "label", "param", "path", "readonly")
+    __slots__ = ("choice", "contiguous", "label", "param", "path", "readonly", "tensor")
 
     def __init__(self, label: str = "", param: Var | None = None, path: Path = ()) -> None:
         self.label = label
@@ -29,6 +30,7 @@ class Cell:
         self.readonly = False
         self.contiguous = True
         self.choice: Any = None
+        self.tensor: bool | None = False
 
 
 @record(frozen=True)
@@ -80,10 +82,11 @@ class Items:
 
 @record(frozen=True)
 class Growing:
-    """What a list cell holds when its length is known only at run time."""
+    """What a list cell holds when its length is known only at run time; `tensor` as in `Cell`."""
 
     operand: Any  # an Operand of ListOf type
     example: Any = None
+    tensor: bool = False
 
 
 @record(frozen=True)

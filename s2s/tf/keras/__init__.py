@@ -1,9 +1,9 @@
 """`tf.keras`: the same layers, models, losses and optimizers."""
 
-from ... import layers, metrics, models, optimizers
-from ...layers import Input, activations
-from ...models import Model, Sequential
-from . import losses, mixed_precision, utils
+from ... import metrics, optimizers
+from ...layers import Input
+from . import activations, layers, losses, mixed_precision, models, utils
+from .models import Model, Sequential
 
 __all__ = [
     "Input", "Model", "Sequential", "activations",

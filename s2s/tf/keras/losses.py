@@ -14,6 +14,7 @@ from ...losses import (
     SparseCategoricalCrossentropy,
 )
 from ...losses_rare import CosineSimilarity, Hinge, KLDivergence, LogCosh, Poisson, SquaredHinge
+from ..tensors import export
 
 __all__ = [
     "BinaryCrossentropy", "CategoricalCrossentropy", "CosineSimilarity", "Hinge", "Huber",
@@ -79,3 +80,6 @@ kld = kl_divergence
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
     return CosineSimilarity(axis).call(y_true, y_pred)
+
+
+export(globals())

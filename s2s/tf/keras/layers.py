@@ -1,0 +1,41 @@
+"""`tf.keras.layers`: those of `s2s.layers`, which take and give tensors.
+
+Each class `C` here is derived from `s2s.layers.C` and from the classes here for its bases, so that
+`isinstance(Dense(1), Layer)` holds in both namespaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import layers as native
+from ..variable import Variable
+
+__all__ = [*native.__all__]
+
+
+class Layer(native.Layer):
+    """As `s2s.layers.Layer`: `call` is given tensors."""
+
+    tensors = True
+    variable = Variable
+
+
+_made: dict[type, type] = {native.Layer: Layer}
+
+
+def version(cls: type) -> type:
+    """The class of this namespace for one of `s2s`."""
+    if cls not in _made:
+        bases = [version(b) for b in cls.__bases__ if issubclass(b, native.Layer)]
+        space = {"__module__": __name__, "__qualname__": cls.__name__, "__doc__": cls.__doc__}
+        _made[cls] = type(cls.__name__, (cls, *bases), space)
+    return _made[cls]
+
+
+if TYPE_CHECKING:
+    from ...layers import *  # noqa: F403
+else:
+    Input: Any = native.Input  # it is not called on data
+    for _name in __all__:
+        if _name not in ("Input", "Layer"):
+            globals()[_name] = version(getattr(native, _name))

@@ -1,0 +1,70 @@
+"""What the `tf` namespace gives are tensors: values that nothing changes later.
+
+The namespace's functions are written with NumPy.  `gives_tensors` wraps them for plain Python;
+compiled code reads the function inside, and marks what it returns as tensors."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..tensor import immutable, is_immutable
+from ..variable import Variable
+
+
+def gives_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with its results as tensors.  They are copied only if they share memory with
+    an array among the arguments, to which somebody else may write."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if is_immutable(result):  # a tape tells targets from sources by identity
+            return result.view() if any(result is x for x in args) else result
+        return _as_tensors(result, [*_arrays(args), *_arrays(kwargs)])
+
+    call._s2s_instead = function  # type: ignore[attr-defined]
+    call._s2s_tensors = True  # type: ignore[attr-defined]
+    return call
+
+
+def export(space: dict[str, Any], more: Sequence[str] = ()) -> None:
+    """Wraps the functions of a module that are listed in its `__all__`, and `more`."""
+    for name in (*space["__all__"], *more):
+        if inspect.isfunction(space[name]) and not hasattr(space[name], "_s2s_tensors"):
+            space[name] = gives_tensors(space[name])
+
+
+def _as_tensors(value: Any, given: list[Any]) -> Any:
+    if isinstance(value, np.ndarray):
+        if is_immutable(value):
+            return value
+        shared = any(value is x or np.may_share_memory(value, x) for x in given)
+        return immutable(np.array(value) if shared else value)
+    if isinstance(value, (np.generic, bool)):
+        return immutable(value)
+    if isinstance(value, Variable):
+        return immutable(value.numpy())
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_as_tensors(v, given) for v in value))
+    if type(value) in (tuple, list):
+        return type(value)(_as_tensors(v, given) for v in value)
+    if type(value) is dict:
+        return {k: _as_tensors(v, given) for k, v in value.items()}
+    return value
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    """The arrays that somebody may write to, in a structure."""
+    if isinstance(value, np.ndarray):
+        if not is_immutable(value):
+            yield value
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _arrays(part)
+    elif isinstance(value, dict):
+        yield from _arrays(tuple(value.values()))
