@@ -91,7 +91,7 @@ def judge(function: Any, backend: str) -> tuple[int, list[str]]:
         x[:] = np.linspace(0.5, 1.5, N)
         want = expected(function, x.copy(), numbers)
         got = outcome(value, x, *numbers)
-        both = outcome(gradient, x, *numbers)
+        both: Any = outcome(gradient, x, *numbers)
         if function in programs.WRAPPING:
             bad = isinstance(got, type) != isinstance(both, type)
         else:
