@@ -191,7 +191,7 @@ _EXACT: Any = {"error_model": "numpy"}
 @overload(kernels.floor_divide, jit_options=_EXACT)
 def _floor_divide(x, y):  # type: ignore[no-untyped-def]
     if isinstance(x, types.Integer):
-        if not x.signed:
+        if not x.signed:  # pyright: ignore[reportAttributeAccessIssue]
             return lambda x, y: x // y if y != 0 else x - x
         # The least integer by -1 is itself: what Numba makes of it is not.
         return lambda x, y: -x if y == -1 else x // y if y != 0 else x - x
