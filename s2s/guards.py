@@ -173,7 +173,7 @@ def write_enter(
 
 def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
     """The condition under which a guard holds, as Python text."""
-    expected = guard.expected
+    expected: Any = guard.expected
     if guard.kind == "type":
         return f"type({value}) is {constant(expected)}"
     if guard.kind == "length":
@@ -192,10 +192,12 @@ def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
     if guard.kind == "equals" and type(expected) is float:
         # Which is mostly the same object, too.
         return f"{value} is {constant(expected)} or {constant(guard)}.holds({value})"
-    if guard.kind == "item" and type(expected[0]) is str:
-        return f"{expected[0]!r} {'in' if expected[1] else 'not in'} {value}"
-    if guard.kind == "attribute" and not expected[1]:
-        return f"not hasattr({value}, {expected[0]!r})"
+    if guard.kind in ("item", "attribute"):
+        name, has = guard.expected
+        if guard.kind == "item" and type(name) is str:
+            return f"{name!r} {'in' if has else 'not in'} {value}"
+        if guard.kind == "attribute" and not has:
+            return f"not hasattr({value}, {name!r})"
     if guard.kind == "function":
         # Tools that reload modules put new code into the functions there are.  Where there were
         # no defaults, every argument is given, and those that are added change nothing.
