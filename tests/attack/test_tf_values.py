@@ -100,7 +100,7 @@ def program(name: str, op: str, kind: str, place: str) -> str:
     indent = "    "
     change = PLACES[place].format(op=op, indent=indent, name=name)
     deeper = PLACES[place].format(op=op, indent=2 * indent, name=name)
-    return f'''
+    return f"""
 def changed_{name}(v, y):
     v {op}= y
     return v
@@ -120,7 +120,7 @@ def taped_{name}(a, y, flag, n):
 
 
 compiled_{name} = tf.function(plain_{name})
-'''
+"""
 
 
 CASES = [(op, kind, place) for op in OPERATORS for kind in KINDS for place in PLACES]
