@@ -73,8 +73,9 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None) -> A
     """Python's ints give int32, its floats float32.  A compiled loop counts in int64."""
     if limit is None:
         start, limit = 0, start
-    kind = dtype_of(start, limit, delta) if dtype is None else dtype
-    return np.arange(start, limit, delta, kind)
+    kind: Any = dtype_of(start, limit, delta) if dtype is None else dtype
+    counted: Any = np.arange
+    return counted(start, limit, delta, kind)
 
 
 def one_hot(

@@ -12,8 +12,8 @@ from ..layers.conv import convolved, largest, mean, pair
 from . import random
 from ._axes import axes as of_axes
 from ._inputs import in_floats
-from .tensors import export
 from .math import l2_normalize, log_softmax, softmax
+from .tensors import export
 
 swish = silu
 

@@ -100,7 +100,7 @@ def program(name: str, op: str, kind: str, place: str) -> str:
     indent = "    "
     change = PLACES[place].format(op=op, indent=indent, name=name)
     deeper = PLACES[place].format(op=op, indent=2 * indent, name=name)
-    return f'''
+    return f"""
 def changed_{name}(v, y):
     v {op}= y
     return v
@@ -120,7 +120,7 @@ def taped_{name}(a, y, flag, n):
 
 
 compiled_{name} = tf.function(plain_{name})
-'''
+"""
 
 
 CASES = [(op, kind, place) for op in OPERATORS for kind in KINDS for place in PLACES]
@@ -222,6 +222,22 @@ def test_gradients_in_compiled_code() -> None:
 
     g, total = step(2)
     assert g.numpy().tolist() == [2.0, 4.0] and total.numpy().tolist() == [6.0, 12.0]
+
+
+def test_sums_that_begin_with_a_tensor_of_rank_0() -> None:
+    @tf.function
+    def total(x: Any, start: Any, n: int) -> Any:
+        s = tf.constant(0.0)
+        first = start
+        for i in tf.range(n):
+            s += x[i]
+            start += x[i]
+        return s, start, first
+
+    x = np.arange(4.0, dtype=np.float32)
+    for n in (0, 1, 3):
+        got = [float(v) for v in total(x, tf.constant(10.0), n)]
+        assert got == [float(np.sum(x[:n])), 10.0 + float(np.sum(x[:n])), 10.0]
 
 
 def test_maps_of_datasets() -> None:
@@ -509,7 +525,8 @@ def test_one_specialisation_for_arrays_and_tensors_in_steps() -> None:
     def step(x: Any) -> Any:
         return tf.reduce_sum(x)
 
-    step(np.zeros(2)), step(tf.constant(np.zeros(2)))
+    for x in (np.zeros(2), tf.constant(np.zeros(2))):
+        step(x)
     assert len(step._specialiser("primal").entries) == 1
 
 

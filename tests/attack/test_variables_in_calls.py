@@ -1,4 +1,4 @@
-"""Variables that are read in functions which stay calls: tapes see them as in any other function."""
+"""Variables that are read in functions which stay calls: tapes see them there, too."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Where `s2s.tf` differs from TensorFlow on purpose, by case of `table.py`, and why.
 
-Beside these, and not seen in single expressions: float32 and float64 mix, where TensorFlow raises."""
+Beside these, which single expressions show: float32 and float64 mix, where TensorFlow raises."""
 
 from __future__ import annotations
 

@@ -55,7 +55,9 @@ silu:keras.activations softplus:keras.activations softsign:keras.activations tan
 """.split()
 UNARY = ["f32", "f64", "i32", "i64", "b", "f0", "none", "batch", "edge"]
 
-ROWWISE = "softmax:nn log_softmax:nn softmax:keras.activations log_softmax:keras.activations".split()
+ROWWISE = (
+    "softmax:nn log_softmax:nn softmax:keras.activations log_softmax:keras.activations".split()
+)
 
 REDUCTIONS = """
 reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any reduce_logsumexp

@@ -262,7 +262,8 @@ class Arrays(Mixin):
         """The present value of an array, or of those in a structure, as a tensor.  Later writes
         into the array make new versions of it, so nothing is copied here."""
         if isinstance(value, Ref) and (not value.cell.tensor or value.cell in self.variables):
-            made = self.new_array(self.sym(value).operand)
+            self.note_access(value.cell)
+            made = self.new_array(self.read(value))
             made.cell.tensor = True
             return made
         if isinstance(value, TupleVal):

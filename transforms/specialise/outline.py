@@ -118,7 +118,6 @@ class LiftedVariable:
         return [caller.variable(self.variable, self.path)]
 
 
-
 @record(frozen=True)
 class Captured:
     """The numbers and arrays behind a name of an enclosing frame (or a default of a nested

@@ -427,7 +427,13 @@ class Statements(Mixin):
             self.state.heap[current.cell] = self.state.heap[repeated.cell]
             return current
         special = self.special_binary(name, current, value, node, in_place=True)
-        return special if special is not None else self.binary(name, current, value, node)
+        if special is not None:
+            return special
+        result = self.binary(name, current, value, node)
+        if isinstance(current, Ref) and isinstance(result, Num):
+            # A tensor of rank 0 stays one, so that a loop carries one kind of thing.
+            result = self.as_tensor(self.call_surface("numpy.array", (result,), {}, node))
+        return result
 
     def _in_place(self, ref: Ref, name: str, value: Value, node: ast.AST) -> None:
         """`a += b` writes into a's memory, in a's dtype."""

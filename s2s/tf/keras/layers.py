@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ... import layers as native
 from ..variable import Variable
 
-__all__ = [*native.__all__]
+__all__ = native.__all__
 
 
 class Layer(native.Layer):
@@ -33,7 +33,7 @@ def version(cls: type) -> type:
 
 
 if TYPE_CHECKING:
-    from ...layers import *  # noqa: F403
+    from ...layers import *  # type: ignore[assignment]  # noqa: F403
 else:
     Input: Any = native.Input  # it is not called on data
     for _name in __all__:
