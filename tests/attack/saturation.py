@@ -71,7 +71,6 @@ CASES: dict[str, tuple[str, tuple[int, ...]]] = {
     ),
     **{n[: n.index("(")]: ("layer(x)", (1, 2, 1)) for n in _RECURRENT},
     "Dense": ("layer(x)", (1, 2)),
-    "LayerNormalization": ("layer(x)", (1, 3)),
     "Bidirectional": ("layer(x)", (1, 2, 1)),
 }  # fmt: skip
 
@@ -79,7 +78,6 @@ CASES: dict[str, tuple[str, tuple[int, ...]]] = {
 LAYERS = {
     **{n[: n.index("(")]: f"tf.keras.layers.{n}" for n in _RECURRENT},
     "Dense": "tf.keras.layers.Dense(2, activation='sigmoid', kernel_initializer='ones')",
-    "LayerNormalization": "tf.keras.layers.LayerNormalization()",
     "Bidirectional": f"tf.keras.layers.Bidirectional(tf.keras.layers.{_RECURRENT[1]})",
 }
 

@@ -253,7 +253,7 @@ def test_oracle_is_complete() -> None:
 NEAR_ZERO = ("selu",)
 
 
-@pytest.mark.parametrize("name", sample(list(CASES), 46))
+@pytest.mark.parametrize("name", sample(list(CASES), 30))
 def test_beside_tensorflow(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
