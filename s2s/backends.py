@@ -238,7 +238,8 @@ def python_kernel(compiled: Compiled) -> Kernel:
     for param in compiled.params:
         spec = param.spec
         if isinstance(spec, ScalarSpec) and spec.weak:
-            casts.append({"float64": Real, "complex128": complex}.get(spec.dtype, int))
+            kinds = {"float64": Real, "complex128": complex, "bool": bool}
+            casts.append(kinds.get(spec.dtype, int))
         else:
             casts.append(_strong(spec))
 

@@ -271,7 +271,7 @@ class Specialiser:
                 continue
             text = path_text(path)
             if isinstance(leaf, ScalarSpec):
-                kind = "int" if leaf.weak else dtype
+                kind = "int" if leaf.weak and dtype == "int64" else dtype
                 number = isinstance(value, (int, np.integer))
                 example = f"pass {float(value)!r}" if number else "pass a float"
                 raise TypeError_(f"{text} is {kind}; {example}", advice=FLOATS_ONLY)
