@@ -316,7 +316,7 @@ class Expressions(Mixin):
                 return result
             return self.refuse(node, f"this operator does not apply to {self.kind_of(value)}")
         known = value.known if isinstance(value, Num) and isinstance(value.operand, Const) else None
-        if known is not None and _is_python(value.type):
+        if known is not None and isinstance(value, Num) and _is_python(value.type):
             x = known[0]
             if isinstance(node.op, ast.Invert):
                 return self.constant(~x) if not isinstance(x, bool) else self.constant(~int(x))
