@@ -193,7 +193,8 @@ def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
         # Which is mostly the same object, too.
         return f"{value} is {constant(expected)} or {constant(guard)}.holds({value})"
     if guard.kind in ("item", "attribute"):
-        name, has = guard.expected
+        looked: Any = guard.expected
+        name, has = looked
         if guard.kind == "item" and type(name) is str:
             return f"{name!r} {'in' if has else 'not in'} {value}"
         if guard.kind == "attribute" and not has:

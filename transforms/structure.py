@@ -158,9 +158,7 @@ def describe(value: Any, static: bool = False) -> Spec:
 def refuse_long_double(dtype: np.dtype[Any]) -> None:
     if dtype.kind == "f" and dtype.itemsize > 8 or dtype.kind == "c" and dtype.itemsize > 16:
         plain = "np.float64" if dtype.kind == "f" else "np.complex128"
-        raise UnsupportedError(
-            f"np.longdouble ({dtype}) is not supported", advice=f"use x.astype({plain})"
-        )
+        raise TypeError(f"np.longdouble ({dtype}) is not supported; use x.astype({plain})")
 
 
 def _short(value: int) -> str:

@@ -11,6 +11,7 @@ from ..ir import Type
 from ..precedence import AND, BITAND, BITOR, BITXOR, COMPARE, NOT, OR, SHIFT, Text, wrap
 from . import text
 from .declare import elementwise_infer, ufunc_surface
+from .promote import is_weak
 from .registry import Rule, register, surface
 
 
@@ -49,8 +50,8 @@ def _word(word: str, precedence: int, function: str) -> text.TextRule:
 
 
 def _invert(args: Sequence[Text], attrs: dict[str, Any], types: Sequence[Type]) -> Text:
-    # ~ of a Python bool is an int.
-    if types[0].ndim == 0 and types[0].dtype == "bool":
+    # ~ of a Python bool is an int, and a NumPy bool may be a Python bool in the text.
+    if types[0].ndim == 0 and types[0].dtype == "bool" and not is_weak(types[0]):
         return _not(args, attrs, types)
     return text.prefix("~")(args, attrs, types)
 

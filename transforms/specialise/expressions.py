@@ -329,7 +329,7 @@ class Expressions(Mixin):
                 return result
             return self.refuse(node, f"this operator does not apply to {self.kind_of(value)}")
         known = value.known if isinstance(value, Num) and isinstance(value.operand, Const) else None
-        if known is not None and _is_python(value.type):
+        if known is not None and isinstance(value, Num) and _is_python(value.type):
             x = known[0]
             with self.python_errors(node):
                 if isinstance(node.op, ast.Invert):

@@ -179,17 +179,13 @@ class Objects(Mixin):
             return Obj(value, path)
         if isinstance(value, (float, complex, np.floating, np.complexfloating)):
             if not static:
-                return self.parameter(describe(value), path, value)
+                return self._described(value, path)
             if not guarded:
                 self.object_guards.append(ObjectGuard(path, "equals", value))
             return Num(const(value), (value,))
-        try:
-            refuse_foreign(value)
-            if isinstance(value, (np.ndarray, np.random.Generator)):
-                return self.parameter(describe(value), path, value)
-        except TypeError as error:
-            message, _, advice = f"{path_text(path)}: {error}".partition("; ")
-            raise self.refusal(self.reading, message, advice) from None
+        refuse_foreign(value)
+        if isinstance(value, (np.ndarray, np.random.Generator)):
+            return self._described(value, path)
         if hasattr(type(value), "_s2s_variable"):
             if not guarded:
                 self.object_guards.append(ObjectGuard(path, "is", value))
@@ -204,6 +200,15 @@ class Objects(Mixin):
             kind = "function" if isinstance(value, types.FunctionType) else "is"
             self.object_guards.append(ObjectGuard(path, kind, value))
         return Obj(value, path)
+
+    def _described(self, value: Any, path: Path) -> Value:
+        """A number or array as a parameter; refused where its dtype is not supported."""
+        try:
+            spec = describe(value)
+        except TypeError as error:
+            message, _, advice = f"{path_text(path)}: {error}".partition("; ")
+            raise self.refusal(self.reading, message, advice) from None
+        return self.parameter(spec, path, value)
 
     def _lift_container(self, value: Any, path: Path) -> Value:
         self.looked_up[id(value), None] = path_text(path)
