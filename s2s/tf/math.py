@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..custom import custom_gradient
-from ..derivatives import stop_gradient
 from ..later import later
 from ..layers import activations
 from ..layers.activations import sigmoid, softplus, tanh
