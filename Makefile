@@ -32,9 +32,19 @@ demo: $(VENV)/demo.stamp
 
 test: lint
 	$(RUN) -m pytest -n $(JOBS) -q
+	$(MAKE) test-memory
 
 test-all: lint
 	S2S_TEST_ALL=1 $(RUN) -m pytest -n $(JOBS) -q
+	$(MAKE) test-memory
+
+# A heap that overwrites what is freed, reuses it at once and keeps nothing back: what is used after
+# it was freed is then always wrong.
+test-memory: $(VENV)/test.stamp
+	MALLOC_PERTURB_=85 GLIBC_TUNABLES=glibc.malloc.tcache_count=0 PYTHONMALLOC=malloc \
+	  S2S_KEEP_MEMORY=0 $(RUN) -m pytest -n $(JOBS) -q \
+	  tests/s2s/test_kernels_linalg.py tests/s2s/test_kernels_fft.py \
+	  tests/s2s/test_kernels_random.py tests/s2s/test_linalg.py tests/s2s/machine/test_routines.py
 
 attack: $(VENV)/test.stamp
 	S2S_TEST_ALL=1 $(RUN) -m pytest -n $(JOBS) -q tests/attack
