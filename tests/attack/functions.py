@@ -64,7 +64,18 @@ def paths() -> list[str]:
 
 
 def is_supported(path: str) -> bool:
-    return path in SURFACES or path in LIBRARY
+    """By its own name or by that of the same function, as `numpy.pow` is `numpy.power`."""
+    return path in SURFACES or path in LIBRARY or id(function_of(path)) in _supported()
+
+
+def function_of(path: str) -> Any:
+    module, _, name = path.rpartition(".")
+    return getattr(MODULES[module], name)
+
+
+@functools.cache
+def _supported() -> set[int]:
+    return {id(function_of(p)) for p in paths() if p in SURFACES or p in LIBRARY}
 
 
 # ---------------------------------------------------------------- how each one is called
@@ -239,7 +250,7 @@ def call_of(path: str) -> str:
     if path in _CALLS:
         return _CALLS[path]
     module, _, name = path.rpartition(".")
-    function = getattr(MODULES[module], name)
+    function = function_of(path)
     args = "x, y" if isinstance(function, np.ufunc) and function.nin == 2 else "x"
     return f"{SHORT[module]}.{name}({args})"
 
@@ -550,7 +561,7 @@ def _against_differences(
     found = [found] if single else list(found)
     got = float(sum(np.sum(ways[n] * g) for n, g in zip(floats, found)))
     want = _difference(lambda t: float(first(**moved(t), **given)))
-    if not np.isclose(got, want, rtol=2e-5, atol=2e-6):
+    if not np.isclose(got, want, rtol=1e-4, atol=2e-6):
         return Outcome("wrong", f"second derivative {got:.8g}, differences {want:.8g}")
     return Outcome("right")
 
