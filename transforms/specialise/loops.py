@@ -455,6 +455,9 @@ class Loops(Mixin):
         except _TestChanges:
             self.rollback(attempt)
             return self._while_tested_inside(test, body, until, node)
+        if "cond" not in made:  # the first test always fails, with an error
+            self.rollback(attempt)
+            test()
         cond = made["cond"]
         if cond.known is not None and not cond.known[0]:
             self.rollback(attempt)  # there is no loop, but its test may fail
