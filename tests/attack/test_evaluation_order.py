@@ -13,6 +13,16 @@ from tests.scale import count
 
 X = np.array([1.0, -2.0, 3.0])
 EXAMPLES: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "while_test_fails": (
+        """
+def f(a):
+    t = []
+    while t[0] > a:
+        a += 1
+    return a
+""",
+        (1.0,),
+    ),
     "or_walrus": (
         """
 def f(a):

@@ -15,6 +15,18 @@ from tests.scale import count
 X = np.array([1.0, -2.0, 3.0])
 Y = np.array([0.5, 1.5, 2.5])
 EXAMPLES: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "dict_grows_before_a_generator": (
+        """
+def f(a):
+    d = {'a': a}
+    z = (v for v in d)
+    d['b'] = 1.0
+    for v in z:
+        a += 1.0
+    return a
+""",
+        (2.0,),
+    ),
     "dict_grows_after_iter": (
         """
 def f(a):

@@ -265,8 +265,12 @@ class Iterators(Mixin):
         if not _has(inner, LAZY):
             return self.opened(source, node)
         before, block = self.state.copy(), list[Any]()
-        with self.b.into(block):
-            made = self.computed(self.opened(source, node), node)
+        try:
+            with self.b.into(block):
+                made = self.computed(self.opened(source, node), node)
+        except Ended:  # it always fails, with an error that must not get lost
+            self.b.block.extend(block)
+            raise
         for cell in self.iterators_in(source):  # that they are consumed is no effect
             before.heap[cell] = self.state.heap[cell]
         if self.state.changed_since(before) or not self.is_quiet(block, until is None):
