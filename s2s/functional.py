@@ -69,9 +69,10 @@ class Functional(Model):
 def functional_class(cls: type[Model]) -> type[Functional]:
     """A subclass of `cls` that is a functional model, under the same name: methods that `cls`
     defines, `train_step` or `call`, come before those of `Functional`."""
-    if cls is Model:
-        return Functional
-    bases: tuple[Any, ...] = (cls, Functional)
+    form: Any = cls.functional_form()
+    if issubclass(form, cls):
+        return form
+    bases: tuple[Any, ...] = (cls, form)
     return type(cls.__name__, bases, {"__module__": cls.__module__})
 
 

@@ -19,7 +19,7 @@ class Model(Layer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if is_symbol(args[:1]) or "inputs" in kwargs:
-            from .functional import Functional, functional_class  # a model itself
+            from .functional import Functional, functional_class
 
             # Not by attribute assignment, which is announced to compiled steps.
             object.__setattr__(self, "__class__", functional_class(type(self)))
@@ -27,6 +27,13 @@ class Model(Layer):
             Functional.__init__(made, *args, **kwargs)
         else:
             super().__init__(*args, **kwargs)
+
+    @classmethod
+    def functional_form(cls) -> type[Model]:
+        """The class of models that are made of inputs and outputs."""
+        from .functional import Functional  # a model itself
+
+        return Functional
 
     def build(self, input_shape: tuple[Any, ...]) -> None:
         """Makes the weights for inputs of a shape, whose first axis is that of the samples."""

@@ -63,6 +63,8 @@ def meant(guard: ObjectGuard, met: Met) -> Any:
     named = _name_in_library(value)
     if named is not None:
         return ("library", *named)
+    if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
+        return ("module", value.__name__)
     if isinstance(value, type):
         return ("class", class_key(value))
     if type(value) in (list, dict):

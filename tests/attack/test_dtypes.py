@@ -344,7 +344,6 @@ UNSUPPORTED = [
     (doubled, np.array([1], "m8[s]")),
     (doubled, np.array([1, 2], object)),
     (doubled, np.array(["a"])),
-    (doubled, np.str_("a")),
     (doubled, np.array([b"a"])),
     (doubled, np.zeros(2, "V4")),
     (doubled, np.array([1.0, 2.0], ">f8" if np.little_endian else "<f8")),

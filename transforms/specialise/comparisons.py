@@ -229,7 +229,8 @@ class Comparisons(Mixin):
         special = self.call_special(container, "__contains__", (item,), node)
         if special is not None:
             return self.truth(special, node)
-        if isinstance(container, Obj) and (_is_text(container) or isinstance(item, Obj)):
+        known = isinstance(item, Obj) or (isinstance(item, Num) and item.known is not None)
+        if isinstance(container, Obj) and (_is_text(container) or known):
             return self._static_contains(item, container, node)
         if isinstance(container, Ref):
             equal = self.compare(ast.Eq(), container, item, node)

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
+import types
 from typing import Any
+
+import numpy as np
+
+_POSITIONAL_ONLY = inspect.Parameter.POSITIONAL_ONLY
+_POSITIONAL_OR_KEYWORD = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 # Stand-ins with the parameters of builtins that have no signature of their own.
 
@@ -37,11 +44,28 @@ def misfit(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """What is wrong with the arguments of a builtin, or an empty text."""
     signature = _signature(function)
     if signature is not None:
+        if not _is_exact(function):
+            args = args[: _positional(signature)]
         try:
             signature.bind(*args, **kwargs)
         except TypeError as error:
             return f"{function.__name__}(): {error}"
     return ""
+
+
+def _is_exact(function: Any) -> bool:
+    """Whether the signature is what the function goes by.  Functions that NumPy writes in C may
+    take more arguments by position than their signature says: `np.arange(0, 3, 1, float)`."""
+    inner = getattr(function, "__wrapped__", function)
+    module = str(getattr(function, "__module__", "")).partition(".")[0]
+    return isinstance(inner, (types.FunctionType, np.ufunc)) or module != "numpy"
+
+
+def _positional(signature: inspect.Signature) -> int:
+    kinds = [p.kind for p in signature.parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return sys.maxsize
+    return sum(k in (_POSITIONAL_ONLY, _POSITIONAL_OR_KEYWORD) for k in kinds)
 
 
 @functools.cache

@@ -222,7 +222,7 @@ class Statements(Mixin):
             elif isinstance(value, ListVal) and not starred:
                 content = self.state.heap[value.cell]
                 count = self.wrap(self.b.emit("list_len", content.operand))
-                self._check_count(count, len(names), node)
+                self._check_unpacked(count, len(names), node)
                 items = [self.list_element(content, i) for i in range(len(names))]
             else:
                 self.refuse(node, f"{self.kind_of(value)} cannot be unpacked here")
@@ -244,10 +244,10 @@ class Statements(Mixin):
             self.bind(inner, item, node)
 
     def _array_items(self, value: Ref, count: int, node: ast.AST) -> list[Value]:
-        self._check_count(self.size(self.sym(value), 0), count, node)
+        self._check_unpacked(self.size(self.sym(value), 0), count, node)
         return [self.row(value, self.constant(i), node) for i in range(count)]
 
-    def _check_count(self, size: Num, count: int, node: ast.AST) -> None:
+    def _check_unpacked(self, size: Num, count: int, node: ast.AST) -> None:
         """Raises a ValueError unless what is unpacked has as many values as there are names."""
         if size.known is None:
             message = f"cannot unpack: expected {count} values"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ... import functional, models
-from ...layers.symbol import is_symbol
 from .layers import Layer
 
 __all__ = ["Model", "Sequential"]
@@ -14,10 +11,9 @@ __all__ = ["Model", "Sequential"]
 class Model(models.Model, Layer):
     """As `s2s.Model`."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is Model and (is_symbol(args[:1]) or "inputs" in kwargs):
-            return object.__new__(Functional)
-        return super().__new__(cls, *args, **kwargs)
+    @classmethod
+    def functional_form(cls) -> type[functional.Functional]:
+        return Functional
 
 
 class Sequential(models.Sequential, Model):
