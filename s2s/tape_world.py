@@ -210,9 +210,10 @@ class World:
     def _check_structure(self, entry: Entry) -> None:
         """What the two specialisations took for granted must be the same."""
         assert self.reading is not None
-        then = {(g.path, g.kind): g for g in self.reading.compiled.object_guards}
+        then = {_subject(g): g for g in self.reading.compiled.object_guards}
         for guard in entry.compiled.object_guards:
-            other = then.get((guard.path, guard.kind))
+            # The code of each is its own: that of the block, and that of the block and the question.
+            other = then.get(_subject(guard)) if guard.path else None
             if other is not None and not _agree(guard, other):
                 raise self._changed(guard.path)
 
@@ -252,9 +253,18 @@ def _refill(holder: Any, contents: Any) -> None:
         holder[:] = contents
 
 
+def _subject(guard: Any) -> tuple[Any, ...]:
+    """What a guard is about: a place, or a name that is looked up there."""
+    looked_up = (guard.expected[0],) if guard.kind in _LOOKED_UP else ()
+    return guard.path, guard.kind, *looked_up
+
+
+_LOOKED_UP = ("item", "attribute")
+
+
 def _agree(one: Any, two: Any) -> bool:
     a, b = one.expected, two.expected
-    if a is b:
+    if a is b or (one.kind in _LOOKED_UP and a == b):
         return True
     if one.kind == "function":
         return one.holds(b)

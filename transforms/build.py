@@ -295,7 +295,8 @@ class Sym:
         return self.b.emit("absolute", self)
 
     def __invert__(self) -> Sym:
-        return self.b.emit("invert", self)
+        # Rules negate conditions, also those that Python's operators count as integers.
+        return self.b.emit("logical_not" if self.dtype == "bool" else "invert", self)
 
     def __bool__(self) -> bool:
         raise TypeError("the value is known only at run time")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, Sym
-from ..ir import Const, Scalar
+from ..ir import Const, Scalar, Var
 from .promote import is_weak
 
 
@@ -20,7 +20,7 @@ def require_fit(b: Builder, value: Any, dtype: str, numpy_numbers: bool = False)
     """Raises unless the number `value` fits in the integer `dtype`.  A NumPy number wraps, but
     where `numpy_numbers` says so it is checked against a signed dtype."""
     x = b.sym(value)
-    if np.dtype(dtype).kind not in "iu" or not isinstance(x.type, Scalar):
+    if np.dtype(dtype).kind not in "iu" or not isinstance(x.type, Scalar) or _is_undefined(b, x):
         return
     if not (is_weak(x.type) or numpy_numbers and dtype.startswith("int")):
         return
@@ -35,12 +35,18 @@ def require_fit(b: Builder, value: Any, dtype: str, numpy_numbers: bool = False)
 def require_finite(b: Builder, x: Sym, dtype: str) -> None:
     """Raises where a Python float that is known at run time only is too large for float32."""
     if dtype == "float32" and is_weak(x.type) and x.dtype == "float64":
-        if not isinstance(x.operand, Const):
+        if not isinstance(x.operand, Const) and not _is_undefined(b, x):
             size, largest = b.emit("absolute", x), float(np.finfo(np.float32).max)
             fits = (size <= largest) | (size == np.inf) | (x != x)
             b.check(
                 fits, "OverflowError", x, " is too large for float32, which it is on another path"
             )
+
+
+def _is_undefined(b: Builder, x: Sym) -> bool:
+    """Whether it stands for a name that is not bound yet, which has no value to check."""
+    made = b.definitions.get(x.operand.name) if isinstance(x.operand, Var) else None
+    return made is not None and made.name == "undef"
 
 
 def _require_integer_fit(b: Builder, x: Sym, low: int, high: int, dtype: str) -> None:

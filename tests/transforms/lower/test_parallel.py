@@ -152,7 +152,7 @@ def test_scratch_is_made_once() -> None:
 
 def test_liveness() -> None:
     inner = loop(L.Let("s", plus(s, t)), L.Branch(L.TRUE, [L.Break()]), L.Let("t", at("x", i)))
-    live = Liveness()
+    live = Liveness(noting=True)
     assert live.before([inner, L.Return((s,))], NONE, NONE) == {"s", "t", "x", "n"}
     assert live.after[id(inner)] == {"s"}
     assert exposed([L.Let("t", at("x", i)), L.Let("s", t)]) == {"x", "i"}

@@ -89,7 +89,9 @@ OURS_ALONE = set(
     """erfcx jv iv ive unbroadcast nextafter float_power spacing empty empty_like shape field
     restore undef resize cofactor solve_triangular svd_vectors svd_values pinv lu_compact lu_pivots
     pivot_order solve_banded arange zeros ones list_new list_append list_drop list_set list_get
-    list_len list_zeros_like list_stack list_unstack""".split()
+    list_len list_zeros_like list_stack list_unstack exp_as exp_ratio_as log_add log_add_four
+    log_add_three log_as log_cosh log_logistic log_part log_plus log_ratio_as log_share log_total
+    quotient_as weighed_share""".split()
 )
 NAMES = sorted(set(RULES) - OURS_ALONE)
 
