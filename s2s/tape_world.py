@@ -212,7 +212,7 @@ class World:
         assert self.reading is not None
         then = {_subject(g): g for g in self.reading.compiled.object_guards}
         for guard in entry.compiled.object_guards:
-            # The code of each is its own: that of the block, and that of the block and the question.
+            # Each has code of its own: the block, and the block with the question.
             other = then.get(_subject(guard)) if guard.path else None
             if other is not None and not _agree(guard, other):
                 raise self._changed(guard.path)
