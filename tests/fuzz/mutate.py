@@ -81,13 +81,13 @@ class Mutator:
         while True:
             case, original = rng.choice(self.programs)
             tree = copy.deepcopy(original)
-            for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5))):
-                rng.choice(MUTATIONS)(self, tree, rng)
             try:
+                for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5))):
+                    rng.choice(MUTATIONS)(self, tree, rng)
                 text = ast.unparse(ast.fix_missing_locations(tree))
                 compile(text, "<mutant>", "exec")
-            except (SyntaxError, ValueError, RecursionError, TypeError):
-                continue
+            except (SyntaxError, ValueError, RecursionError, TypeError, IndexError):
+                continue  # no Python any more, or nothing left to mutate
             if text != ast.unparse(original):
                 return case, text
 
