@@ -21,6 +21,7 @@ With `S2S_CHECK_LOCKS=1`, as in all tests, taking a lock out of order is an erro
 
 from __future__ import annotations
 
+import logging  # noqa: F401  (see forks)
 import os
 import sys
 import threading
@@ -38,11 +39,11 @@ class OrderedLock:
         self.later = later
         self.inner: Any = threading.RLock()
 
-    def acquire(self) -> None:
+    def acquire(self, timeout: float = -1) -> bool:
         if CHECKED and not self.is_held():
             held = is_compiling() or any(other.is_held() for other in self.later)
             assert not held, "a lock of s2s is taken out of order; see s2s/locks.py"
-        self.inner.acquire()
+        return self.inner.acquire(timeout=timeout)
 
     def release(self) -> None:
         self.inner.release()
@@ -51,7 +52,8 @@ class OrderedLock:
         """By this thread."""
         return self.inner._is_owned()
 
-    __enter__ = acquire
+    def __enter__(self) -> None:
+        self.acquire()
 
     def __exit__(self, *error: object) -> None:
         self.release()
@@ -111,25 +113,40 @@ def hold_compiler_lock() -> None:
 # ---------------------------------------------------------------- forks
 
 # All locks are held across a fork, so that the child inherits none from a thread it does not have.
-_held_by_fork: list[Any] = []
+# Handlers run before a fork in the reverse order of their registration, each taking its locks.
+# `logging` has one, too, and its lock is needed to import Numba: it is imported above, so that
+# ours are taken first.  Of other libraries nothing is known, so that waiting has an end; what
+# could not be taken is a new lock in the child.
+PATIENCE = 10.0  # seconds
+_held_by_fork: list[tuple[list[Any], list[Any]]] = []
 
 
 def _before_fork() -> None:
-    held: list[Any] = [] if is_compiling() else [lock, loading]
+    wanted: list[Any] = [] if is_compiling() else [lock, loading]
     module = sys.modules.get("numba.core.compiler_lock")
-    held += [found] if (found := getattr(module, "global_compiler_lock", None)) else []
-    for one in held:
-        one.acquire()
-    _held_by_fork.append(held)
+    wanted += [found] if (found := getattr(module, "global_compiler_lock", None)) else []
+    held, missed = [], []
+    for one in wanted:
+        plain = one if isinstance(one, OrderedLock) else one._lock
+        if plain.acquire(timeout=PATIENCE):
+            held.append(plain)
+        else:
+            missed.append(one)
+    _held_by_fork.append((held, missed))
 
 
-def _after_fork() -> None:
+def _after_fork(in_child: bool) -> None:
     # Nothing is held if this module was imported while the fork had begun already.
-    for one in reversed(_held_by_fork.pop() if _held_by_fork else []):
+    held, missed = _held_by_fork.pop() if _held_by_fork else ([], [])
+    for one in reversed(held):
         one.release()
+    for one in missed if in_child else ():
+        setattr(one, "inner" if isinstance(one, OrderedLock) else "_lock", threading.RLock())
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+        before=_before_fork,
+        after_in_parent=lambda: _after_fork(False),
+        after_in_child=lambda: _after_fork(True),
     )

@@ -67,6 +67,7 @@ sys.exit(any(ended))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.skipif(not scale.ALL, reason="hangs now and then: see the roadmap, safety")
 def test_a_child_that_is_forked_while_a_thread_compiles_can_compile(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(FORK % (LIMIT, LIMIT))

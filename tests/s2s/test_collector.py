@@ -53,7 +53,8 @@ def test_modules_that_are_imported_count_as_old(monkeypatch, frozen: bool) -> No
     with collector.importing():
         monkeypatch.setitem(sys.modules, "s2s_old", types.ModuleType("s2s_old"))
         kept = [[] for _ in range(1000)]
-    assert gc.get_freeze_count() == before
+    # Frozen objects of other threads may have been freed meanwhile; none was added.
+    assert gc.get_freeze_count() <= before
     assert (gc.get_count()[0] >= 500) == frozen and len(kept) == 1000
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 
@@ -86,6 +87,7 @@ def watched(x):
 
 def test_a_training_step(run, write):
     """Its model is made in the first call, draws random numbers, and stays as it was."""
+    sys.modules.pop("program", None)  # of another test
     file = write(STEP)
     checked = run(
         "check", f"{file}:step", "--args", "float32[4,3]", "--backend", "python", "--json"
