@@ -70,11 +70,11 @@ def functional_class(cls: type[Model]) -> type[Functional]:
     """A subclass of `cls` that is a functional model, under the same name: methods that `cls`
     defines, `train_step` or `call`, come before those of `Functional`."""
     form: Any = cls.functional_form()
-    same: bool = issubclass(form, cls)
-    if same:
-        return form
     bases: tuple[Any, ...] = (cls, form)
-    return type(cls.__name__, bases, {"__module__": cls.__module__})
+    made: Any = form
+    if cls not in form.__mro__:
+        made = type(cls.__name__, bases, {"__module__": cls.__module__})
+    return made
 
 
 def taken(values: Any, what: Any) -> Any:
