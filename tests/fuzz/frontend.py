@@ -36,9 +36,9 @@ from s2s.errors import InternalCompilerError, S2SError
 
 from . import grammar
 from .mutate import Mutator
+from .run import bounded
 
 SECONDS = 30
-MAX_LINES = 20_000  # that a program may run in plain Python
 # Errors of plain Python that compiled code need not raise (docs/language.md): arithmetic gives
 # inf, nan or a wrapped integer, and what is never used is not computed.
 DEVIATIONS = (ZeroDivisionError, OverflowError, RecursionError, MemoryError, IndexError)
@@ -71,10 +71,6 @@ class Outcome:
 
 class Slow(BaseException):
     """Not an Exception: no handler in between may swallow it."""
-
-
-class Endless(Exception):
-    pass
 
 
 def program(seed: int, number: int, mutator: Mutator) -> Program:
@@ -122,26 +118,13 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def plain(f: Callable[..., Any], args: list[Any]) -> Outcome:
-    """What plain Python makes of it; raises `Endless` if it does not end soon."""
-    left = MAX_LINES
-
-    def trace(*_: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise Endless
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
+    """What plain Python makes of it; raises TimeoutError if it does not end soon."""
     try:
-        return Outcome(value=f(*args), after=args)
-    except Endless:
+        return Outcome(value=bounded(f, args), after=args)
+    except TimeoutError:
         raise
     except Exception as error:
         return Outcome(error=error, after=args)
-    finally:
-        sys.settrace(before)
 
 
 def compiled(f: Callable[..., Any], args: list[Any]) -> Outcome:
@@ -194,7 +177,7 @@ def judge(program: Program, path: Path) -> tuple[str, str]:
     try:
         with time_limit(SECONDS), np.errstate(all="ignore"):
             expected = plain(f, program.arguments())
-    except (Endless, Slow):
+    except (TimeoutError, Slow):
         return "discarded", "does not end in plain Python"
     try:
         with time_limit(SECONDS):

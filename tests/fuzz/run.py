@@ -154,13 +154,14 @@ def valid(source: str, folder: Path) -> bool:
             return False  # a dropped definition that plain Python happens not to miss
         with np.errstate(all="ignore"):
             for n in range(4):
-                float(_bounded(f, arguments(n)))
+                float(bounded(f, arguments(n)))
     except Exception:  # noqa: BLE001
         return False
     return True
 
 
-def _bounded(f: Callable[..., Any], args: Sequence[Any]) -> Any:
+def bounded(f: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """What a program returns; raises TimeoutError if it runs more than `LONGEST` lines."""
     left = LONGEST
 
     def trace(*_: Any) -> Any:
