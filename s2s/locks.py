@@ -122,16 +122,23 @@ _held_by_fork: list[tuple[list[Any], list[Any]]] = []
 
 
 def _before_fork() -> None:
-    wanted: list[Any] = [] if is_compiling() else [lock, loading]
-    module = sys.modules.get("numba.core.compiler_lock")
-    wanted += [found] if (found := getattr(module, "global_compiler_lock", None)) else []
-    held, missed = [], []
-    for one in wanted:
+    held: list[Any] = []
+    missed: list[Any] = []
+
+    def take(one: Any) -> None:
         plain = one if isinstance(one, OrderedLock) else one._lock
         if plain.acquire(timeout=PATIENCE):
             held.append(plain)
         else:
             missed.append(one)
+
+    if not is_compiling():
+        take(lock)
+        take(loading)
+    # Looked up only now: while this thread waited, another may have imported Numba.
+    module = sys.modules.get("numba.core.compiler_lock")
+    if (numba := getattr(module, "global_compiler_lock", None)) is not None:
+        take(numba)
     _held_by_fork.append((held, missed))
 
 

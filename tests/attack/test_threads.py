@@ -41,8 +41,10 @@ def test_many_threads_from_a_cold_start(tmp_path: Path, seed: int) -> None:
 
 
 FORK = """
-import faulthandler, os, signal, sys, threading
-faulthandler.dump_traceback_later(%d, exit=True)
+import faulthandler, os, random, signal, sys, threading
+faulthandler.register(signal.SIGALRM, chain=True)
+signal.alarm(%d)  # ends a process that hangs
+delays = random.Random(%d)
 import numpy as np
 import s2s
 
@@ -53,11 +55,11 @@ x = np.eye(30) * 2.0
 compiling = threading.Thread(target=lambda: s2s.grad(parent)(x))
 compiling.start()
 ended = []
-for _ in range(4):  # at several points of the compilation
-    compiling.join(0.7)
+for _ in range(6):  # at several points of the compilation
+    compiling.join(delays.uniform(0.0, 0.9))
     pid = os.fork()
     if pid == 0:
-        signal.alarm(%d)  # ends a child that hangs
+        signal.alarm(%d)
         gradient = s2s.grad(child)(np.ones(3))
         os._exit(0 if np.allclose(gradient, np.sin(1.0) + np.cos(1.0)) else 1)
     ended.append(os.waitpid(pid, 0)[1])
@@ -67,10 +69,12 @@ sys.exit(any(ended))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.skipif(not scale.ALL, reason="hangs now and then: see the roadmap, safety")
-def test_a_child_that_is_forked_while_a_thread_compiles_can_compile(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(scale.count(1, 20)))
+def test_a_child_that_is_forked_while_a_thread_compiles_can_compile(
+    tmp_path: Path, seed: int
+) -> None:
     program = tmp_path / "program.py"
-    program.write_text(FORK % (LIMIT, LIMIT))
+    program.write_text(FORK % (LIMIT, seed, LIMIT))
     run(["-W", "ignore::DeprecationWarning", str(program)], tmp_path)
 
 
