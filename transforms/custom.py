@@ -15,14 +15,13 @@ from .ir import (
     Custom,
     For,
     Function,
-    If,
     Module,
     Op,
     Operand,
     Origin,
     Stmt,
     Var,
-    While,
+    map_blocks,
     substitute,
     walk,
 )
@@ -73,13 +72,8 @@ def _settle(function: Function) -> Function:
                     else:
                         out.append(Assign(target, Op("same", (value,))))
                 continue
-            if isinstance(stmt, If):
-                stmt = replace(stmt, then=visit(stmt.then), orelse=visit(stmt.orelse))
-            elif isinstance(stmt, For):
-                stmt = replace(stmt, body=visit(stmt.body), budget=None)
-            elif isinstance(stmt, While):
-                stmt = replace(stmt, test=visit(stmt.test), body=visit(stmt.body))
-            out.append(stmt)
+            stmt = map_blocks(stmt, visit)
+            out.append(replace(stmt, budget=None) if isinstance(stmt, For) else stmt)
         return out
 
     body = substitute(visit(function.body), read)

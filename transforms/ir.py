@@ -486,6 +486,17 @@ _BLOCKS: dict[type, Callable[[Any], tuple[Block, ...]]] = {
 }
 
 
+def map_blocks(stmt: Stmt, f: Callable[[Block], Block]) -> Stmt:
+    """The statement with the blocks directly inside it replaced."""
+    if isinstance(stmt, If):
+        return replace(stmt, then=f(stmt.then), orelse=f(stmt.orelse))
+    if isinstance(stmt, For):
+        return replace(stmt, body=f(stmt.body))
+    if isinstance(stmt, While):
+        return replace(stmt, test=f(stmt.test), body=f(stmt.body))
+    return stmt
+
+
 def walk(block: Block) -> Iterator[Stmt]:
     """Every statement, outer before inner, in order."""
     for stmt in block:

@@ -48,17 +48,15 @@ from .ir import (
     Assign,
     Block,
     Const,
-    For,
     Function,
-    If,
     Module,
     Op,
     Operand,
     Stmt,
     Var,
-    While,
     is_complex,
     is_float,
+    map_blocks,
     operands_of,
     substitute,
     walk,
@@ -227,12 +225,7 @@ class _Rewrite:
         """A block with everything in its place."""
         out: Block = []
         for stmt in block:
-            if isinstance(stmt, If):
-                stmt = replace(stmt, then=self.block(stmt.then), orelse=self.block(stmt.orelse))
-            elif isinstance(stmt, For):
-                stmt = replace(stmt, body=self.block(stmt.body))
-            elif isinstance(stmt, While):
-                stmt = replace(stmt, test=self.block(stmt.test), body=self.block(stmt.body))
+            stmt = map_blocks(stmt, self.block)
             if not isinstance(stmt, Assign):
                 out.append(stmt)
                 continue
@@ -557,14 +550,8 @@ def _mapped(
         out: Block = []
         for stmt in block:
             kept = keep(stmt)
-            if isinstance(kept, If):
-                kept = replace(kept, then=visit(kept.then), orelse=visit(kept.orelse))
-            elif isinstance(kept, For):
-                kept = replace(kept, body=visit(kept.body))
-            elif isinstance(kept, While):
-                kept = replace(kept, test=visit(kept.test), body=visit(kept.body))
             if kept is not None:
-                out.append(kept)
+                out.append(map_blocks(kept, visit))
         return out
 
     before = [0]

@@ -17,13 +17,12 @@ from .ir import (
     Carried,
     Const,
     Draw,
-    For,
     Function,
-    If,
     Operand,
     Var,
     While,
     blocks_of,
+    map_blocks,
     substitute,
     targets_of,
     walk,
@@ -78,13 +77,9 @@ def detach_tests(
     def visit(block: Block) -> Block:
         out: Block = []
         for stmt in block:
-            if isinstance(stmt, If):
-                stmt = replace(stmt, then=visit(stmt.then), orelse=visit(stmt.orelse))
-            elif isinstance(stmt, For):
-                stmt = replace(stmt, body=visit(stmt.body))
-            elif isinstance(stmt, While):
-                stmt = replace(stmt, body=visit(stmt.body), test=visit(stmt.test))
-                stmt = _detach(stmt, names) if entangled(stmt) else stmt
+            stmt = map_blocks(stmt, visit)
+            if isinstance(stmt, While) and entangled(stmt):
+                stmt = _detach(stmt, names)
             out.append(stmt)
         return out
 

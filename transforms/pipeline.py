@@ -35,6 +35,7 @@ from .show import show
 from .simplify import simplify
 from .simplify.powers import by_quotients
 from .simplify.twice import once
+from .sink import sink
 from .specialise import NeedStaticArgument, Specialised, specialise
 from .specialise.specialiser import last_return
 from .storage import storage
@@ -236,7 +237,7 @@ def _middle(spec: Specialised, request: Request) -> Iterator[tuple[str, Module]]
     module = simplify(module, facts)
     yield "simplify", module
     module = save(by_quotients(module), facts)
-    module = simplify(module, facts)
+    module = sink(simplify(module, facts))
     yield "save", module
 
 

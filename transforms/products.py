@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from .build import NameSupply
 from .draws import refuse_second_draw
-from .ir import Block, Call, Draw, For, Function, If, Module, Print, Raise, While, calls_in, walk
+from .ir import Block, Call, Draw, Function, Module, Print, Raise, calls_in, map_blocks, walk
 from .records import record, replace
 
 
@@ -63,18 +63,11 @@ class Products:
                 continue
             if isinstance(stmt, Draw):
                 refuse_second_draw(stmt)
-            if isinstance(stmt, If):
-                then, orelse = self._quiet(stmt.then), self._quiet(stmt.orelse)
-                stmt = replace(stmt, then=then, orelse=orelse)
-            elif isinstance(stmt, For):
-                stmt = replace(stmt, body=self._quiet(stmt.body))
-            elif isinstance(stmt, While):
-                stmt = replace(stmt, test=self._quiet(stmt.test), body=self._quiet(stmt.body))
-            elif isinstance(stmt, Call):
+            if isinstance(stmt, Call):
                 if stmt.function in self.drawing:
                     refuse_second_draw(stmt)
                 stmt = replace(stmt, function=self._silent(stmt.function), keep=False)
-            out.append(stmt)
+            out.append(map_blocks(stmt, self._quiet))
         return out
 
     def _silent(self, name: str) -> str:

@@ -26,6 +26,7 @@ from .ir import (
     Var,
     While,
     blocks_of,
+    map_blocks,
     operands_of,
     targets_of,
     walk,
@@ -291,13 +292,8 @@ def place_of(stmt: Stmt) -> Span | None:
 
 
 def with_blocks(stmt: Stmt, blocks: list[Block]) -> Stmt:
-    if isinstance(stmt, If):
-        return replace(stmt, then=blocks[0], orelse=blocks[1])
-    if isinstance(stmt, For):
-        return replace(stmt, body=blocks[0])
-    if isinstance(stmt, While):
-        return replace(stmt, test=blocks[0], body=blocks[1])
-    return stmt
+    following = iter(blocks)
+    return map_blocks(stmt, lambda block: next(following))
 
 
 def written_by(stmt: Stmt) -> str | None:
