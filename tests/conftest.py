@@ -11,6 +11,7 @@ import pytest
 
 os.environ.setdefault("S2S_CHECK_LOCKS", "1")  # read when s2s is imported
 
+from tests import scale  # noqa: E402
 from tests.switches import SWITCHES, switched_off, threads_everywhere  # noqa: E402
 
 
@@ -42,6 +43,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Takes samples of the families in `tests/scale.py`, unless tests are chosen by name."""
+    if config.option.keyword or any("::" in argument for argument in config.args):
+        return
+    chosen = scale.sampled([item.nodeid for item in items])
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+    items[:] = [item for item in items if item.nodeid in chosen]
+
+
 @pytest.fixture(scope="session")
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
@@ -49,9 +59,13 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(scope="session", autouse=True)
 def private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled code of a test run is neither taken from the user's cache nor left in it."""
+    """Compiled code of a test run is neither taken from the user's cache nor left in it.  The
+    processes of a parallel run share one: what Numba compiles for all programs, such as the
+    Fourier transforms, takes seconds."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("S2S_CACHE_DIR", str(tmp_path_factory.mktemp("s2s-cache")))
+        patch.setenv("S2S_CACHE_DIR", str(shared / "s2s-cache"))
         yield
 
 

@@ -14,6 +14,24 @@ T = TypeVar("T")
 
 ALL = os.environ.get("S2S_TEST_ALL", "") not in ("", "0")
 
+# Families of parametrised tests, and how many of each run by default.
+FAMILIES = {
+    "tests/test_corpus.py::test_single_precision": 200,
+    "tests/test_corpus.py::test_case_is_sound": 150,
+    "tests/test_corpus.py::test_layouts": 150,
+    "tests/test_corpus.py::test_against_jax": 40,
+    "tests/transforms/rules/test_random_calls.py::test_call": 120,
+}
+
+
+def sampled(names: Sequence[str]) -> set[str]:
+    """Of the names of tests those that run."""
+    families: dict[str, list[str]] = {}
+    for name in names:
+        families.setdefault(name.partition("[")[0], []).append(name)
+    chosen = (sample(found, FAMILIES.get(f, len(found))) for f, found in families.items())
+    return {name for found in chosen for name in found}
+
 
 def sample(cases: Sequence[T], n: int, seed: int = 0) -> list[T]:
     """The same `n` of the cases in each run, in their order; all of them under `S2S_TEST_ALL`."""

@@ -15,9 +15,6 @@ from tests.corpus.known import KNOWN
 from tests.judge import expected_gradients, judge, transform
 
 CASES = load()
-DTYPES = {"float64": np.float64, "float32": np.float32}
-
-
 BACKENDS = ("loops", "python")
 
 
@@ -26,30 +23,31 @@ def expected_failure(name: str, label: str) -> list[Any]:
     return [] if reason is None else [pytest.mark.xfail(strict=True, reason=reason)]
 
 
-def grid() -> list[Any]:
-    return [
-        pytest.param(case, dtype, marks=expected_failure(name, dtype), id=f"{name}-{dtype}")
-        for name, case in CASES.items()
-        for dtype in DTYPES
-    ]
-
-
-@pytest.mark.parametrize(("case", "dtype"), grid())
-def test_value_and_gradient(case: Case, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both backends run what was compiled once."""
-    f = transform(case, None)
-    for n in case.trips:
-        for backend in BACKENDS:
-            monkeypatch.setenv("S2S_BACKEND", backend)
-            judge(case, f, n, DTYPES[dtype], label=backend)
-
-
 def one_per_case(label: str, only: Any = lambda case: True) -> list[Any]:
     return [
         pytest.param(case, marks=expected_failure(name, label), id=name)
         for name, case in CASES.items()
         if only(case)
     ]
+
+
+def check(case: Case, dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both backends run what was compiled once."""
+    f = transform(case, None)
+    for n in case.trips:
+        for backend in BACKENDS:
+            monkeypatch.setenv("S2S_BACKEND", backend)
+            judge(case, f, n, dtype, label=backend)
+
+
+@pytest.mark.parametrize("case", one_per_case("float64"))
+def test_value_and_gradient(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(case, np.float64, monkeypatch)
+
+
+@pytest.mark.parametrize("case", one_per_case("float32"))
+def test_single_precision(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(case, np.float32, monkeypatch)
 
 
 def takes_arrays(case: Case) -> bool:
