@@ -359,9 +359,11 @@ class _Rewrite:
         return self.b.emit("log_logistic", v, self.value_of(stmt.target), c, part, x)
 
     def log_of_choice(self, op: Op, depth: int) -> Log | None:
-        """That of `where(isinf(p), 1.0, p / d)`, which is what a derivative of these is made of."""
+        """That of `where(p == inf, 1.0, p / d)`, which is what a derivative of these is made of."""
         test = self.definition(op.args[0])
-        if test is None or test.name != "isinf" or self.constant(op.args[1]) != 1.0:
+        if test is None or test.name != "equal" or self.constant(test.args[1]) != math.inf:
+            return None
+        if self.constant(op.args[1]) != 1.0:
             return None
         log = self.log(op.args[2], depth) if self.log(test.args[0], depth) else None
         return log and replace(log, may_be_nan=False)

@@ -185,7 +185,7 @@ def log_logistic(v, s, c, p, x):
 
 def _one_share(quotient: Sym, v: Sym, d: Sym, c: Sym, p: Sym, ln: Sym) -> Sym:
     """p / d, also where both are infinite."""
-    share = p.b.emit("where", p.b.emit("isinf", p), 1.0, quotient)
+    share = p.b.emit("where", p == np.inf, 1.0, quotient)  # p is not negative
     return ln.b.emit("exp_as", share, ln.b.emit("log_part", ln - v, d, c, p, ln))
 
 
