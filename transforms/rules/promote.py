@@ -190,6 +190,11 @@ def kind_of(dtype: str) -> str:
     return "O" if dtype == "object" else np.dtype(dtype).kind
 
 
+def is_inexact(dtype: str) -> bool:
+    """Whether it is a dtype of floats or complex numbers."""
+    return kind_of(dtype) in "fc"
+
+
 def _known(type_: Type, holds: Any) -> bool:
     value = type_.value if isinstance(type_, Scalar) else None
     return value is not None and value.is_const and type_.dtype == "int64" and holds(value.const)

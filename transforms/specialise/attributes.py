@@ -244,6 +244,10 @@ class Attributes(Mixin):
 
     def sequence_index(self, owner: Value, index: Value, node: ast.AST) -> Value:
         content = owner if isinstance(owner, TupleVal) else self.state.heap[owner.cell]
+        self.must_be_index(index, "tuple" if isinstance(owner, TupleVal) else "list", node)
+        for part in (index.start, index.stop, index.step) if isinstance(index, SliceVal) else ():
+            if part is not None:
+                self.slice_bound(part, node)
         if isinstance(index, SliceVal) and isinstance(content, Growing):
             return self.list_part(content, index, node)
         if isinstance(index, SliceVal):
@@ -257,11 +261,6 @@ class Attributes(Mixin):
             return self.list_element(content, index.operand)
         if index.known is not None:
             position = index.known[0]
-            if not isinstance(position, (int, np.integer)):
-                kind = "tuple" if isinstance(owner, TupleVal) else "list"
-                what = f"not {type(position).__name__}"
-                text = f"{kind} indices must be integers or slices, {what}"
-                raise self.located(TypeError(text), node)
             if not -len(content.values) <= position < len(content.values):
                 if isinstance(owner, TupleVal):
                     raise self.located(IndexError("tuple index out of range"), node)

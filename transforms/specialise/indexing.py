@@ -9,6 +9,7 @@ from ..build import Builder
 from ..ir import Operand, Record
 from ..rules.dtypes import SUPPORTED
 from ..rules.fits import require_fit
+from ..rules.promote import is_inexact
 from .arrays import is_basic
 from .values import ListVal, Mixin, Num, Obj, RangeVal, Rec, Ref, SliceVal, State, TupleVal, Value
 
@@ -53,7 +54,7 @@ class Indexing(Mixin):
                 self.refuse(
                     node, "a bool scalar as an index is not supported", "use `if`, or a mask array"
                 )
-            if dtype.startswith("float"):
+            if is_inexact(dtype):
                 raise self.located(
                     IndexError(
                         "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) "
@@ -63,7 +64,7 @@ class Indexing(Mixin):
                 )
             return ("int", part.operand)
         if isinstance(part, SliceVal):
-            bounds = tuple(None if p is None else self._bound(p, node) for p in
+            bounds = tuple(None if p is None else self.slice_bound(p, node) for p in
                            (part.start, part.stop, part.step))  # fmt: skip
             return ("all",) if bounds == (None, None, None) else ("slice", *bounds)
         if isinstance(part, Obj) and isinstance(part.value, slice):
@@ -84,22 +85,29 @@ class Indexing(Mixin):
                 return self._item(self.index_value(part, (), node), node)
             if type_.dtype == "bool":
                 return ("mask", self.read(part), type_.ndim)
-            if type_.dtype.startswith("float"):
+            if is_inexact(type_.dtype):
                 raise self.located(
                     IndexError("arrays used as indices must be of integer (or boolean) type"), node
                 )
             return ("array", self.read(part))
         return self.refuse(node, f"{self.kind_of(part)} cannot be used as an index")
 
-    def _bound(self, value: Value, node: ast.AST) -> Operand:
+    def slice_bound(self, value: Value, node: ast.AST) -> Operand:
         if isinstance(value, Ref) and self.ref_type(value).ndim == 0:
             value = self.index_value(value, (), node)
-        if not isinstance(value, Num) or value.operand.type.dtype.startswith("float"):
+        if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
             raise self.located(
                 TypeError("slice indices must be integers or None or have an __index__ method"),
                 node,
             )
         return value.operand
+
+    def must_be_index(self, value: Value, what: str, node: ast.AST) -> None:
+        """Raises what Python raises where a float stands for a position in a list or tuple."""
+        if isinstance(value, Num) and is_inexact(value.operand.type.dtype):
+            kind = "complex" if value.operand.type.dtype.startswith("complex") else "float"
+            text = f"{what} indices must be integers or slices, not {kind}"
+            raise self.located(TypeError(text), node)
 
     def index_value(self, ref: Ref, items: tuple[Any, ...], node: ast.AST) -> Value:
         """`ref[items]` for reading: a number, a view, or a new array."""
