@@ -14,7 +14,7 @@ from ..ir import Array, Const, Scalar, is_complex, is_float
 from ..records import replace
 from .declare import as_operand, numpy_number, python_float, python_number, refuse_keywords
 from .dtypes import SUPPORTED, as_dtype, require_cast
-from .fits import require_fit
+from .fits import require_finite, require_fit
 from .promote import is_weak, join_conflict, join_types, result_dtype, type_of
 from .registry import SURFACES, surface
 from .sizes import known, static
@@ -181,6 +181,8 @@ def _chosen(b: Builder, name: str, op: str, x: Sym, y: Sym) -> Sym:
     joined = join_types(type_of(x.operand), type_of(y.operand))
     assert isinstance(joined, Scalar)
     if not joined.mixed:
+        for number in (x, y):
+            require_finite(b, number, joined.dtype)
         return b.emit(op, x, y)
     for number in (x, y):
         require_fit(b, number, joined.dtype)

@@ -15,7 +15,7 @@ from ..build import Builder, Sym
 from ..ir import is_complex
 from ..rules.declare import python_number
 from ..rules.library import LIBRARY
-from ..rules.promote import is_weak, join_types
+from ..rules.promote import is_weak, join_types, mixes_integers
 from ..rules.registry import SURFACES
 from .tape import TapeVal
 from .values import (
@@ -288,6 +288,11 @@ class Attributes(Mixin):
         if not values and cell in self.run_time_lists:
             self.no_element("list index out of range")
         if values and all(isinstance(v, Num) for v in values):
+            types = [v.operand.type for v in values]
+            if any(mixes_integers(types[0], t) for t in types[1:]):
+                dtypes = ", ".join(sorted({t.dtype for t in types}))
+                text = f"a run-time index into numbers of the dtypes {dtypes}"
+                self.refuse(node, text, "convert them to one dtype")
             exact = _common_dtype(values)
             dtype = {} if exact is None else {"dtype": Obj(exact)}
             array = self.wrap(self.surface_call("numpy.array", [list(values)], dtype, node))
