@@ -1,5 +1,7 @@
-"""`dtype=` and `casting=` of functions, and arrays given as `out=`: the dtype of NumPy's result, its
-TypeError where a conversion is not of the same kind, or a refusal."""
+"""`dtype=` and `casting=` of functions, and arrays given as `out=`.
+
+The dtype of NumPy's result, its TypeError where a conversion is not of the same kind, or refused.
+"""
 
 from __future__ import annotations
 

@@ -93,7 +93,9 @@ def as_integers(path: str, parameter: inspect.Parameter, value: Any) -> Any:
     if dtype is None:
         raise TypeError_(f"{path}: an integer is required, not {type(number).__name__}")
     if kind not in "iub":
-        raise TypeError(f"{dtype.rstrip('0123456789')!r} object cannot be interpreted as an integer")
+        raise TypeError(
+            f"{dtype.rstrip('0123456789')!r} object cannot be interpreted as an integer"
+        )
     if isinstance(type_, Array):
         return value
     if kind == "b" and path.startswith(("numpy.", "scipy.")):

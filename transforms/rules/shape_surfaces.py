@@ -130,7 +130,9 @@ def _with_signs(b: Builder, x: Sym, sizes: list[Any]) -> list[Any]:
     if not open_ or b.facts.sizes is None:
         return sizes
     negative = [b.emit("less", s, 0) if k in open_ else s < 0 for k, s in enumerate(sizes)]
-    count = sum((b.emit("cast", n, dtype="int64") for n in negative if isinstance(n, Sym)), b.sym(0))
+    count = sum(
+        (b.emit("cast", n, dtype="int64") for n in negative if isinstance(n, Sym)), b.sym(0)
+    )
     literal = sum(n for n in negative if isinstance(n, bool))
     b.check(count + literal <= 1, "ValueError", "can only specify one unknown dimension")
     others = product(

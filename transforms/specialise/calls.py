@@ -176,6 +176,7 @@ class Calls(Mixin):
             exact = not isinstance(value, np.ufunc)
             return result if out is None else self.write_out(result, out, node, exact)
         if getattr(value, "__name__", "") == "prange":
+            self.must_fit(range, args, kwargs, node)
             made = self.call_range(args, kwargs, node)
             return dataclasses.replace(made, parallel=True)
         if value is np.copyto or _is_add_at(value):
@@ -197,8 +198,11 @@ class Calls(Mixin):
         scalar_function = getattr(getattr(value, "_dispatcher", None), "py_func", None)
         if scalar_function is not None:
             if len(args) > value.nin:
-                self.refuse(node, "a vectorized function that is given an array for its result",
-                            "assign the result")
+                self.refuse(
+                    node,
+                    "a vectorized function that is given an array for its result",
+                    "assign the result",
+                )
             args = self.as_declared(value, args, node)
             return self._call_vectorized(Obj(scalar_function), args, kwargs, node)
         if hasattr(value, "py_func"):

@@ -417,7 +417,7 @@ class Joins(Mixin):
         return resolve_dims(joined, self.b.names.fresh("elem"))
 
     def _fresh_var(self, type_: Type, user: str) -> Var:
-        name = self.b.names.fresh(user or "t")
+        name = self.b.fresh_name(user or "t")
         if isinstance(type_, Scalar):
             value = None
             if type_.dtype == "int64":

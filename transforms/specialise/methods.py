@@ -36,6 +36,9 @@ from .values import (
 # The classes whose methods an owner has, to check the arguments of a call.
 _CLASSES: dict[type, type] = {Ref: np.ndarray, ListVal: list, DictVal: dict, str: str}
 
+# A list that is longer is not followed element by element while compiling.
+MOST_ITEMS = 1 << 16
+
 
 class Methods(Mixin):
     """Mixed into the specialiser."""
@@ -160,6 +163,9 @@ class Methods(Mixin):
             values.clear()
         else:
             return self.refuse(node, f"list.{name} is not supported")
+        if len(values) > MOST_ITEMS:
+            text = f"a list that grows to more than {MOST_ITEMS} elements while compiling"
+            self.refuse(node, text, "use an array")
         self.state.heap[cell] = Items(tuple(values))
         return Obj(None)
 

@@ -150,7 +150,9 @@ class NumpyCalls(Mixin):
         if value is np.random.shuffle:
             return self.shuffle(None, args, kwargs, node)
         if any(value is f for f in FACTS) and not kwargs:
-            return Obj(value(*(self.static(a, node, "this argument") for a in args)))
+            given = [self.static(a, node, "this argument") for a in args]
+            with self.python_errors(node):
+                return Obj(value(*given))
         if value is np.vectorize and len(args) == 1 and not kwargs:
             return Bound(args[0], "__vectorized__")
         if isinstance(value, np.vectorize):

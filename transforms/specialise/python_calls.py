@@ -72,6 +72,7 @@ class PythonCalls(Mixin):
         if isinstance(value, Ref) and self.ref_type(value).ndim == 0:
             value = self.index_value(value, (), node)
         if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
+            self.refuse_joined_float(value, node)
             raise self.located(
                 TypeError(
                     "'float' object cannot be interpreted as an integer"
@@ -129,7 +130,11 @@ class PythonCalls(Mixin):
         if isinstance(value, IterVal):
             text = f"object of type {value.cls.__name__!r} has no len()"
             raise self.located(TypeError(text), node)
+        if isinstance(value, (ListVal, DictVal)):
+            self.usable(self.state.heap[value.cell], node)
         items = self.static_items(value)
+        if items is None and isinstance(value, (ListVal, DictVal)):
+            self.refuse(node, f"the length of {self.kind_of(value)} that differs between paths")
         if items is None:
             raise self.located(TypeError(f"{self.kind_of(value)} has no len()"), node)
         return self.constant(len(items))
