@@ -277,12 +277,8 @@ class Report:
         lines = [f"---- program {n}: {why}\n{source}" for n, why, source in self.failures]
         total = sum(self.counts.values())
         counts = ", ".join(f"{n} {k}" for k, n in self.counts.most_common())
-        return "\n".join(
-            [
-                *lines,
-                f"{total} programs: {counts}; slowest {self.slowest[0]:.1f} s (program {self.slowest[1]})",
-            ]
-        )
+        slowest = f"slowest {self.slowest[0]:.1f} s (program {self.slowest[1]})"
+        return "\n".join([*lines, f"{total} programs: {counts}; {slowest}"])
 
 
 def run(

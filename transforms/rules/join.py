@@ -11,7 +11,7 @@ from ..build import Builder, Sym
 from ..dims import Dim
 from ..ir import Array, Operand, Type
 from ..precedence import ATOM, TERNARY, Text, wrap
-from .declare import as_operand
+from .declare import as_operand, numpy_number
 from .dtypes import as_dtype, require_cast
 from .promote import join_dtypes
 from .registry import Rule, register, surface
@@ -163,7 +163,10 @@ def _operands(b: Builder, arrays: Any) -> list[Sym]:
             raise invalid(b, "the number of arrays to join must be known")
         items = (("int", 1), *((("all",),) * (arrays.ndim - 1)))
         return [b.emit("index", arrays, k, items=items) for k in range(count)]
-    return [as_operand(b, x) for x in arrays]
+    operands = [as_operand(b, x) for x in arrays]
+    # Each becomes an array for itself, so that a Python number does not adopt another dtype.
+    alike = len({x.dtype for x in operands}) == 1
+    return operands if alike else [numpy_number(x) for x in operands]
 
 
 def _same_rank(b: Builder, xs: list[Sym], told: str) -> None:
