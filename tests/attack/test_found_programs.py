@@ -79,6 +79,9 @@ CONSTANTS = [
         "[1.0, 2.0][:2.0]",
         "[1.0, 2.0][1j:]",
         "np.sort([x, 2.0], out=None)",
+        "[1.0, 2.0][::0]",
+        "(1.0, 2.0) * 2**62",
+        "'ab' * 2**62",
     )
 ]
 # Integers on one path and floats on another where an integer is needed.

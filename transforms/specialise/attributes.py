@@ -253,7 +253,8 @@ class Attributes(Mixin):
         if isinstance(index, SliceVal):
             parts = [None if p is None else self.static(p, node, "a slice bound")
                      for p in (index.start, index.stop, index.step)]  # fmt: skip
-            values = content.values[slice(*parts)]
+            with self.python_errors(node):
+                values = content.values[slice(*parts)]
             return TupleVal(values) if isinstance(owner, TupleVal) else self.new_list(values)
         if not isinstance(index, Num):
             return self.refuse(node, f"{self.kind_of(index)} cannot index a sequence")

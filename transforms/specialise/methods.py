@@ -36,8 +36,8 @@ from .values import (
 # The classes whose methods an owner has, to check the arguments of a call.
 _CLASSES: dict[type, type] = {Ref: np.ndarray, ListVal: list, DictVal: dict, str: str}
 
-# A list that is longer is not followed element by element while compiling.
-MOST_ITEMS = 1 << 16
+# Elements of a list, tuple or string that is known while compiling.
+MOST_ITEMS = 1 << 20
 
 
 class Methods(Mixin):
@@ -163,11 +163,14 @@ class Methods(Mixin):
             values.clear()
         else:
             return self.refuse(node, f"list.{name} is not supported")
-        if len(values) > MOST_ITEMS:
-            text = f"a list that grows to more than {MOST_ITEMS} elements while compiling"
-            self.refuse(node, text, "use an array")
+        self.must_not_be_long(len(values), node)
         self.state.heap[cell] = Items(tuple(values))
         return Obj(None)
+
+    def must_not_be_long(self, length: int, node: Any) -> None:
+        """Refuses a sequence of too many elements to follow each of them while compiling."""
+        if length > MOST_ITEMS:
+            self.refuse(node, f"a sequence of more than {MOST_ITEMS} elements", "use an array")
 
     def _copy_list(self, content: Any) -> ListVal:
         copy = self.new_list(())
