@@ -101,6 +101,7 @@ STATEMENTS = [
     ("h = [x, x]\n    h[x] = 1.0\n    return h[-1]", (0.5, 2)),
     ("q = [1.0, 2.0]\n    for v in q:\n        x += v\n        q += q.copy()\n"
      "        if x > 5:\n            break\n    return x", (1.0,)),
+    ("x.fill((n, n))\n    return x", (X, 1.0)),
     ("return np.clip(x, 1)", (X,)),
     ("return np.clip(x, 1, 2, min=0)", (X,)),
     ("return np.clip(x, min=1)", (X,)),
@@ -114,7 +115,14 @@ STATEMENTS = [
     ("rest = [x]\n    for i in range(n):\n        rest.append(x * i)\n"
      "    return np.concatenate(rest, dtype=int, casting='unsafe')", (X, 2)),
 ]  # fmt: skip
-EXPRESSIONS = [*NOT_REACHED, *RESHAPED, *MIXED_INTEGERS, *CONSTANTS]
+# Sequences that are no array, since their parts have different shapes.
+INHOMOGENEOUS = [
+    (f"{function}(x)", (given,))
+    for function in ("np.sum", "np.array", "np.exp", "np.stack")
+    for given in ((X, (2.0, X)), (X, (2.0,)), (1.0, (2.0,)), [X, 1.0], [1.0, X], [X, [1.0] * 3],
+                  [[1.0], [2.0, 3.0]], [X, np.ones((2, 3))], [[], [1.0]])
+]  # fmt: skip
+EXPRESSIONS = [*NOT_REACHED, *RESHAPED, *MIXED_INTEGERS, *CONSTANTS, *INHOMOGENEOUS]
 PROGRAMS = [(f"return {text}", args) for text, args in EXPRESSIONS] + [*JOINED, *STATEMENTS]
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..build import Builder, Sym
+from ..errors import TypeError_
 from ..ir import Array, ListOf, Operand, Record, Rng, Scalar, Var, is_complex
 from ..rules.fits import require_fit
 from ..rules.promote import join_types, mixes_integers
@@ -100,6 +101,9 @@ class Arrays(Mixin):
         if isinstance(value, Ref):
             self.note_access(value.cell)
             return Sym(self.b, self.read(value))
+        if not hasattr(value, "operand"):
+            what = f"a number or an array was expected here, not {self.kind_of(value)}"
+            raise self.refusal(self.stmt or self.frame.node, what, "", TypeError_)
         return Sym(self.b, value.operand)
 
     def read(self, ref: Ref) -> Var:
