@@ -80,6 +80,11 @@ CONSTANTS = [
         "[1.0, 2.0][1j:]",
         "np.sort([x, 2.0], out=None)",
         "[1.0, 2.0][::0]",
+        "len(range(np.bool_(True)))",
+        "len(range(True))",
+        "(np.ones(2), x) == (np.zeros(2), x, 2.0)",
+        "(x, 2.0) == (x, 2.0, 3.0)",
+        "[np.ones(2), x] == [np.zeros(2), x, 2.0]",
         "(1.0, 2.0) * 2**62",
         "'ab' * 2**62",
     )

@@ -81,6 +81,9 @@ class PythonCalls(Mixin):
                 ),
                 node,
             )
+        if value.operand.type.dtype == "bool" and not is_weak(value.operand.type):
+            text = "'numpy.bool' object cannot be interpreted as an integer"
+            raise self.located(TypeError(text), node)
         if value.operand.type.dtype != "int64":
             cast = Sym(self.b, value.operand).astype("int64").operand
             return Num(cast, value.known)
