@@ -80,7 +80,14 @@ class Builder:
     # ---- values
 
     def var(self, type_: Type, hint: str = "t", user: str = "") -> Var:
-        return Var(self.names.fresh(hint), type_, user)
+        return Var(self.fresh_name(hint), type_, user)
+
+    def fresh_name(self, hint: str) -> str:
+        """A free name.  What had it in an attempt that was given up is forgotten."""
+        name = self.names.fresh(hint)
+        self.definitions.pop(name, None)
+        self.memory.pop(name, None)
+        return name
 
     def sym(self, value: Any) -> Sym:
         """Any number, operand or Sym as a Sym of this builder."""
@@ -125,7 +132,6 @@ class Builder:
         op = Op(name, operands, attrs)
         self.block.append(Assign(target, op, self.origin))
         self.definitions[target.name] = op
-        self.memory.pop(target.name, None)  # of what had this name in an attempt given up
         return Sym(self, target)
 
     # ---- blocks

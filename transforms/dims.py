@@ -326,7 +326,8 @@ class Facts:
 
     `sizes` holds the arguments' sizes where they are at hand (None when compiling for
     types alone, as inside `@njit`): then nothing is asked and nothing is guarded.  `ints` are
-    the values of integer arguments: no code is made for them, but they tell how much work it is."""
+    the values of integer arguments: no code is made for them, but they tell how much work it is,
+    and whether a size is -1."""
 
     sizes: dict[str, int] | None = None
     guards: list[Guard] = field(default_factory=list)
@@ -419,6 +420,21 @@ class Facts:
             g.kind == "least" and is_sum_of_sizes(dim - self.canonical(g.left - g.right))
             for g in self.guards
         )
+
+    def is_negative(self, dim: Dim) -> bool | None:
+        """Whether an integer is negative, for code that depends on it: known, or asked of the
+        arguments and guarded; None if it cannot be asked."""
+        dim = self.canonical(dim)
+        least = self._smallest(dim)
+        if least is not None and self.not_negative(least):
+            return False
+        value = dim if self.sizes is None else dim.substitute(self.sizes | self.ints)
+        if not value.is_const or dim.is_const:
+            return value.const < 0 if value.is_const else None
+        above = Dim(tuple(t for t in dim.terms if t[1] > 0), max(dim.const, 0))
+        guard = Guard("below" if value.const < 0 else "least", above, above - dim)
+        self.guards += [] if guard in self.guards else [guard]
+        return value.const < 0
 
     def _smallest(self, dim: Dim) -> Dim | None:
         """The least value over the loops around; None where their counters are not straight in it.

@@ -49,6 +49,8 @@ _ACCEPTED = re.compile(
 # Programs whose result is not determined, or that compute with inf all along.
 _SYMMETRIC = re.compile(r"eigh|eigvalsh|cholesky")  # gradients along symmetric matrices
 _ARBITRARY = re.compile(r"\bempty(_like)?\b|1e30[89]|\binf\b")
+# Programs whose differences mislead: they overflow, or are averages over many jumps.
+_MISLEADING = re.compile(r"1e\+30[89]|%|//|\bmod\b|remainder|floor|trunc|round")
 
 
 @dataclass
@@ -152,8 +154,8 @@ def same(a: Any, b: Any) -> bool:
         if p.dtype.kind not in "biufc" or q.dtype.kind not in "biufc" or p.shape != q.shape:
             return p.shape == q.shape and p.dtype.kind == q.dtype.kind
         return bool(np.allclose(p, q, rtol=1e-6, atol=1e-9, equal_nan=True))
-    if type(a) is not type(b):
-        return False
+    if type(a) is not type(b) or isinstance(a, types.ModuleType):
+        return a is b
     fields = getattr(a, "__dict__", None)
     return fields is None or same(dict(fields), dict(vars(b)))
 
@@ -187,6 +189,8 @@ def judge(program: Program, path: Path) -> tuple[str, str]:
             if verdict[0] == "ok":
                 verdict = compare_gradient(program, f, expected)
     except Slow as error:
+        if isinstance(expected.error, DEVIATIONS):
+            return "deviation", "a loop that an error would have ended"
         return "failed", f"slow: {error}"
     return verdict
 
@@ -208,6 +212,8 @@ def compare(expected: Outcome, actual: Outcome) -> tuple[str, str]:
         if isinstance(expected.error, DEVIATIONS) or _ACCEPTED.search(str(expected.error)):
             return "deviation", kind
         return "failed", f"no error: {kind}: {expected.error}"
+    if isinstance(expected.value, complex) and actual.value != actual.value:
+        return "deviation", "a root of a negative number"
     if not same(expected.value, actual.value):
         return "failed", f"value: {expected.value!r} became {actual.value!r}"
     if not same(expected.after, actual.after):
@@ -256,6 +262,8 @@ def compare_gradient(program: Program, f: Callable[..., Any], run: Outcome) -> t
     scale = max(1.0, abs(slopes[0]), abs(value))
     steady = np.all(np.isfinite(slopes)) and max(slopes) - min(slopes) < 1e-4 * scale
     if steady and not all(abs(slope - s) < 1e-3 * scale for s in slopes):
+        if _MISLEADING.search(program.source):
+            return "ok", ""
         return "failed", f"gradient: {slopes[1]} became {slope}"
     return "ok", ""
 
@@ -265,13 +273,14 @@ class Report:
     counts: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     failures: list[tuple[int, str, str]] = field(default_factory=list)
-    slowest: float = 0.0
+    slowest: tuple[float, int] = (0.0, 0)  # its time and number
 
     def text(self) -> str:
         lines = [f"---- program {n}: {why}\n{source}" for n, why, source in self.failures]
         total = sum(self.counts.values())
         counts = ", ".join(f"{n} {k}" for k, n in self.counts.most_common())
-        return "\n".join([*lines, f"{total} programs: {counts}; slowest {self.slowest:.1f} s"])
+        slowest = f"slowest {self.slowest[0]:.1f} s (program {self.slowest[1]})"
+        return "\n".join([*lines, f"{total} programs: {counts}; {slowest}"])
 
 
 def run(
@@ -290,7 +299,7 @@ def run(
                     kind, why = judge(made, path)
             except RecursionError:
                 kind, why = "failed", "RecursionError in the judge"
-            report.slowest = max(report.slowest, time.monotonic() - started)
+            report.slowest = max(report.slowest, (time.monotonic() - started, number))
             sys.modules.pop(path.stem, None)
             linecache.clearcache()
             path.unlink()

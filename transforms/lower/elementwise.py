@@ -227,7 +227,7 @@ def _power(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr
     x, n = args
     if isinstance(n, L.Lit) and n.value in (1, 2, 3):
         x = em.let(cast(x, compute))
-        return fit(_whole_power(x, int(n.value), compute), compute)
+        return fit(_whole_power(x, int(n.value.real), compute), compute)
     x, n = cast(x, compute), cast(n, compute)
     if kind(compute) == "f" and isinstance(n, L.Lit) and _is_short(n.value):
         return _short_power(em, em.let(x), float(n.value), compute)

@@ -369,6 +369,11 @@ def _as_array(b: Builder, value: Any, dtype: Any) -> Any:
     )
 
 
+_INHOMOGENEOUS = (
+    "setting an array element with a sequence. The requested array has an inhomogeneous shape"
+)
+
+
 def _nested(b: Builder, rows: list[Any], dtype: Any) -> Sym:
     """A nested sequence: packed if it holds scalars only, else stacked."""
     cells: list[Sym] = []
@@ -387,6 +392,8 @@ def _nested(b: Builder, rows: list[Any], dtype: Any) -> Sym:
         _nested(b, list(r), dtype) if isinstance(r, (list, tuple)) else _as_array(b, r, dtype)
         for r in rows
     ]
+    if len({p.ndim for p in parts}) > 1:
+        raise ValueError(_INHOMOGENEOUS)
     joined = as_dtype(dtype, join_dtypes([p.type for p in parts]))
     return b.emit("stack", *(p.astype(joined) for p in parts), axis=0)
 
@@ -403,10 +410,7 @@ def _flatten(b: Builder, value: Any, cells: list[Sym]) -> tuple[int, ...] | None
     if None in shapes:
         return None
     if len(set(shapes)) > 1:
-        raise ValueError(
-            "setting an array element with a sequence."
-            " The requested array has an inhomogeneous shape"
-        )
+        raise ValueError(_INHOMOGENEOUS)
     inner = shapes[0] if shapes else ()
     assert inner is not None
     return (len(value), *inner)

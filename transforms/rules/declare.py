@@ -286,7 +286,10 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
     def build(b: Builder, *args: Any, **keywords: Any) -> Any:
         dtype = None if of_math else keywords.pop("dtype", None)
         if dtype is not None:
-            args = tuple(as_operand(b, a).astype(float_dtype(path, dtype)) for a in args)
+            if result_dtype(name, [Scalar("float64")] * arity) == "bool":
+                refuse_keywords(path, {"dtype": dtype})
+            wanted = float_dtype(path, dtype)
+            args = tuple(as_operand(b, a).astype(wanted) for a in args)
         if known(keywords.get("where", True)) is True:
             keywords.pop("where", None)
         refuse_keywords(path, keywords)

@@ -28,3 +28,12 @@ def as_dtype(dtype: Any, default: str = "float64") -> str:
             f"dtype {found} is not supported", advice="use a float, int or bool dtype"
         )
     return found.name
+
+
+def require_cast(x: Sym, dtype: str, casting: str) -> None:
+    """Raises what NumPy raises where the rule `casting` does not allow a conversion to `dtype`."""
+    have, want = np.dtype(x.dtype), np.dtype(dtype)
+    if not np.can_cast(have, want, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"Cannot cast array data from {have!r} to {want!r} according to the rule {casting!r}"
+        )

@@ -242,10 +242,19 @@ def clip_high(x, hi):
     return x <= hi, x > hi
 
 
+MISSING: Any = object()  # an argument that was not given, where None has a meaning
+
+
 @surface("numpy.clip")
 def build_clip(
-    b: Builder, a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **keywords: Any
+    b: Builder, a: Any, a_min: Any = MISSING, a_max: Any = MISSING, out: Any = None, **keywords: Any
 ) -> Sym:
+    if (a_min is MISSING) != (a_max is MISSING):
+        name = "a_min" if a_min is MISSING else "a_max"
+        raise TypeError(f"clip() missing 1 required positional argument: {name!r}")
+    if a_min is not MISSING and keywords.keys() & {"min", "max"}:
+        raise ValueError("clip() takes a_min and a_max, or min and max, but not both")
+    a_min, a_max = (None if v is MISSING else v for v in (a_min, a_max))
     lo, hi = keywords.pop("min", a_min), keywords.pop("max", a_max)
     refuse_keywords("numpy.clip", {"out": out, **keywords})
     x = numpy_number(as_operand(b, a))

@@ -248,8 +248,9 @@ def _plan(b: Builder, x: Sym, s: Any, axes: Any) -> list[tuple[int, Any]]:
     if axes is None:
         count = x.ndim if s is None else len(s)
         axes = range(-count, 0)
+    axes = static(tuple(axes), "axes")
     chosen = (
-        axes_of(b, tuple(axes), x.ndim)
+        axes_of(b, axes, x.ndim)
         if len(set(axes)) == len(axes)
         else tuple(axis_of(b, a, x.ndim) for a in axes)
     )

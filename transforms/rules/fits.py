@@ -33,14 +33,14 @@ def require_fit(b: Builder, value: Any, dtype: str, numpy_numbers: bool = False)
 
 
 def require_finite(b: Builder, x: Sym, dtype: str) -> None:
-    """Raises where a Python float that is known at run time only is too large for float32."""
-    if dtype == "float32" and is_weak(x.type) and x.dtype == "float64":
+    """Raises where a Python float that is known at run time only is too large for a small float
+    dtype."""
+    if dtype in ("float16", "float32") and is_weak(x.type) and x.dtype == "float64":
         if not isinstance(x.operand, Const) and not _is_undefined(b, x):
-            size, largest = b.emit("absolute", x), float(np.finfo(np.float32).max)
+            size, largest = b.emit("absolute", x), float(np.finfo(dtype).max)
             fits = (size <= largest) | (size == np.inf) | (x != x)
-            b.check(
-                fits, "OverflowError", x, " is too large for float32, which it is on another path"
-            )
+            told = f" is too large for {dtype}, which it is on another path"
+            b.check(fits, "OverflowError", x, told)
 
 
 def _is_undefined(b: Builder, x: Sym) -> bool:

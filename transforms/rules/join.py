@@ -11,11 +11,12 @@ from ..build import Builder, Sym
 from ..dims import Dim
 from ..ir import Array, Operand, Type
 from ..precedence import ATOM, TERNARY, Text, wrap
-from .declare import as_operand
+from .declare import as_operand, numpy_number
+from .dtypes import as_dtype, require_cast
 from .promote import join_dtypes
 from .registry import Rule, register, surface
 from .shape_surfaces import atleast_1d, atleast_2d, atleast_3d, ravel, sliced
-from .sizes import axis_of, invalid, require_equal, size_of
+from .sizes import axis_of, invalid, require_equal, size_of, static
 
 Attrs = dict[str, Any]
 
@@ -162,7 +163,10 @@ def _operands(b: Builder, arrays: Any) -> list[Sym]:
             raise invalid(b, "the number of arrays to join must be known")
         items = (("int", 1), *((("all",),) * (arrays.ndim - 1)))
         return [b.emit("index", arrays, k, items=items) for k in range(count)]
-    return [as_operand(b, x) for x in arrays]
+    operands = [as_operand(b, x) for x in arrays]
+    # Each becomes an array for itself, so that a Python number does not adopt another dtype.
+    alike = len({x.dtype for x in operands}) == 1
+    return operands if alike else [numpy_number(x) for x in operands]
 
 
 def _same_rank(b: Builder, xs: list[Sym], told: str) -> None:
@@ -177,9 +181,20 @@ def _same_rank(b: Builder, xs: list[Sym], told: str) -> None:
         )
 
 
+def as_joined(x: Sym, dtype: Any, casting: Any) -> Sym:
+    """An array, or a part of one, in the `dtype` that its result is told to have."""
+    if dtype is None:
+        return x
+    name = as_dtype(dtype)
+    require_cast(x, name, static(casting, "casting"))
+    return x.astype(name)
+
+
 @surface("numpy.concatenate", "numpy.concat")
-def concatenate(b: Builder, arrays: Any, /, axis: Any = 0) -> Sym:
-    xs = _operands(b, arrays)
+def concatenate(
+    b: Builder, arrays: Any, /, axis: Any = 0, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Sym:
+    xs = [as_joined(x, dtype, casting) for x in _operands(b, arrays)]
     if axis is None:
         xs, axis = [ravel(b, x) for x in xs], 0
     _same_rank(b, xs, "concatenate")
@@ -190,21 +205,25 @@ def concatenate(b: Builder, arrays: Any, /, axis: Any = 0) -> Sym:
 
 
 @surface("numpy.stack")
-def stack(b: Builder, arrays: Any, axis: Any = 0) -> Sym:
-    xs = _operands(b, arrays)
+def stack(
+    b: Builder, arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Sym:
+    xs = [as_joined(x, dtype, casting) for x in _operands(b, arrays)]
     _same_rank(b, xs, "stack")
     return b.emit("stack", *xs, axis=axis_of(b, axis, xs[0].ndim + 1))
 
 
 @surface("numpy.vstack", "numpy.row_stack")
-def vstack(b: Builder, tup: Any) -> Sym:
-    return concatenate(b, [atleast_2d(b, x) for x in _operands(b, tup)], 0)
+def vstack(b: Builder, tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Sym:
+    rows = [atleast_2d(b, x) for x in _operands(b, tup)]
+    return concatenate(b, rows, 0, dtype=dtype, casting=casting)
 
 
 @surface("numpy.hstack")
-def hstack(b: Builder, tup: Any) -> Sym:
+def hstack(b: Builder, tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Sym:
     xs = [atleast_1d(b, x) for x in _operands(b, tup)]
-    return concatenate(b, xs, 0 if xs and xs[0].ndim == 1 else 1)
+    axis = 0 if xs and xs[0].ndim == 1 else 1
+    return concatenate(b, xs, axis, dtype=dtype, casting=casting)
 
 
 @surface("numpy.dstack")

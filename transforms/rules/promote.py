@@ -107,6 +107,13 @@ def _join_scalars(left: Scalar, right: Scalar) -> Scalar:
     return Scalar(dtype, left.weak and right.weak, value)
 
 
+def mixes_integers(left: Type, right: Type) -> bool:
+    """Whether these are numbers of different integer types, one of them a NumPy dtype: arithmetic
+    with them wraps differently."""
+    kinds = {kind_of(left.dtype), kind_of(right.dtype)}
+    return left.dtype != right.dtype and kinds <= {"i", "u"}
+
+
 def join_conflict(left: Type, right: Type) -> str:
     """Why a number or array cannot be one of these two; empty if it can.  Integers of different
     dtypes wrap differently, so that what is computed from them depends on the path."""
@@ -188,6 +195,11 @@ def _join(keys: tuple[Any, ...]) -> str:
 
 def kind_of(dtype: str) -> str:
     return "O" if dtype == "object" else np.dtype(dtype).kind
+
+
+def is_inexact(dtype: str) -> bool:
+    """Whether it is a dtype of floats or complex numbers."""
+    return kind_of(dtype) in "fc"
 
 
 def _known(type_: Type, holds: Any) -> bool:

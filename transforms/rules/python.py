@@ -13,20 +13,22 @@ from ..errors import UnsupportedError
 from ..ir import Array, Const, Scalar, is_complex, is_float
 from ..records import replace
 from .declare import as_operand, numpy_number, python_float, python_number, refuse_keywords
-from .dtypes import SUPPORTED, as_dtype
-from .fits import require_fit
+from .dtypes import SUPPORTED, as_dtype, require_cast
+from .fits import require_finite, require_fit
 from .promote import is_weak, join_conflict, join_types, result_dtype, type_of
 from .registry import SURFACES, surface
-from .sizes import static
+from .sizes import known, static
 
 # ---------------------------------------------------------------- conversions
 
 
 @surface("numpy.ndarray.astype", "numpy.astype")
 def build_astype(b: Builder, a: Any, dtype: Any, *args: Any, **keywords: Any) -> Sym:
-    """The order, casting and subok arguments make no difference to the values."""
+    """The order and subok arguments make no difference to the values."""
     x = b.sym(a)
     dtype = as_dtype(dtype)
+    casting = static(args[1] if len(args) > 1 else keywords.get("casting", "unsafe"), "casting")
+    require_cast(x, dtype, casting)
     if isinstance(x.type, Array) and x.dtype == dtype:
         copy = args[3] if len(args) > 3 else keywords.get("copy", True)
         return b.emit("copy", x) if static(copy, "copy") else x
@@ -87,9 +89,27 @@ def build_abs(b: Builder, x: Any) -> Sym:
 
 @surface("builtins.pow")
 def build_pow(b: Builder, base: Any, exp: Any, mod: Any = None) -> Sym:
-    if mod is not None:  # of integers alone, as Python has it
-        return b.emit("remainder", b.emit("power", base, exp), mod)
+    if mod is not None:
+        return _power_modulo(b, base, exp, mod)
     return b.emit("power", base, exp)
+
+
+def _power_modulo(b: Builder, base: Any, exp: Any, mod: Any) -> Sym:
+    """`pow(base, exp, mod)`, computed while compiling or where no product can overflow."""
+    numbers = [b.sym(v) for v in (base, exp, mod)]
+    if not all(is_weak(x.type) and x.dtype in ("int64", "bool") for x in numbers):
+        raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
+    value, exponent, modulus = map(known, numbers)
+    if not any(isinstance(v, Sym) for v in (value, exponent, modulus)):
+        return b.sym(pow(int(value), int(exponent), int(modulus)))
+    small = not isinstance(exponent, Sym) and not isinstance(modulus, Sym)
+    if not small or exponent < 0 or modulus == 0 or abs(modulus) ** exponent >= 2**63:
+        raise UnsupportedError(
+            "pow() with a modulus, whose intermediate products may overflow",
+            advice="write a loop of products",
+        )
+    rest = b.emit("remainder", value, modulus)
+    return b.emit("remainder", b.emit("power", rest, exponent), modulus)
 
 
 @surface("builtins.divmod", "numpy.divmod")
@@ -161,6 +181,8 @@ def _chosen(b: Builder, name: str, op: str, x: Sym, y: Sym) -> Sym:
     joined = join_types(type_of(x.operand), type_of(y.operand))
     assert isinstance(joined, Scalar)
     if not joined.mixed:
+        for number in (x, y):
+            require_finite(b, number, joined.dtype)
         return b.emit(op, x, y)
     for number in (x, y):
         require_fit(b, number, joined.dtype)

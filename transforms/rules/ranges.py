@@ -170,6 +170,7 @@ def build_linspace(
     endpoint = bool(static(endpoint, "endpoint"))
     (number,) = as_sizes(b, num)
     dtype = as_dtype(dtype, join_dtypes([*(e.type for e in ends), Scalar("float64", weak=True)]))
+    axis = axis_of(b, axis, max(e.ndim for e in ends) + 1)
     if any(e.ndim for e in ends):
         made = _between(b, ends, number, endpoint, axis).astype(dtype)
     else:
@@ -179,10 +180,9 @@ def build_linspace(
     return made, (ends[1] - ends[0]) / (b.sym(number) - 1 if endpoint else b.sym(number))
 
 
-def _between(b: Builder, ends: list[Sym], number: Any, endpoint: bool, axis: Any) -> Sym:
+def _between(b: Builder, ends: list[Sym], number: Any, endpoint: bool, at: int) -> Sym:
     """From one array to another: the way between them goes along a new axis."""
     start, way = ends[0], ends[1] - ends[0]
-    at = axis_of(b, axis, way.ndim + 1)
     others = tuple(i for i in range(way.ndim + 1) if i != at)
     part = b.emit("linspace", 0.0, 1.0, number, endpoint=endpoint, dtype="float64")
     start = b.emit("broadcast_like", start, way)

@@ -333,6 +333,8 @@ def _spreads(name: str, *paths: str) -> None:
         correction: Any = None,
     ) -> Sym:
         ddof = static(ddof if correction is None else correction, "ddof")
+        if not isinstance(ddof, (int, float, np.number)):
+            raise TypeError(f"ddof must be a number, not {type(ddof).__name__}")
         refuse_keywords(paths[0], {"out": out})
         x = _converted(b, a, mean_argument(paths[0], dtype))
         if mean is None and (where is None or known(where) is True):

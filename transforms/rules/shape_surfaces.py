@@ -101,6 +101,7 @@ def reshape(b: Builder, a: Any, /, shape: Any, order: str = "C") -> Sym:
     if order != "C":
         raise refuse(b, f"reshape with order={order!r}", "use order='C' or order='F'")
     sizes = [known(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,))]
+    sizes = _with_signs(b, x, sizes)
     unknown = [k for k, s in enumerate(sizes) if isinstance(s, int) and s < 0]
     if len(unknown) > 1:
         raise invalid(b, "can only specify one unknown dimension")
@@ -118,6 +119,32 @@ def reshape_method(b: Builder, self: Any, *shape: Any, order: str = "C") -> Sym:
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         return reshape(b, self, shape[0], order)
     return reshape(b, self, shape, order)
+
+
+def _with_signs(b: Builder, x: Sym, sizes: list[Any]) -> list[Any]:
+    """Sizes where a negative one is known to be so.  What is known at run time only, and no
+    integer argument, is replaced by what it stands for if it is negative."""
+    signs = [isinstance(s, Sym) and b.facts.is_negative(value_of(s.operand)) for s in sizes]
+    sizes = [-1 if negative else s for s, negative in zip(sizes, signs)]
+    open_ = [k for k, negative in enumerate(signs) if negative is None]
+    if not open_ or b.facts.sizes is None:
+        return sizes
+    negative = [b.emit("less", s, 0) if k in open_ else s < 0 for k, s in enumerate(sizes)]
+    count = sum(
+        (b.emit("cast", n, dtype="int64") for n in negative if isinstance(n, Sym)), b.sym(0)
+    )
+    literal = sum(n for n in negative if isinstance(n, bool))
+    b.check(count + literal <= 1, "ValueError", "can only specify one unknown dimension")
+    others = product(
+        b.emit("where", n, 1, s) if isinstance(n, Sym) else s
+        for s, n in zip(sizes, negative)
+        if n is not True
+    )
+    missing = product(x.shape) // b.emit("where", b.sym(others) == 0, 1, others)
+    return [
+        b.emit("where", n, missing, s) if isinstance(n, Sym) else missing if n else s
+        for s, n in zip(sizes, negative)
+    ]
 
 
 def _missing_size(b: Builder, x: Sym, sizes: list[Any], at: int) -> Any:

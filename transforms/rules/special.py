@@ -12,7 +12,7 @@ from ..ir import Array, Record, Scalar, Type
 from ..precedence import ATOM, Text, wrap
 from .declare import as_operand
 from .registry import Rule, register, surface
-from .sizes import known, product
+from .sizes import axis_of, known, product
 
 # ---------------------------------------------------------------- copy
 
@@ -83,9 +83,9 @@ def ndim(b: Builder, a: Any) -> int:
 
 
 @surface("numpy.size", "numpy.ndarray.size")
-def size(b: Builder, a: Any, axis: int | None = None) -> Any:
+def size(b: Builder, a: Any, axis: Any = None) -> Any:
     sizes = shape(b, a)
-    return sizes[axis] if axis is not None else product(sizes)
+    return product(sizes) if axis is None else sizes[axis_of(b, axis, len(sizes))]
 
 
 @surface("numpy.ndarray.itemsize")

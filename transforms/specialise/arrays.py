@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..build import Builder, Sym
+from ..errors import TypeError_
 from ..ir import Array, ListOf, Operand, Record, Rng, Scalar, Var, is_complex
 from ..rules.fits import require_fit
-from ..rules.promote import join_types
+from ..rules.promote import join_types, mixes_integers
 from .values import (
     Bound,
     Cell,
@@ -100,6 +101,9 @@ class Arrays(Mixin):
         if isinstance(value, Ref):
             self.note_access(value.cell)
             return Sym(self.b, self.read(value))
+        if not hasattr(value, "operand"):
+            what = f"a number or an array was expected here, not {self.kind_of(value)}"
+            raise self.refusal(self.stmt or self.frame.node, what, "", TypeError_)
         return Sym(self.b, value.operand)
 
     def read(self, ref: Ref) -> Var:
@@ -478,6 +482,9 @@ class Arrays(Mixin):
     def widened(self, content: Growing, type_: Any, node: ast.AST | None) -> Growing:
         """A run-time list that can hold elements of this type too without loss."""
         elem = content.operand.type.elem
+        if not elem.ndim and mixes_integers(elem, type_):
+            self.refuse(node, f"a list of {elem.dtype} and {type_.dtype} numbers",
+                        "convert them to one dtype")  # fmt: skip
         dtype = join_types(_shapeless(elem), _shapeless(type_)).dtype
         if dtype == elem.dtype:
             return content

@@ -15,7 +15,7 @@ from ..build import Builder, Sym
 from ..ir import is_complex
 from ..rules.declare import python_number
 from ..rules.library import LIBRARY
-from ..rules.promote import is_weak, join_types
+from ..rules.promote import is_weak, join_types, mixes_integers
 from ..rules.registry import SURFACES
 from .tape import TapeVal
 from .values import (
@@ -244,12 +244,17 @@ class Attributes(Mixin):
 
     def sequence_index(self, owner: Value, index: Value, node: ast.AST) -> Value:
         content = owner if isinstance(owner, TupleVal) else self.state.heap[owner.cell]
+        self.must_be_index(index, "tuple" if isinstance(owner, TupleVal) else "list", node)
+        for part in (index.start, index.stop, index.step) if isinstance(index, SliceVal) else ():
+            if part is not None:
+                self.slice_bound(part, node)
         if isinstance(index, SliceVal) and isinstance(content, Growing):
             return self.list_part(content, index, node)
         if isinstance(index, SliceVal):
             parts = [None if p is None else self.static(p, node, "a slice bound")
                      for p in (index.start, index.stop, index.step)]  # fmt: skip
-            values = content.values[slice(*parts)]
+            with self.python_errors(node):
+                values = content.values[slice(*parts)]
             return TupleVal(values) if isinstance(owner, TupleVal) else self.new_list(values)
         if not isinstance(index, Num):
             return self.refuse(node, f"{self.kind_of(index)} cannot index a sequence")
@@ -257,11 +262,6 @@ class Attributes(Mixin):
             return self.list_element(content, index.operand)
         if index.known is not None:
             position = index.known[0]
-            if not isinstance(position, (int, np.integer)):
-                kind = "tuple" if isinstance(owner, TupleVal) else "list"
-                what = f"not {type(position).__name__}"
-                text = f"{kind} indices must be integers or slices, {what}"
-                raise self.located(TypeError(text), node)
             if not -len(content.values) <= position < len(content.values):
                 if isinstance(owner, TupleVal):
                     raise self.located(IndexError("tuple index out of range"), node)
@@ -289,6 +289,11 @@ class Attributes(Mixin):
         if not values and cell in self.run_time_lists:
             self.no_element("list index out of range")
         if values and all(isinstance(v, Num) for v in values):
+            types = [v.operand.type for v in values]
+            if any(mixes_integers(types[0], t) for t in types[1:]):
+                dtypes = ", ".join(sorted({t.dtype for t in types}))
+                text = f"a run-time index into numbers of the dtypes {dtypes}"
+                self.refuse(node, text, "convert them to one dtype")
             exact = _common_dtype(values)
             dtype = {} if exact is None else {"dtype": Obj(exact)}
             array = self.wrap(self.surface_call("numpy.array", [list(values)], dtype, node))

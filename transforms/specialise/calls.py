@@ -20,6 +20,8 @@ from ..read import read, signature, why_not_read
 from ..replacements import replacement
 from ..rules import SURFACES
 from ..rules.complex_lists import refuse_complex
+from ..rules.integers import with_integers
+from ..rules.join import as_joined
 from ..rules.library.fill import copy_where
 from ..rules.promote import result_dtype
 from ..rules.registry import NeedStatic
@@ -171,8 +173,10 @@ class Calls(Mixin):
                 result = self.call_surface("numpy.where", (mask, result, out), {}, node)
                 return self.write_out(result, out, node)
             result = self.call_surface(path, args, kwargs, node)
-            return result if out is None else self.write_out(result, out, node)
+            exact = not isinstance(value, np.ufunc)
+            return result if out is None else self.write_out(result, out, node, exact)
         if getattr(value, "__name__", "") == "prange":
+            self.must_fit(range, args, kwargs, node)
             made = self.call_range(args, kwargs, node)
             return dataclasses.replace(made, parallel=True)
         if value is np.copyto or _is_add_at(value):
@@ -193,6 +197,12 @@ class Calls(Mixin):
             return self.refuse(node, *reason)
         scalar_function = getattr(getattr(value, "_dispatcher", None), "py_func", None)
         if scalar_function is not None:
+            if len(args) > value.nin:
+                self.refuse(
+                    node,
+                    "a vectorized function that is given an array for its result",
+                    "assign the result",
+                )
             args = self.as_declared(value, args, node)
             return self._call_vectorized(Obj(scalar_function), args, kwargs, node)
         if hasattr(value, "py_func"):
@@ -337,9 +347,16 @@ class Calls(Mixin):
 
     def _join_list(self, path: str, args: Any, kwargs: Any, node: Any) -> Value:
         """Joins the elements of a run-time list, whose count no surface can know."""
+        known = inspect.signature(SURFACES[path]).parameters
+        if any(k not in known for k in kwargs) or len(args) > ("axis" in known) + 1:
+            self.refuse(node, f"{path} of a run-time list with these arguments", "leave them out")
         axis = kwargs.get("axis") or (args[1] if len(args) > 1 else self.constant(0))
+        axis = self.integer(axis, node)
         axis = self.static(axis, node, "the axis")
         stacked = self.b.emit("list_stack", self.state.heap[args[0].cell].operand)
+        told = {k: self.static(v, node, k) for k, v in kwargs.items() if k in ("dtype", "casting")}
+        with self.guarding(node):
+            stacked = as_joined(stacked, told.get("dtype"), told.get("casting", "same_kind"))
         if path == "numpy.vstack" and stacked.ndim == 2:
             return self.wrap(stacked)
         if path == "numpy.stack":
@@ -362,7 +379,9 @@ class Calls(Mixin):
             plain = [self.to_surface(a, node) for a in args]
             named = {k: self.to_surface(v, node) for k, v in kwargs.items()}
             refuse_complex(path, *plain, *named.values())
-            return SURFACES[path](self.b, *plain, **named)
+            surface = SURFACES[path]
+            plain, named = with_integers(path, surface, plain, named)
+            return surface(self.b, *plain, **named)
 
     def to_surface(self, value: Value, node: Any) -> Any:
         """Run-time numbers and arrays as Syms, everything static as itself."""

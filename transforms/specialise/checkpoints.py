@@ -36,7 +36,7 @@ class Checkpoints(Mixin):
                 TypeError_,
             )  # fmt: skip
         ((name, value),) = kwargs.items()
-        amount = self._integer(value, node)
+        amount = self.integer(value, node)
         message = f"{name} must be at least 1"
         if amount.known is None:
             failure = Raise("ValueError", (message,), self.b.origin)

@@ -119,11 +119,13 @@ class Comparisons(Mixin):
         p, q = self.static_items(left), self.static_items(right)
         if p is None or q is None or not isinstance(op, (ast.Eq, ast.NotEq)):
             return self.refuse(node, "only == and != compare sequences here")
-        if len(p) != len(q):
+        if len(p) != len(q) and not isinstance(left, TupleVal):
             return self.constant(isinstance(op, ast.NotEq))
         total: Value = self.constant(True)
         for x, y in zip(p, q):
             total = self.lazy_and(total, lambda x=x, y=y: self._equal_items(x, y, node), node)
+        if len(p) != len(q):  # tuples compare the elements that both have, which may fail
+            total = self.constant(False)
         total = self.python_bool(total)
         return total if isinstance(op, ast.Eq) else self.not_(total, node)
 

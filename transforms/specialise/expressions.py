@@ -293,6 +293,7 @@ class Expressions(Mixin):
                         text = f"can't multiply sequence by non-int of type '{kind}'"
                         raise self.located(TypeError(text), node)
                     if items is not None:
+                        self.must_not_be_long(len(items) * n, node)
                         values = tuple(items * int(n))
                         return (
                             TupleVal(values) if isinstance(seq, TupleVal) else self.new_list(values)
@@ -301,6 +302,8 @@ class Expressions(Mixin):
         if any(text) and all(isinstance(v, (Num, Obj)) for v in (left, right)):
             x, y = (self.static(v, node, "an operand of a string") for v in (left, right))
             if name in PYTHON:
+                if name == "multiply" and isinstance(x, int) != isinstance(y, int):
+                    self.must_not_be_long(len(y) * x if isinstance(x, int) else len(x) * y, node)
                 with self.python_errors(node):
                     return self.constant(PYTHON[name](x, y))
         for side, other in ((left, right), (right, left)):

@@ -6,11 +6,17 @@ import ast
 from typing import Any
 
 from ..build import Builder
-from ..ir import Operand, Record
+from ..ir import Const, Operand, Record
 from ..rules.dtypes import SUPPORTED
 from ..rules.fits import require_fit
+from ..rules.promote import is_inexact, is_weak
 from .arrays import is_basic
 from .values import ListVal, Mixin, Num, Obj, RangeVal, Rec, Ref, SliceVal, State, TupleVal, Value
+
+# Operations of Python that give an integer for integers.
+_KEEPING_INTEGERS = (
+    "add subtract multiply floor_divide remainder power negative positive absolute maximum minimum"
+).split()
 
 
 class Indexing(Mixin):
@@ -53,7 +59,8 @@ class Indexing(Mixin):
                 self.refuse(
                     node, "a bool scalar as an index is not supported", "use `if`, or a mask array"
                 )
-            if dtype.startswith("float"):
+            if is_inexact(dtype):
+                self.refuse_joined_float(part, node)
                 raise self.located(
                     IndexError(
                         "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) "
@@ -63,7 +70,7 @@ class Indexing(Mixin):
                 )
             return ("int", part.operand)
         if isinstance(part, SliceVal):
-            bounds = tuple(None if p is None else self._bound(p, node) for p in
+            bounds = tuple(None if p is None else self.slice_bound(p, node) for p in
                            (part.start, part.stop, part.step))  # fmt: skip
             return ("all",) if bounds == (None, None, None) else ("slice", *bounds)
         if isinstance(part, Obj) and isinstance(part.value, slice):
@@ -84,22 +91,48 @@ class Indexing(Mixin):
                 return self._item(self.index_value(part, (), node), node)
             if type_.dtype == "bool":
                 return ("mask", self.read(part), type_.ndim)
-            if type_.dtype.startswith("float"):
+            if is_inexact(type_.dtype):
                 raise self.located(
                     IndexError("arrays used as indices must be of integer (or boolean) type"), node
                 )
             return ("array", self.read(part))
         return self.refuse(node, f"{self.kind_of(part)} cannot be used as an index")
 
-    def _bound(self, value: Value, node: ast.AST) -> Operand:
+    def slice_bound(self, value: Value, node: ast.AST) -> Operand:
         if isinstance(value, Ref) and self.ref_type(value).ndim == 0:
             value = self.index_value(value, (), node)
-        if not isinstance(value, Num) or value.operand.type.dtype.startswith("float"):
+        if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
+            self.refuse_joined_float(value, node)
             raise self.located(
                 TypeError("slice indices must be integers or None or have an __index__ method"),
                 node,
             )
         return value.operand
+
+    def refuse_joined_float(self, value: Value, node: ast.AST) -> None:
+        """Refuses a float where an integer must stand, if it may be an integer in Python: one on
+        some paths that is a float on others, or computed from such a number."""
+        if isinstance(value, Num) and self._may_be_integer(value.operand):
+            text = "an integer is needed here, and this number may be a float"
+            self.refuse(node, text, "keep integers and floats under different names")
+
+    def _may_be_integer(self, operand: Operand) -> bool:
+        if not is_inexact(operand.type.dtype):
+            return True
+        if isinstance(operand, Const) or not is_weak(operand.type):
+            return False
+        op = self.b.definitions.get(operand.name)
+        if op is None:  # an argument, or joined from several paths
+            return all(param.name != operand.name for param in self.params)
+        return op.name in _KEEPING_INTEGERS and all(map(self._may_be_integer, op.args))
+
+    def must_be_index(self, value: Value, what: str, node: ast.AST) -> None:
+        """Raises what Python raises where a float stands for a position in a list or tuple."""
+        if isinstance(value, Num) and is_inexact(value.operand.type.dtype):
+            self.refuse_joined_float(value, node)
+            kind = "complex" if value.operand.type.dtype.startswith("complex") else "float"
+            text = f"{what} indices must be integers or slices, not {kind}"
+            raise self.located(TypeError(text), node)
 
     def index_value(self, ref: Ref, items: tuple[Any, ...], node: ast.AST) -> Value:
         """`ref[items]` for reading: a number, a view, or a new array."""
@@ -117,6 +150,9 @@ class Indexing(Mixin):
         """`ref[items] = value`."""
         if isinstance(value, (ListVal, TupleVal, RangeVal)):
             dtype = self.ref_type(ref).dtype
+            if all(item[0] == "int" for item in items):
+                text = "setting an array element with a sequence."
+                raise self.located(ValueError(text), node)
             for item in self.static_items(value) or ():
                 if isinstance(item, Num):
                     with self.guarding(node):

@@ -12,7 +12,7 @@ from ..ir import Array, Block, Const, If, ListOf, Operand, Phi, Scalar, Type, Va
 from ..pipeline_types import Param
 from ..records import record, replace
 from ..rules.fits import require_finite, require_fit
-from ..rules.promote import join_conflict, join_types, type_of
+from ..rules.promote import join_conflict, join_types, mixes_integers, type_of
 from .values import (
     UNDEFINED,
     Cell,
@@ -409,7 +409,7 @@ class Joins(Mixin):
         types = [t if t.ndim else Scalar(t.dtype, getattr(t, "weak", False)) for t in types]
         joined = types[0]
         for type_ in types[1:]:
-            if type_.ndim != joined.ndim:
+            if type_.ndim != joined.ndim or not joined.ndim and mixes_integers(joined, type_):
                 return None
             joined = join_types(joined, type_)
         if isinstance(joined, Scalar):
@@ -417,7 +417,7 @@ class Joins(Mixin):
         return resolve_dims(joined, self.b.names.fresh("elem"))
 
     def _fresh_var(self, type_: Type, user: str) -> Var:
-        name = self.b.names.fresh(user or "t")
+        name = self.b.fresh_name(user or "t")
         if isinstance(type_, Scalar):
             value = None
             if type_.dtype == "int64":

@@ -95,6 +95,10 @@ class LoopJoins(Mixin):
                     ended, outcome = run()
                 except Ended:
                     ended, outcome = True, None
+                except Exception as error:  # of a comprehension: statements handle their own
+                    if not self.raised_when_reached(error):
+                        raise
+                    ended, outcome = True, None
             # An iteration that always fails hands nothing on.
             end = head.copy() if ended else self.state
             for key, x, y in self._locations(plan, head, end):

@@ -224,10 +224,11 @@ class Loops(Mixin):
         until: str | None,
         node: Any,
         iterator: Cell | None = None,
+        longest: int = 0,
     ) -> bool:
         """One copy of the body per element of a static sequence, which is perhaps what an
-        iterator has left."""
-        longest = cursor.at + len(self.static_items(cursor.source)) + LONGEST
+        iterator has left; at most `longest` elements, if that is known from before."""
+        longest = longest or cursor.at + len(self.static_items(cursor.source)) + LONGEST
         while True:
             if iterator is not None:  # of which the body may have taken elements, too
                 left = self.usable(self.state.heap[iterator], node)
@@ -247,7 +248,9 @@ class Loops(Mixin):
             if over.known is None:
                 return self.unless(
                     until,
-                    lambda c=cursor: self._unrolled(target, c, body, until, node, iterator),
+                    lambda c=cursor: self._unrolled(
+                        target, c, body, until, node, iterator, longest
+                    ),
                     node,
                 )
             if over.known[0]:

@@ -36,6 +36,9 @@ from .values import (
 # The classes whose methods an owner has, to check the arguments of a call.
 _CLASSES: dict[type, type] = {Ref: np.ndarray, ListVal: list, DictVal: dict, str: str}
 
+# Elements of a list, tuple or string that is known while compiling.
+MOST_ITEMS = 1 << 20
+
 
 class Methods(Mixin):
     """Mixed into the specialiser."""
@@ -89,7 +92,7 @@ class Methods(Mixin):
                 return self.refuse(node, f"ndarray.{name} has no rule", "write it in NumPy")
             args, kwargs, out = self.split_out(None, args, kwargs, node)
             result = self.call_surface(path, (owner, *args), kwargs, node)
-            return result if out is None else self.write_out(result, out, node)
+            return result if out is None else self.write_out(result, out, node, exact=True)
         if isinstance(owner, ListVal):
             return self._list_method(owner, name, args, kwargs, node)
         if isinstance(owner, DictVal):
@@ -101,13 +104,20 @@ class Methods(Mixin):
                 return self.call_function(Obj(function), (owner, *args), kwargs, node)
         if isinstance(owner, TupleVal) and name == "_replace" and owner.cls is not None:
             values = dict(zip(owner.cls._fields, owner.values))
+            unknown = [key for key in kwargs if key not in values]
+            if unknown:
+                text = f"Got unexpected field names: {unknown}"
+                raise self.located(ValueError(text), node)
             return TupleVal(tuple({**values, **kwargs}.values()), owner.cls)
         if isinstance(owner, Obj) and isinstance(owner.value, (str, bytes)):
             return self._text_method(owner.value, name, args, kwargs, node)
         return self.refuse(node, f"{self.kind_of(owner)} has no method {name!r} here")
 
     def _list_method(self, owner: ListVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+        self._refuse_keywords("list", name, kwargs, node)
         cell, content = owner.cell, self.state.heap[owner.cell]
+        if name in ("insert", "pop") and args:
+            args = (self.integer(args[0], node), *args[1:])
         if name in ("append", "extend", "insert", "pop", "clear", "reverse"):
             self.refuse_growth(cell, node)
             self.refuse_shared(cell, node)
@@ -153,8 +163,14 @@ class Methods(Mixin):
             values.clear()
         else:
             return self.refuse(node, f"list.{name} is not supported")
+        self.must_not_be_long(len(values), node)
         self.state.heap[cell] = Items(tuple(values))
         return Obj(None)
+
+    def must_not_be_long(self, length: int, node: Any) -> None:
+        """Refuses a sequence of too many elements to follow each of them while compiling."""
+        if length > MOST_ITEMS:
+            self.refuse(node, f"a sequence of more than {MOST_ITEMS} elements", "use an array")
 
     def _copy_list(self, content: Any) -> ListVal:
         copy = self.new_list(())
@@ -207,7 +223,13 @@ class Methods(Mixin):
             return Obj(None)
         return self.refuse(node, f"list.{name} is not supported on a list that grows in a loop")
 
+    def _refuse_keywords(self, kind: str, name: str, kwargs: Any, node: Any) -> None:
+        """Methods of lists and dicts take no keywords, but for these two."""
+        if kwargs and name not in ("sort", "update"):
+            raise self.located(TypeError(f"{kind}.{name}() takes no keyword arguments"), node)
+
     def _dict_method(self, owner: DictVal, name: str, args: Any, kwargs: Any, node: Any) -> Value:
+        self._refuse_keywords("dict", name, kwargs, node)
         content = self.state.heap[owner.cell]
         if name in ("keys", "values", "items") and not args:
             return ViewVal(owner.cell, name)

@@ -17,8 +17,10 @@ from ..build import Builder
 from ..errors import S2SError
 from ..rules import library
 from ..rules.complex_lists import refuse_complex
+from ..rules.integers import as_integers, integer_parameters
 from ..rules.library import LIBRARY, scans
 from ..rules.promote import join_dtypes
+from ..rules.sizes import require_equal, size_of
 from .values import (
     Bound,
     LibraryVal,
@@ -148,7 +150,9 @@ class NumpyCalls(Mixin):
         if value is np.random.shuffle:
             return self.shuffle(None, args, kwargs, node)
         if any(value is f for f in FACTS) and not kwargs:
-            return Obj(value(*(self.static(a, node, "this argument") for a in args)))
+            given = [self.static(a, node, "this argument") for a in args]
+            with self.python_errors(node):
+                return Obj(value(*given))
         if value is np.vectorize and len(args) == 1 and not kwargs:
             return Bound(args[0], "__vectorized__")
         if isinstance(value, np.vectorize):
@@ -162,9 +166,12 @@ class NumpyCalls(Mixin):
         known = inspect.signature(program).parameters
         out = kwargs.get("out")
         if out is not None and "out" not in known:
+            if not accepts(value, args, kwargs):
+                text = f"{value.__name__}() got an unexpected keyword argument 'out'"
+                raise self.located(TypeError(text), node)
             kwargs = {k: v for k, v in kwargs.items() if k != "out"}
             result = self.call_library(program, value, args, kwargs, node)
-            return self.write_out(result, out, node) if isinstance(out, Ref) else result
+            return self.write_out(result, out, node, True) if isinstance(out, Ref) else result
         try:
             inspect.signature(program).bind(*args, **kwargs)
         except TypeError as error:
@@ -176,12 +183,32 @@ class NumpyCalls(Mixin):
         numbers = [self.sym(a) for a in (*args, *kwargs.values()) if isinstance(a, (Num, Ref))]
         with self.guarding(node):
             refuse_complex(path_of(value), *numbers)
+        args, kwargs = self._with_integers(program, value, args, kwargs, node)
         try:
             return self.call_function(Obj(program), args, kwargs, node)
         except S2SError as error:
             if error.span is None or not error.span.file.startswith(LIBRARY_FOLDER):
                 raise
             raise self.refusal(node, error.message, error.advice, type(error)) from None
+
+    def _with_integers(
+        self, program: Any, value: Any, args: Any, kwargs: Any, node: Any
+    ) -> tuple[Any, Any]:
+        """The arguments of a program of the library, with those that must be integers checked."""
+        path = path_of(value)
+        wanted = integer_parameters(path, program)
+        if not wanted:
+            return args, kwargs
+        bound = inspect.signature(program).bind(*args, **kwargs)
+        with self.guarding(node):
+            for name, parameter in wanted.items():
+                given = bound.arguments.get(name)
+                if isinstance(given, (Num, Ref, TupleVal, Obj)):
+                    plain = self.to_surface(given, node)
+                    checked = as_integers(path, parameter, plain)
+                    same = isinstance(given, Ref) or checked is plain
+                    bound.arguments[name] = given if same else self.wrap(checked)
+        return bound.args, bound.kwargs
 
     def _ranges_of(self, ref: Ref, node: Any) -> tuple[RangeVal, ...]:
         array = self.sym(ref)
@@ -253,10 +280,15 @@ class NumpyCalls(Mixin):
             out if isinstance(out, Ref) else None,
         )
 
-    def write_out(self, result: Value, out: Ref, node: Any) -> Value:
+    def write_out(self, result: Value, out: Ref, node: Any, exact: bool = False) -> Value:
+        """Writes a result into `out`.  A ufunc broadcasts it; `exact`: the shapes must be equal."""
         value = self.sym(result)
+        if exact:
+            self._must_have_shape(value, self.sym(out), node)
         have, want = np.dtype(value.dtype), np.dtype(self.ref_type(out).dtype)
         if not np.can_cast(have, want, "same_kind"):
+            if exact:  # NumPy would compute in the dtype of `out`
+                self.refuse(node, f"{have} results written into out= of {want}", "convert them")
             raise self.located(
                 TypeError(
                     f"Cannot cast output from {have!r} to {want!r} with casting rule 'same_kind'"
@@ -266,6 +298,20 @@ class NumpyCalls(Mixin):
         with self.guarding(node):
             self.write(out, (), value, node)
         return out
+
+    def _must_have_shape(self, value: Any, out: Any, node: Any) -> None:
+        wrong = "the array given as out= has the wrong shape"
+        if value.ndim != out.ndim:
+            raise self.located(ValueError(wrong), node)
+        for axis in range(value.ndim):
+            require_equal(
+                self.b,
+                value.type.shape[axis],
+                out.type.shape[axis],
+                lambda axis=axis: (size_of(self.b, value, axis), size_of(self.b, out, axis)),
+                "ValueError",
+                lambda m, n: (wrong,),
+            )
 
     # ---- np.r_, np.c_, np.mgrid and np.ogrid
 

@@ -12,7 +12,7 @@ from ..build import Builder, Sym
 from ..ir import Print
 from ..pipeline_types import ObjectGuard
 from ..rules.library.python import largest, smallest
-from ..rules.promote import is_weak
+from ..rules.promote import is_inexact, is_weak
 from .objects import path_of_class
 from .values import (
     UNDEFINED,
@@ -51,7 +51,7 @@ class PythonCalls(Mixin):
     state: State
 
     def call_range(self, args: Any, kwargs: Any, node: Any) -> Any:
-        numbers = [self._integer(a, node) for a in args]
+        numbers = [self.integer(a, node) for a in args]
         zero, one = self.constant(0), self.constant(1)
         if len(numbers) == 1:
             numbers = [zero, numbers[0], one]
@@ -68,10 +68,11 @@ class PythonCalls(Mixin):
             )
         return RangeVal(numbers[0], numbers[1], numbers[2])
 
-    def _integer(self, value: Value, node: Any) -> Num:
+    def integer(self, value: Value, node: Any) -> Num:
         if isinstance(value, Ref) and self.ref_type(value).ndim == 0:
             value = self.index_value(value, (), node)
-        if not isinstance(value, Num) or value.operand.type.dtype.startswith("float"):
+        if not isinstance(value, Num) or is_inexact(value.operand.type.dtype):
+            self.refuse_joined_float(value, node)
             raise self.located(
                 TypeError(
                     "'float' object cannot be interpreted as an integer"
@@ -80,6 +81,9 @@ class PythonCalls(Mixin):
                 ),
                 node,
             )
+        if value.operand.type.dtype == "bool" and not is_weak(value.operand.type):
+            text = "'numpy.bool' object cannot be interpreted as an integer"
+            raise self.located(TypeError(text), node)
         if value.operand.type.dtype != "int64":
             cast = Sym(self.b, value.operand).astype("int64").operand
             return Num(cast, value.known)
@@ -129,7 +133,11 @@ class PythonCalls(Mixin):
         if isinstance(value, IterVal):
             text = f"object of type {value.cls.__name__!r} has no len()"
             raise self.located(TypeError(text), node)
+        if isinstance(value, (ListVal, DictVal)):
+            self.usable(self.state.heap[value.cell], node)
         items = self.static_items(value)
+        if items is None and isinstance(value, (ListVal, DictVal)):
+            self.refuse(node, f"the length of {self.kind_of(value)} that differs between paths")
         if items is None:
             raise self.located(TypeError(f"{self.kind_of(value)} has no len()"), node)
         return self.constant(len(items))
@@ -176,7 +184,8 @@ class PythonCalls(Mixin):
         if () in places or not (whole or len(set(places)) == len(places)):
             return NotImplemented
         backward = "reverse" in kwargs and self.static(kwargs["reverse"], node, "reverse")
-        order = sorted(range(len(items)), key=places.__getitem__, reverse=bool(backward))
+        with self.python_errors(node):
+            order = sorted(range(len(items)), key=places.__getitem__, reverse=bool(backward))
         return self.new_list(tuple(items[i] for i in order))
 
     def call_reversed(self, args: Any, kwargs: Any, node: Any) -> Value:
@@ -211,7 +220,8 @@ class PythonCalls(Mixin):
         value, classes = args
         wanted = self.static(classes, node, "the class")
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-        return self.constant(any(issubclass(self.class_of(value), c) for c in wanted))
+        with self.python_errors(node):
+            return self.constant(any(issubclass(self.class_of(value), c) for c in wanted))
 
     def class_of(self, value: Value) -> type:
         if isinstance(value, Ref):
@@ -391,27 +401,28 @@ class PythonCalls(Mixin):
                 raise self.located(ValueError(f"{name}() arg is an empty sequence"), node)
         if all(isinstance(a, Num) and a.known is not None for a in args):
             pick = max if name == "max" else min
-            return pick(args, key=lambda a: a.known[0])
+            with self.python_errors(node):
+                return pick(args, key=lambda a: a.known[0])
         if len(args) == 1:
             return args[0] if isinstance(args[0], Num) else NotImplemented
         return self.call_surface(f"builtins.{name}", args, {}, node)
 
     def call_int(self, args: Any, kwargs: Any, node: Any) -> Value:
-        if args and isinstance(args[0], Num) and args[0].known is not None:
-            return self.constant(int(args[0].known[0]))
-        return NotImplemented
+        return self._converted(int, args, node)
 
     def call_float(self, args: Any, kwargs: Any, node: Any) -> Value:
-        if args and isinstance(args[0], Obj) and isinstance(args[0].value, str):
-            return self.constant(float(args[0].value))
-        if (
-            args
-            and isinstance(args[0], Num)
-            and isinstance(args[0].operand.type.dtype, str)
-            and args[0].known is not None
-        ):
-            return self.constant(float(args[0].known[0]))
-        return NotImplemented
+        return self._converted(float, args, node)
+
+    def _converted(self, kind: Any, args: Any, node: Any) -> Value:
+        """`int` or `float` of one number or text that is known."""
+        if len(args) == 1 and isinstance(args[0], Obj) and isinstance(args[0].value, (str, bytes)):
+            known = args[0].value
+        elif len(args) == 1 and isinstance(args[0], Num) and args[0].known is not None:
+            known = args[0].known[0]
+        else:
+            return NotImplemented
+        with self.python_errors(node):
+            return self.constant(kind(known))
 
     def call_bool(self, args: Any, kwargs: Any, node: Any) -> Value:
         return self.python_bool(self.truth(args[0], node)) if args else self.constant(False)

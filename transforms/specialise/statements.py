@@ -316,6 +316,7 @@ class Statements(Mixin):
     def _store_list(self, owner: ListVal, index: Value, value: Value, node: ast.AST) -> None:
         self.allow_effect(owner.cell, node)
         self.refuse_shared(owner.cell, node)
+        self.must_be_index(index, "list", node)
         content = self.state.heap[owner.cell]
         if isinstance(content, Items) and isinstance(index, Num) and index.known is not None:
             position = index.known[0]

@@ -23,8 +23,9 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     front = np.moveaxis(ary, axis, 0)
     n = front.shape[0]
     if np.ndim(indices_or_sections) == 0:
-        each, more = n // indices_or_sections, n % indices_or_sections
-        cuts = [k * each + min(k, more) for k in tuple(range(indices_or_sections + 1))]
+        sections = int(indices_or_sections)
+        each, more = n // sections, n % sections
+        cuts = [k * each + min(k, more) for k in tuple(range(sections + 1))]
     else:
         cuts = [0, *indices_or_sections, n]
     return [np.moveaxis(front[p:q], 0, axis) for p, q in zip(cuts[:-1], cuts[1:])]
@@ -81,6 +82,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 @written("numpy.delete")
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     x = np.ravel(arr) if axis is None else np.moveaxis(np.asarray(arr), axis, 0)
+    if obj is None:
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
     keep = np.ones(x.shape[0], dtype=np.bool_)
     keep[obj] = False
     return x[keep] if axis is None else np.moveaxis(x[keep], 0, axis)

@@ -52,11 +52,15 @@ def _with_initial(out: Any, axis: Any, first: int, wanted: bool) -> Any:
 
 @written("numpy.add.accumulate")
 def add_accumulate(array: Any, axis: Any = 0) -> Any:
+    if axis is None:
+        raise ValueError("accumulate does not allow multiple axes")
     return np.cumsum(array, axis=axis)
 
 
 @written("numpy.multiply.accumulate")
 def multiply_accumulate(array: Any, axis: Any = 0) -> Any:
+    if axis is None:
+        raise ValueError("accumulate does not allow multiple axes")
     return cumprod(array, axis)
 
 
