@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .entry import Entry, overlap
+from .entry import Entry
 from .errors import TypeError_, ValueError_
+from .overlap import overlap, overlaps_itself
 from .transforms.structure import Out, OutTree, Tree, child_step, follow, path_text
 
 Buffers = dict[int, "np.ndarray[Any, Any]"]
@@ -50,6 +51,8 @@ def _match(entry: Entry, tree: OutTree, value: Any, where: str, given: Buffers) 
             raise ValueError_(f"{where} has {value.ndim} axes, but the gradient {type_.ndim}")
         if not value.flags.writeable:
             raise ValueError_(f"{where} is read-only")
+        if overlaps_itself(value):
+            raise ValueError_(f"elements of {where} overlap in memory")
         given[tree.index] = value
 
 
