@@ -44,6 +44,8 @@ def _match(entry: Entry, tree: OutTree, value: Any, where: str, given: Buffers) 
                 f"{where} is a {type(value).__name__}, not an array",
                 advice="the gradient of a number goes into a 0-d array: np.zeros(())",
             )
+        if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
+            raise TypeError_(f"{where} is a masked array", advice="pass its data: out.data")
         type_ = entry.compiled.result_types[tree.index]
         if value.dtype != np.dtype(type_.dtype):
             raise TypeError_(f"{where} is of {value.dtype}, but the gradient of {type_.dtype}")

@@ -100,7 +100,8 @@ class Entry:
         if given:
             for k, (result, _, _) in enumerate(self.buffers):
                 buffer = given.get(result)
-                if buffer is not None and buffer.flags.c_contiguous:
+                # Kernels write into plain arrays that are contiguous and aligned; others get a copy.
+                if type(buffer) is np.ndarray and buffer.flags.carray:
                     buffers[k] = buffer
         try:
             results = list(kernel(params, self.seed, buffers))
