@@ -15,9 +15,7 @@ from collections.abc import Callable
 from . import loop_ir as L
 
 
-def count_from_stop(
-    body: list[L.Stmt], steps: dict[str, int], fresh: Callable[[str], str]
-) -> None:
+def count_from_stop(body: list[L.Stmt], steps: dict[str, int], fresh: Callable[[str], str]) -> None:
     """Rewrites `body` in place.  `steps` are the steps of the forward loops, by the counters of
     their reverse loops.  Loops that other passes have turned round again stay as they are."""
     for loop in L.walk(body):
