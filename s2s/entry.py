@@ -100,7 +100,7 @@ class Entry:
         if given:
             for k, (result, _, _) in enumerate(self.buffers):
                 buffer = given.get(result)
-                # Kernels write into plain arrays that are contiguous and aligned; others get a copy.
+                # Kernels write into plain, contiguous, aligned arrays; others get a copy.
                 if type(buffer) is np.ndarray and buffer.flags.carray:
                     buffers[k] = buffer
         try:

@@ -1,8 +1,8 @@
 """Integer powers of floats, as functions that LLVM calls.
 
 LLVM turns `pow(x, float(n))` with an `n` of 32 bits or less into `llvm.powi`, and that into a call
-of `__powidf2` or `__powisf2`.  These belong to the run-time library of a C compiler, which a process
-need not have loaded: LLVM ends the process then.  Here they are `pow` and `powf`.
+of `__powidf2` or `__powisf2`.  These belong to the run-time library of a C compiler, which a
+process need not have loaded: LLVM ends the process then.  Here they are `pow` and `powf`.
 """
 
 from __future__ import annotations

@@ -228,7 +228,8 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
 # What a subclass of np.ndarray may define without computing something else than its base.
 _HARMLESS = frozenset(
     """
-__new__ __init__ __del__ __doc__ __module__ __repr__ __str__ __format__ __hash__ __copy__ __deepcopy__
+__new__ __init__ __del__ __doc__ __module__ __repr__ __str__ __format__ __hash__ __copy__
+__deepcopy__
 __reduce__ __reduce_ex__ __setstate__ __getattribute__ __setattr__ __delattr__ __dir__ __sizeof__
 __init_subclass__ __subclasshook__ __class_getitem__ __array_finalize__ __array_wrap__
 __array_prepare__ __array_priority__

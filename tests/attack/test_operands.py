@@ -148,7 +148,7 @@ def mapped(mode: Any) -> Callable[[Path], Any]:
 
 
 def field(dtype: Any) -> Any:
-    records = np.zeros(6, dtype)
+    records: Any = np.zeros(6, dtype)
     records["a"] = VALUES
     return records["a"]
 
@@ -185,7 +185,7 @@ ARGUMENTS: dict[str, Callable[[Path], Any]] = {
     "swapped": lambda _: VALUES.astype(">f8"),
     "swapped complex": lambda _: VALUES.astype(">c16"),
     "matrix": lambda _: np.matrix(VALUES),
-    "masked": lambda _: np.ma.array(VALUES, mask=[1, 0, 0, 0, 1, 0]),
+    "masked": lambda _: np.ma.array(VALUES, mask=[True, False, False, False, True, False]),
     "records": lambda _: np.zeros(6, [("a", "f8"), ("b", "i4")]),
     "object": lambda _: VALUES.astype(object),
     "dates": lambda _: np.arange(6).astype("datetime64[s]"),
@@ -414,7 +414,8 @@ np.linalg.inv(a);np.linalg.det(a);np.linalg.slogdet(a);np.linalg.cholesky(a);np.
 np.linalg.svd(a);np.linalg.svd(a, compute_uv=False);np.linalg.eigh(a);np.linalg.eigvalsh(a)
 np.linalg.pinv(a);np.linalg.matrix_power(a, 3);np.linalg.matrix_power(a, -1);np.linalg.norm(a)
 np.trace(a);a.T @ a;a @ a;np.einsum('ij,jk->ik', a, a);np.einsum('ij->j', a)
-np.tensordot(a, a, 2)[()];np.kron(a, a);np.sum(a, axis=0);np.max(a, axis=0);np.max(a, axis=1);np.min(a)
+np.tensordot(a, a, 2)[()]
+np.kron(a, a);np.sum(a, axis=0);np.max(a, axis=0);np.max(a, axis=1);np.min(a)
 np.argmax(a, axis=0);np.mean(a);np.mean(a, axis=0);np.prod(a, axis=0);np.cumsum(a, axis=0)
 np.sort(a, axis=0);np.fft.fft(a);np.fft.fft(a, axis=0);np.fft.rfft(a);np.fft.irfft(a);np.median(a)
 np.quantile(a, 0.5, axis=0);np.cov(a);np.corrcoef(a);np.vander(a);np.pad(a, 1)
@@ -426,7 +427,7 @@ np.searchsorted(a, 1.5);np.interp(1.5, a, a);np.convolve(a, a);np.convolve(a, np
 np.convolve(a, np.ones(2), 'valid');np.convolve(np.ones(2), a, 'same');np.correlate(a, np.ones(2))
 np.cumsum(a);np.diff(a);np.outer(a, a);np.dot(a, a);np.einsum('i,i', a, a);np.linalg.norm(a)
 np.maximum.reduce(a);np.add.reduce(a);max(a);min(a);np.roll(a, 3);np.linspace(0, 1, a.size)
-np.polyval(a, 2.0);np.average(a);np.ptp(a);np.partition(a, 0);np.pad(a, (1, 1), mode='edge')
+np.polyval(a, 2.0)[()];np.average(a);np.ptp(a);np.partition(a, 0);np.pad(a, (1, 1), mode='edge')
 """
 OF_BOTH = "np.linalg.solve(a, b);a @ b;np.dot(a, b);np.inner(a, b);np.einsum('ij,j->i', a, b)"
 

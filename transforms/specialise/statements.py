@@ -36,7 +36,6 @@ from .values import (
     Value,
 )
 
-
 # Passes recurse along the nesting of a program; Python limits how deep, the caller included.
 TOO_DEEP = (
     "expressions, blocks or calls are nested too deeply here to be compiled",
