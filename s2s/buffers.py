@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .entry import Entry, overlap
+from .entry import Entry
 from .errors import TypeError_, ValueError_
+from .overlap import overlap, overlaps_itself
 from .transforms.structure import Out, OutTree, Tree, child_step, follow, path_text
 
 Buffers = dict[int, "np.ndarray[Any, Any]"]
@@ -43,6 +44,8 @@ def _match(entry: Entry, tree: OutTree, value: Any, where: str, given: Buffers) 
                 f"{where} is a {type(value).__name__}, not an array",
                 advice="the gradient of a number goes into a 0-d array: np.zeros(())",
             )
+        if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
+            raise TypeError_(f"{where} is a masked array", advice="pass its data: out.data")
         type_ = entry.compiled.result_types[tree.index]
         if value.dtype != np.dtype(type_.dtype):
             raise TypeError_(f"{where} is of {value.dtype}, but the gradient of {type_.dtype}")
@@ -50,6 +53,8 @@ def _match(entry: Entry, tree: OutTree, value: Any, where: str, given: Buffers) 
             raise ValueError_(f"{where} has {value.ndim} axes, but the gradient {type_.ndim}")
         if not value.flags.writeable:
             raise ValueError_(f"{where} is read-only")
+        if overlaps_itself(value):
+            raise ValueError_(f"elements of {where} overlap in memory")
         given[tree.index] = value
 
 

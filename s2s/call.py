@@ -24,6 +24,7 @@ from .errors import Overlap, translate
 from .fingerprint import fingerprint
 from .guards import Constants, dim_text, guard_text
 from .linking import MISS, same_items
+from .overlap import overlaps_itself
 from .plan import plan
 from .plan_runtime import runner
 from .tensor import immutable
@@ -382,6 +383,9 @@ class _Writer:
             spec, ndim = param.spec, param.type.ndim
             text = self._given(i, param.path, announced and isinstance(value, np.ndarray))
             self.symbols[param.name] = text
+            if i in self.entry.written and isinstance(spec, ArraySpec) and spec.layout == "A":
+                self.space["overlaps_itself"] = overlaps_itself
+                self.miss(f"overlaps_itself({text})")
             if self.door:  # which looks at what it is given
                 self.symbols |= {f"{param.name}.{k}": f"{text}.shape[{k}]" for k in range(ndim)}
             elif announced and isinstance(value, np.ndarray):

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from . import cache, linking, locks, products
+from . import cache, linking, locks, powers, products
 from .doors import Door
 from .errors import CacheError, internal
 
@@ -120,6 +120,8 @@ def tell_numba(lowered: str) -> None:
         from . import kernels_random_numba  # noqa: F401
     if "rt.prange(" in lowered:
         _offer_threads()
+    if "**" in lowered or "pow" in lowered:
+        powers.offer()
     products.offer(lowered)
     quieten()
 

@@ -206,9 +206,8 @@ class Specialiser:
                 raise
             except RecursionError as error:
                 raise UnsupportedError(
-                    f"{self.name} calls functions nested too deeply, or recursively without an "
-                    "end that is known while compiling",
-                    advice="write the recursion as a loop",
+                    f"{self.name} nests expressions, blocks or calls too deeply to be compiled",
+                    advice="write repeated operations or a recursion as a loop",
                 ) from error
             except Exception as error:
                 if getattr(error, "source_line", None) is not None:

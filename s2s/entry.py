@@ -13,6 +13,7 @@ from . import backends, collector, guards
 from .call import is_python_float, write_call
 from .errors import TypeError_, ValueError_, translate
 from .locks import making
+from .overlap import overlap, overlaps_itself
 from .tensor import immutable
 from .transforms.ir import Scalar, Type
 from .transforms.structure import Out, OutTree, Spec, Tree, path_text, rebuild
@@ -99,7 +100,8 @@ class Entry:
         if given:
             for k, (result, _, _) in enumerate(self.buffers):
                 buffer = given.get(result)
-                if buffer is not None and buffer.flags.c_contiguous:
+                # Kernels write into plain, contiguous, aligned arrays; others get a copy.
+                if type(buffer) is np.ndarray and buffer.flags.carray:
                     buffers[k] = buffer
         try:
             results = list(kernel(params, self.seed, buffers))
@@ -179,9 +181,16 @@ class Entry:
         return guards.broken(self.compiled, self.reach, args)
 
     def check_writes(self, params: tuple[Any, ...]) -> None:
-        """Code that writes into one of two overlapping arrays is not what was compiled."""
+        """Kernels are compiled for written arrays whose elements share no memory with each other
+        or with another argument."""
         arrays = [(i, p) for i, p in enumerate(params) if isinstance(p, np.ndarray)]
         for w in self.compiled.written:
+            if overlaps_itself(params[w]):
+                a = path_text(self.compiled.params[w].path)
+                raise ValueError_(
+                    f"elements of {a} overlap in memory, and {self.name} writes into it",
+                    advice=f"pass a copy: {a}.copy()",
+                )
             for i, other in arrays:
                 if i != w and overlap(params[w], other):
                     a, b = (path_text(self.compiled.params[k].path) for k in (w, i))
@@ -212,12 +221,3 @@ def converter(type_: Type) -> Callable[[Any], Any] | None:
     if type_.dtype == "int64":
         return int
     return np.dtype(type_.dtype).type
-
-
-def overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    if not np.may_share_memory(a, b):
-        return False
-    try:
-        return bool(np.shares_memory(a, b, max_work=10_000))  # type: ignore[arg-type]
-    except Exception:  # too hard to tell
-        return True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from . import files, npz, safetensors, states
 from .layers.base import must_be_built
-from .states import generator_state, set_generator
+from .states import change_of_generator, generator_state
 from .variable import Variable
 
 
@@ -27,7 +28,7 @@ def save_weights(layer: Any, path: str | Path) -> None:
 def load_weights(layer: Any, path: str | Path) -> None:
     """Weights that were saved; the model must have been built with the same shapes."""
     must_be_built(layer)
-    _assign(layer.weights, _read(path), str(path))
+    _make(_assignments(layer.weights, _read(path), str(path)))
 
 
 def save_state(path: str | Path, *, model: Any, optimizer: Any = None, **more: Any) -> None:
@@ -59,26 +60,31 @@ def load_state(
     path: str | Path, *, model: Any, optimizer: Any = None, **generators: np.random.Generator
 ) -> dict[str, Any]:
     """Brings a run back to where it was saved; returns the further numbers and arrays.
-    Generators that were saved by name are given by the same name, and set."""
+    Generators that were saved by name are given by the same name, and set.  If the file does not
+    fit, nothing is changed."""
     arrays = _read(path)
     weights: list[Variable] = []
+    changes: list[states.Change] = []
     for prefix, one in _several("", model):
         must_be_built(one)
         weights += one.weights
         own = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
-        _assign(one.weights, own, str(path))
+        changes += _assignments(one.weights, own, str(path))
         for k, generator in enumerate(_generators(one)):
             with _naming(path):
-                set_generator(generator, _found(own, f"generator.{k}", path))
-    for prefix, one in _several("optimizer", optimizer):
-        if hasattr(one, "build"):
-            chosen = _found(arrays, f"{prefix}:variables", path)
-            one.build([weights[k] for k in _checked_positions(chosen, len(weights), path)])
-        with _naming(path):
-            states.load(one, prefix, {id(w) for w in weights}, arrays)
+                changes.append(change_of_generator(generator, _found(own, f"generator.{k}", path)))
     for name, generator in generators.items():
         with _naming(path):
-            set_generator(generator, _found(arrays, f"rng.{name}", path))
+            changes.append(change_of_generator(generator, _found(arrays, f"rng.{name}", path)))
+    optimizers = list(_several("optimizer", optimizer))
+    apart = {id(w) for w in weights}
+    with _naming(path), states.restoring([one for _, one in optimizers], apart):
+        for prefix, one in optimizers:
+            if hasattr(one, "build"):
+                chosen = _found(arrays, f"{prefix}:variables", path)
+                one.build([weights[k] for k in _checked_positions(chosen, len(weights), path)])
+            changes += states.load(one, prefix, apart, arrays)
+    _make(changes)
     return {k[7:]: v[()] for k, v in arrays.items() if k.startswith("number.")}
 
 
@@ -128,8 +134,8 @@ def _found(arrays: dict[str, Any], name: str, path: str | Path) -> Any:
     return arrays[name]
 
 
-def _assign(weights: list[Variable], arrays: dict[str, Any], path: str) -> None:
-    """All of them, or none."""
+def _assignments(weights: list[Variable], arrays: dict[str, Any], path: str) -> list[states.Change]:
+    """The assignments of saved values to weights, which do not fail."""
     values = [_found(arrays, f"{k}.{w.name}", path) for k, w in enumerate(weights)]
     for weight, value in zip(weights, values):
         _check_kind(weight.name, weight.dtype, value.dtype, path)
@@ -138,8 +144,12 @@ def _assign(weights: list[Variable], arrays: dict[str, Any], path: str) -> None:
                 f"{weight.name} has shape {weight.shape}, and {value.shape} in {path}: it was "
                 "saved from another model"
             )
-    for weight, value in zip(weights, values):
-        weight.assign(value)
+    return [partial(weight.assign, value) for weight, value in zip(weights, values)]
+
+
+def _make(changes: list[states.Change]) -> None:
+    for change in changes:
+        change()
 
 
 def _check_kind(name: str, dtype: Any, saved: Any, path: str) -> None:

@@ -10,11 +10,13 @@ An object may say in `saved_attributes` which of its attributes are its state.
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from .variable import Variable
 ITEM = re.compile(r"""(.*)\[('.*'|".*"|-?\d+)\]""")
 KIND = re.compile(r"(.*?)(?::(variable|generator))?")
 LARGEST_KEY = 2**32
+Change = Callable[[], Any]
 OPAQUE = (Variable, np.ndarray, np.random.Generator, types.FunctionType, types.ModuleType, type)
 
 
@@ -63,9 +66,12 @@ def save(owner: Any, name: str, apart: set[int]) -> dict[str, Any]:
     return found
 
 
-def load(owner: Any, name: str, apart: set[int], arrays: dict[str, Any]) -> None:
-    """Sets the state of an object; what is not there yet in its lists and dicts is made."""
+def load(owner: Any, name: str, apart: set[int], arrays: dict[str, Any]) -> list[Change]:
+    """Sets the attributes and items of an object; what is not there yet in its lists and dicts is
+    made.  Returns the changes of Variables and generators that remain to be made.  They are
+    checked, so that they do not fail."""
     places = dict(_places(owner, name, apart))
+    changes: list[Change] = []
     for label, array in arrays.items():
         if not label.startswith(f"{name}."):
             continue
@@ -75,10 +81,10 @@ def load(owner: Any, name: str, apart: set[int], arrays: dict[str, Any]) -> None
             raise ValueError(f"the state that was saved has {plain}, and the object has not")
         old: Any = place.get() if plain in places else None
         if kind == "generator" and isinstance(old, np.random.Generator):
-            set_generator(old, array)
-        elif isinstance(old, Variable) and array.dtype.kind in "biufc":
-            old.assign(array)
-        elif kind == "generator" or not _fits(old, array):
+            changes.append(change_of_generator(old, array))
+        elif isinstance(old, Variable) and _is_assignable(old, array):
+            changes.append(partial(old.assign, array))
+        elif kind == "generator" or isinstance(old, Variable) or not _fits(old, array):
             raise ValueError(f"{plain} is of dtype {array.dtype} and shape {array.shape} in what "
                              f"was saved, and {type(old).__name__} in the object")  # fmt: skip
         elif kind == "variable":
@@ -86,6 +92,46 @@ def load(owner: Any, name: str, apart: set[int], arrays: dict[str, Any]) -> None
         else:
             place.put(_like(old, array))
         places[plain] = place
+    return changes
+
+
+@contextlib.contextmanager
+def restoring(owners: list[Any], apart: set[int]) -> Iterator[None]:
+    """Puts back the attributes of objects, and the items of lists and dicts in them, if the block
+    raises.  The contents of arrays are left alone."""
+    holders: dict[int, Any] = {id(owner): owner for owner in owners}
+    for owner in owners:
+        for _, place in _places(owner, "", apart):
+            value = place.get()
+            holders[id(place.holder)] = place.holder
+            if isinstance(value, (list, dict)):
+                holders[id(value)] = value
+    before = [(h, h.copy() if isinstance(h, (list, dict)) else dict(vars(h)))
+              for h in holders.values()]  # fmt: skip
+    try:
+        yield
+    except BaseException:
+        for holder, old in before:
+            _restore(holder, old)
+        raise
+
+
+def _restore(holder: Any, old: Any) -> None:
+    if isinstance(holder, list):
+        holder[:] = old
+    elif isinstance(holder, dict):
+        holder.clear()
+        holder.update(old)
+    else:  # one by one, as changes of attributes are announced
+        for name in [n for n in vars(holder) if n not in old]:
+            delattr(holder, name)
+        for name, value in old.items():
+            if vars(holder).get(name, holder) is not value:
+                setattr(holder, name, value)
+
+
+def _is_assignable(variable: Variable, array: Any) -> bool:
+    return array.shape == variable.shape and np.can_cast(array.dtype, variable.dtype, "same_kind")
 
 
 def _parsed(label: str) -> tuple[str, str | None]:
@@ -165,6 +211,11 @@ def generator_state(generator: np.random.Generator) -> Any:
 
 
 def set_generator(generator: np.random.Generator, state: Any) -> None:
+    change_of_generator(generator, state)()
+
+
+def change_of_generator(generator: np.random.Generator, state: Any) -> Change:
+    """Sets the state of a generator when it is called; it is checked before."""
     try:
         saved = json.loads(state.tobytes().decode())
     except (ValueError, RecursionError) as error:
@@ -175,7 +226,7 @@ def set_generator(generator: np.random.Generator, state: Any) -> None:
         raise ValueError(
             f"the state of a {kind} was saved, and this generator is a {now['bit_generator']}"
         )
-    generator.bit_generator.state = _as_in(now, saved)
+    return partial(setattr, generator.bit_generator, "state", _as_in(now, saved))
 
 
 # The largest values of numbers in states.  NumPy uses positions without checking them.

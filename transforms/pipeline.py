@@ -319,14 +319,14 @@ def _check_value(spec: Specialised, request: Request) -> None:
                 advice="return the pair, or leave has_aux out", **place,
             )  # fmt: skip
         out = out.children[0]
-    if isinstance(out, (Tree, Fixed)):
+    if not isinstance(out, Out):
         raise TypeError_(
             "a gradient needs one scalar, and this function returns "
-            + ("a container" if isinstance(out, Tree) else repr(out.value)),
+            + (repr(out.value) if isinstance(out, Fixed) else "a container"),
             advice="return the number to differentiate; with has_aux=True, return (value, aux)",
             **place,
         )
-    type_ = main.results[0].type
+    type_ = main.results[out.index].type
     if type_.ndim > 0:
         raise TypeError_(
             f"a gradient needs one scalar, and this function returns an array of {type_.ndim} "

@@ -192,6 +192,12 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
             raise TypeError("masked arrays are not supported; pass the data and the mask apart")
         if isinstance(value, np.matrix):
             raise TypeError("np.matrix is not supported; pass np.asarray(matrix)")
+        own = _own_behaviour(type(value))
+        if own:
+            raise TypeError(
+                f"{type(value).__name__} has its own {own}, and compiled code computes as plain "
+                "arrays do; pass np.asarray(x)"
+            )
     dtype = value.dtype
     if dtype.kind == "O":
         raise TypeError("object arrays are not supported; convert to float64")
@@ -217,6 +223,28 @@ def _describe_array(value: np.ndarray[Any, Any]) -> Spec:
     writeable = bool(value.flags.writeable)
     tensor = not writeable and hasattr(type(value), "_s2s_tensor")
     return ArraySpec(dtype.name, value.ndim, layout, writeable, tensor)
+
+
+# What a subclass of np.ndarray may define without computing something else than its base.
+_HARMLESS = frozenset(
+    """
+__new__ __init__ __del__ __doc__ __module__ __repr__ __str__ __format__ __hash__ __copy__
+__deepcopy__
+__reduce__ __reduce_ex__ __setstate__ __getattribute__ __setattr__ __delattr__ __dir__ __sizeof__
+__init_subclass__ __subclasshook__ __class_getitem__ __array_finalize__ __array_wrap__
+__array_prepare__ __array_priority__
+""".split()
+)
+
+
+def _own_behaviour(cls: type) -> str | None:
+    """The first attribute of np.ndarray that a subclass defines anew and that may change what is
+    computed with it."""
+    if cls in (np.memmap, np.recarray) or hasattr(cls, "_s2s_tensor"):
+        return None
+    bases = cls.__mro__[: cls.__mro__.index(np.ndarray)]
+    own = (n for base in bases if base not in (np.memmap, np.recarray) for n in vars(base))
+    return next((n for n in own if n in vars(np.ndarray) and n not in _HARMLESS), None)
 
 
 def _field_dtype(dtype: np.dtype[Any]) -> str:

@@ -21,9 +21,9 @@ import pytest
 
 import s2s
 from s2s import npz, safetensors, saving, states
-from s2s.layers import Dense, Dropout
+from s2s.layers import Dense, Dropout, Layer
 from s2s.models import Sequential
-from s2s.optimizers import Adam
+from s2s.optimizers import SGD, Adam
 from tests.attack import safetensors_files
 from tests.scale import count
 
@@ -412,6 +412,60 @@ def test_states_that_are_malformed(tmp_path: Path, name: str, kind: str) -> None
     with pytest.raises(ValueError) as info:
         s2s.load_state(path, model=model, optimizer=optimizer)
     assert str(path) in str(info.value)
+
+
+def everything(value: Any, seen: tuple[int, ...] = ()) -> Any:
+    """The numbers in a model, an optimizer or a part of one, as nested lists."""
+    if isinstance(value, np.random.Generator):
+        return str(value.bit_generator.state)
+    if isinstance(value, (s2s.Variable, np.ndarray)):
+        return np.asarray(value).tolist()
+    if isinstance(value, (list, tuple)):
+        return [everything(v, seen) for v in value]
+    if isinstance(value, dict):
+        return [(k, everything(v, seen)) for k, v in value.items()]
+    if isinstance(value, (Layer, Sequential)) or (
+        hasattr(value, "__dict__") and not callable(value)
+    ):
+        inside = () if id(value) in seen else vars(value).items()
+        return [(k, everything(v, (*seen, id(value)))) for k, v in inside]
+    return repr(value)
+
+
+@pytest.mark.parametrize("name", BAD_STATES)
+@pytest.mark.parametrize("built", [True, False])
+def test_a_load_that_fails_changes_nothing(tmp_path: Path, name: str, built: bool) -> None:
+    model, optimizer = run_state()
+    noise, other = np.random.default_rng(1), np.random.default_rng(2)
+    s2s.save_state(tmp_path / "s.npz", model=model, optimizer=optimizer, noise=noise)
+    label, value = BAD_STATES[name]
+    arrays = {**saving._read(tmp_path / "s.npz"), label: value}
+    saving._write(tmp_path / "s.npz", arrays)
+    model.weights[0].assign(np.full(model.weights[0].shape, 7.0))
+    if built:
+        optimizer.slots["m"][0].assign(np.full(model.weights[0].shape, 8.0))
+    else:
+        optimizer = Adam()
+    others = {"model": model, "optimizer": optimizer, "noise": other}
+    before = everything(others)
+    with pytest.raises(ValueError, match="s.npz"):
+        s2s.load_state(tmp_path / "s.npz", **others)
+    assert everything(others) == before
+
+
+def test_a_load_that_fails_in_the_last_of_several_changes_nothing(tmp_path: Path) -> None:
+    runs = [run_state() for _ in range(3)]
+    models, optimizers = map(list, zip(*runs))
+    s2s.save_state(tmp_path / "s.npz", model=models, optimizer=optimizers)
+    for model in models:
+        model.weights[0].assign(np.full(model.weights[0].shape, 7.0))
+    optimizers[2] = SGD(momentum=0.9)
+    before = everything([models, optimizers])
+    with pytest.raises(ValueError, match="s.npz"):
+        s2s.load_state(tmp_path / "s.npz", model=models, optimizer=optimizers)
+    assert everything([models, optimizers]) == before
+    s2s.save_state(tmp_path / "good.npz", model=models[:2], optimizer=optimizers[:2])
+    s2s.load_state(tmp_path / "good.npz", model=models[:2], optimizer=optimizers[:2])
 
 
 BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")

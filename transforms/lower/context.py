@@ -79,6 +79,8 @@ class Context:
         self.em = Emitter(_names(function))
         # Indices known to be in range here: (index, size) -> what to index with.
         self.tested: dict[tuple[L.Expr, L.Expr], L.Expr] = {}
+        # Steps of the forward loops, by the counters of reverse loops whose start may be extreme.
+        self.far_starts: dict[str, int] = {}
         # The shape each variable had when it was last read.
         self.shapes: dict[str, tuple[Dim, ...]] = {}
         self.outs: dict[str, str] = {}

@@ -193,6 +193,7 @@ def get(cx: Context, stmt: ir.Assign) -> Value:
 def length(cx: Context, stmt: ir.Assign) -> Value:
     (items,) = stmt.op.args
     assert isinstance(items, ir.Var)
+    cx.ranges.learn(cx.known(stmt.target), cx.fresh_dim())  # not negative, as other sizes
     return scalar_value(parts_of(cx, items).count, {items.name})
 
 

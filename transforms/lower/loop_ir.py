@@ -547,14 +547,14 @@ def span(loop: Loop) -> tuple[Expr, Expr] | None:
     """The least number that a loop counts through and the one after the greatest, if it counts by
     one, in whichever direction."""
     if is_lit(loop.step, 1):
-        return _without_limit(loop.start, loop.stop, "<="), loop.stop
+        return without_limit(loop.start, loop.stop, "<="), loop.stop
     if is_lit(loop.step, -1):
         least = add(loop.stop, ONE)
-        return least, _without_limit(add(loop.start, ONE), least, ">=")
+        return least, without_limit(add(loop.start, ONE), least, ">=")
     return None
 
 
-def _without_limit(end: Expr, other: Expr, op: str) -> Expr:
+def without_limit(end: Expr, other: Expr, op: str) -> Expr:
     """A loop that runs backward begins at `x if x >= other else other`, so that it does not wrap
     where it makes no rounds.  As the end of a range, x says the same."""
     match end:

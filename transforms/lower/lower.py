@@ -46,6 +46,7 @@ from .interchange import interchange
 from .jam import jam
 from .last_counts import keep_last_counts
 from .layout import Parameters, turn
+from .least import count_from_stop
 from .lists import DONE, bind_list, set_item, stacked
 from .maps import elementwise
 from .mirror import mirror
@@ -224,6 +225,7 @@ def merged(
         facts.guards += guards
         body = splitter.block(body) if split else body
     run_forwards(body, shares, visible)
+    count_from_stop(body, cx.far_starts, cx.em.fresh)
     jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
     read_in_place(body, shares, cx.em.fresh)
     run_abreast(body, arrays.dtypes, visible, shares, cx.em.fresh)
@@ -425,6 +427,10 @@ def _for(cx: Context, stmt: ir.For) -> None:
     name = counter = cx.python_name(stmt.index)
     if _counts_safely(cx, stmt, step):
         bounds = _bounds(cx, stmt, start, stop, step, count)
+        # The reverse loop ends at start - step.
+        if stmt.reverse and count is None and not cx.ranges.moderate(cx.known(stmt.start)):
+            assert isinstance(step, L.Lit)
+            cx.far_starts[counter] = step.value
     else:
         counter = em.fresh("k")
         bounds = _rounds(cx, stmt, start, stop, step, count)
@@ -447,6 +453,17 @@ def _counts_safely(cx: Context, stmt: ir.For, step: L.Expr) -> bool:
     if abs(step.value) == 1 and stmt.count is None:
         return True
     return start if stmt.reverse or stmt.count is not None else stop
+
+
+def _begins_safely(cx: Context, stmt: ir.For, step: int) -> bool:
+    """Whether `stop - step`, where a reverse loop begins, does not wrap: `stop` is far from the
+    ends of 64 bits, or the range is not empty unless `start` is."""
+    start, stop = cx.known(stmt.start), cx.known(stmt.stop)
+    if cx.ranges.moderate(stop):
+        return True
+    if start is None or stop is None or not cx.ranges.moderate(start):
+        return False
+    return cx.ranges.nonnegative((stop - start) * step)
 
 
 def _rounds(
@@ -479,8 +496,8 @@ def _bounds(
             stop = L.add(start, L.mul(count, step))
         return start, stop, step
     if count is None and isinstance(step, L.Lit) and abs(step.value) == 1:
-        # Rounds there are none of must not begin at the other end of the numbers.
-        if not cx.ranges.moderate(cx.known(stmt.stop)):
+        # The first index of an empty range must not wrap.
+        if not _begins_safely(cx, stmt, step.value):
             end = larger if step.value == 1 else smaller
             stop = end(stop, start)
         return L.sub(stop, step), L.sub(start, step), L.lit(-step.value)

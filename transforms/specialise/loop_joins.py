@@ -67,17 +67,35 @@ def _same_type(a: Type, b: Type) -> bool:
     return a == b and getattr(a, "mixed", False) == getattr(b, "mixed", False)
 
 
+# Each loop is run twice at least until its types settle, and those inside it twice as often.
+DEEPEST_LOOP = 12
+
+
 class LoopJoins(Mixin):
     """Mixed into the specialiser."""
 
     b: Builder
     state: State
+    loop_depth: int = 0
     voids: set[Cell]  # stand-ins for what names that are not bound yet will hold
 
     def loop(self, run: Callable[[], Any], node: ast.AST) -> tuple[Block, list[Carried], Any]:
         """Finds what a loop carries.  `run` runs one iteration into the current block and
         returns whether it always fails, and whatever else the caller needs; the state
         afterwards is that after the loop."""
+        if self.loop_depth >= DEEPEST_LOOP:
+            self.refuse(
+                node,
+                f"more than {DEEPEST_LOOP} loops inside each other are not supported",
+                "join loops, or compute with whole arrays",
+            )
+        self.loop_depth += 1
+        try:
+            return self._loop(run, node)
+        finally:
+            self.loop_depth -= 1
+
+    def _loop(self, run: Callable[[], Any], node: ast.AST) -> tuple[Block, list[Carried], Any]:
         entry, outer = self.state, self.b.block
         length = len(outer)
         names, facts = self.b.names.snapshot(), self.b.facts.snapshot()

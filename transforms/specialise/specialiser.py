@@ -49,7 +49,7 @@ from .outline import Callee, NeedOutline, NeedStaticArgument, Outlines, Shared, 
 from .peel import Peel
 from .python_calls import PythonCalls
 from .random_calls import RandomCalls
-from .statements import Statements
+from .statements import TOO_DEEP, Statements
 from .tape import Tape, Tapes
 from .tape_products import TapeProducts
 from .values import (
@@ -317,10 +317,13 @@ class Specialiser(
             frame.result = self.eval(node.body)
         else:
             key = node
-            if key not in self.desugared:
-                self.desugared[key] = desugar(node, {*frame.locals, *self.state.env})
-            if key not in self.lifetimes:
-                self.lifetimes[key] = lifetimes(self.desugared[key])
+            try:
+                if key not in self.desugared:
+                    self.desugared[key] = desugar(node, {*frame.locals, *self.state.env})
+                if key not in self.lifetimes:
+                    self.lifetimes[key] = lifetimes(self.desugared[key])
+            except RecursionError as error:
+                raise self.refusal(node, *TOO_DEEP) from error
             frame.lifetimes = self.lifetimes[key]
             self.run(self.desugared[key])
         if frame.result is None:

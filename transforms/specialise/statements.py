@@ -36,6 +36,12 @@ from .values import (
     Value,
 )
 
+# Passes recurse along the nesting of a program; Python limits how deep, the caller included.
+TOO_DEEP = (
+    "expressions, blocks or calls are nested too deeply here to be compiled",
+    "split them into several statements, or write a recursion as a loop",
+)
+
 
 class Statements(Mixin):
     """Mixed into the specialiser."""
@@ -65,6 +71,8 @@ class Statements(Mixin):
                     return True
                 except Disagreement as found:
                     self.refuse_content(found, stmt)
+                except RecursionError as error:
+                    raise self.refusal(stmt, *TOO_DEEP) from error
                 except Exception as error:
                     if not self.raised_when_reached(error):
                         raise

@@ -108,6 +108,8 @@ def polyfit(x: Any, y: Any, deg: int, w: Any = None) -> Any:
 
 @written("numpy.vander")
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+    if np.ndim(x) != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
     powers = np.arange(x.shape[0] if N is None else N)
     return x[:, None] ** (powers if increasing else powers[::-1])
 

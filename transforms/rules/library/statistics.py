@@ -44,7 +44,12 @@ def cov(
     fweights: Any = None,
     aweights: Any = None,
 ) -> Any:
+    if np.ndim(m) > 2:
+        raise ValueError("m has more than 2 dimensions")
     x = _variables(m, rowvar) if y is None else _joined(m, y, rowvar)
+    if y is None and np.ndim(m) == 2 and x.shape[0] == 1:
+        # NumPy gives a number, and the rank of what is compiled does not depend on sizes.
+        raise ValueError("cov and corrcoef of a single variable need a vector: pass m.ravel()")
     free = (0 if bias else 1) if ddof is None else ddof
     if fweights is None and aweights is None:
         d = x - np.mean(x, axis=1, keepdims=True)
