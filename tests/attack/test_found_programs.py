@@ -178,3 +178,17 @@ def test_vectorized_function_with_an_array_for_its_result() -> None:
     names["difference"] = difference
     with pytest.raises(s2s.UnsupportedError, match="an array for its result"):
         s2s.function(names["f"], backend="loops")(X, X)
+
+
+def abandoned_loop(s: Any, n: Any) -> Any:
+    for i in range(n):
+        if i:
+            s = 3
+    return s
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("backend", ["loops", "python", None])
+def test_number_is_an_integer_after_some_iterations(backend: Any, n: int) -> None:
+    """The first attempt takes `s` to stay a float; its definitions must be forgotten."""
+    assert s2s.function(abandoned_loop, backend=backend)(-0.75, n) == abandoned_loop(-0.75, n)
