@@ -212,8 +212,9 @@ _CALLS |= {
     "numpy.fft.rfftfreq": "np.fft.rfftfreq(n)",
 }
 _calls("numpy.fft", "@(m)", "fft2 fftn ifft2 ifftn irfft2 irfftn rfft2 rfftn")
-_calls("scipy.special", "@(x, y)", "beta betaln kl_div rel_entr xlog1py xlogy")
-_calls("scipy.special", "@(0.5, x)", "huber pseudo_huber")
+_calls("scipy.special", "@(x, y)", """
+beta betaln huber kl_div pseudo_huber rel_entr xlog1py xlogy
+""")  # fmt: skip
 _calls("scipy.special", "@(2, x)", "iv ive jn jv polygamma")
 _CALLS["scipy.special.multigammaln"] = "special.multigammaln(x + 3, 2)"
 _calls("scipy.linalg", "@(q)", "det eig eigvals expm inv lu_factor qr svd svdvals")

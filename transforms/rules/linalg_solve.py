@@ -277,6 +277,7 @@ def tensorinv(b: Builder, a: Any, ind: Any = 2) -> Sym:
     if k <= 0:
         raise ValueError("Invalid ind argument.")
     front, back = x.shape[:k], x.shape[k:]
+    b.check(b.sym(product(back)) != 0, "ValueError", "cannot reshape array of size 0")
     matrix = b.emit("reshape", x, product(front), product(back))
     return b.emit("reshape", inv(b, matrix), *back, *front)
 
