@@ -15,6 +15,7 @@ from .linalg_matrices import (
     column,
     declare,
     floating,
+    scipy_matrix,
     smallest,
     square,
     stack_of_matrices,
@@ -184,15 +185,20 @@ def cond(b: Builder, x: Any, p: Any = None) -> Sym:
 # ---------------------------------------------------------------- norms
 
 
-@surface("numpy.linalg.norm", "scipy.linalg.norm")
-def norm(
+@surface("scipy.linalg.norm")
+def scipy_norm(
     b: Builder,
-    x: Any,
+    a: Any,
     ord: Any = None,
     axis: Any = None,
     keepdims: Any = False,
     check_finite: Any = True,
 ) -> Sym:
+    return norm(b, scipy_matrix(b, a, check_finite, small="float64"), ord, axis, keepdims)
+
+
+@surface("numpy.linalg.norm")
+def norm(b: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Sym:
     """Its derivative at 0 is 0."""
     x, ord = floating(b, as_operand(b, x)), static(ord, "ord")
     if x.ndim == 0:
