@@ -333,9 +333,7 @@ def scipy_operands(operands: Sequence[Sym], single: bool) -> list[Sym]:
     else:
         narrow = all(x.dtype == "float32" for x in operands)
     dtype = "float32" if narrow else "float64"
-    return [
-        x if x.dtype == dtype and not is_weak(x.type) else x.astype(dtype) for x in operands
-    ]
+    return [x if x.dtype == dtype and not is_weak(x.type) else x.astype(dtype) for x in operands]
 
 
 def float_dtype(path: str, dtype: Any) -> str:

@@ -52,7 +52,9 @@ def eigh(
     x = square(builder, scipy_matrix(builder, a, check_finite))
     if b is not None:
         # a @ v == w * (b @ v) has the eigenvalues of inv(l) @ a @ inv(l).T, where b == l @ l.T.
-        factor = builder.emit("cholesky", mirrored(square(builder, scipy_matrix(builder, b, check_finite)), low))
+        factor = builder.emit(
+            "cholesky", mirrored(square(builder, scipy_matrix(builder, b, check_finite)), low)
+        )
         half = triangular(factor, mirrored(x, low))
         x = triangular(factor, swap_last(half))
         low = True
