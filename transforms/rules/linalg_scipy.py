@@ -159,6 +159,8 @@ def circulant(b: Builder, c: Any) -> Sym:
 
 @surface("scipy.linalg.hankel")
 def hankel(b: Builder, c: Any, r: Any = None) -> Sym:
+    if not as_operand(b, c).ndim:
+        raise IndexError("too many indices for array: array is 0-dimensional")
     first = _vector(b, c)
     last = b.emit("zeros_like", first, dtype=first.dtype) if r is None else _vector(b, r)
     rows, columns = size_of(b, first, 0), size_of(b, last, 0)

@@ -46,8 +46,10 @@ def nanprod(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 @written("numpy.nanmean")
 def nanmean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = np.asarray(a)
+    if x.dtype.kind != "f":
+        return np.mean(x, axis=axis, keepdims=keepdims)
     total = np.sum(_filled(x, 0), axis=axis, keepdims=keepdims)
-    return total / _count(x, axis, keepdims).astype(total.dtype if x.dtype.kind == "f" else float)
+    return total / _count(x, axis, keepdims).astype(total.dtype)
 
 
 @written("numpy.nanvar")

@@ -57,11 +57,13 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 
 @written("scipy.special.ndtr")
 def ndtr(x: Any) -> Any:
+    (x,) = scipy_floats(x)
     return 0.5 * functions.erfc(-math.sqrt(0.5) * x)
 
 
 @written("scipy.special.log_ndtr")
 def log_ndtr(x: Any) -> Any:
+    (x,) = scipy_floats(x)
     below = np.where(x < 0, x, -1.0)
     far = np.log(0.5 * functions.erfcx(-math.sqrt(0.5) * below)) - 0.5 * below * below
     return np.where(x < 0, far, np.log1p(-0.5 * functions.erfc(math.sqrt(0.5) * x)))
@@ -78,6 +80,7 @@ def logit(x: Any) -> Any:
 
 @written("scipy.special.log_expit")
 def log_expit(x: Any) -> Any:
+    (x,) = scipy_floats(x)
     above, below = np.where(x >= 0, x, 0.0), np.where(x < 0, x, 0.0)
     return np.where(x >= 0, -np.log1p(np.exp(-above)), x - np.log1p(np.exp(below)))
 
@@ -113,7 +116,10 @@ def rel_entr(x: Any, y: Any) -> Any:
 @written("scipy.special.kl_div")
 def kl_div(x: Any, y: Any) -> Any:
     x, y = scipy_floats(x, y, single=True)
-    return np.where((x > 0) & (y > 0), _weighed_log(x, y) - x + y, _outside(x, y, y))
+    # In float64, as SciPy: where x is near y the terms cancel.
+    p, q = x.astype(np.float64), y.astype(np.float64)
+    inside = (_weighed_log(p, q) - p + q).astype(x.dtype)
+    return np.where((x > 0) & (y > 0), inside, _outside(x, y, y))
 
 
 def _weighed_log(x: Any, y: Any) -> Any:
@@ -180,17 +186,20 @@ def math_frexp(x: Any) -> Any:
 
 @written("scipy.special.exp10")
 def exp10(x: Any) -> Any:
+    (x,) = scipy_floats(x)
     return 10.0**x
 
 
 @written("scipy.special.cosm1")
 def cosm1(x: Any) -> Any:
+    (x,) = scipy_floats(x)
     half = np.sin(0.5 * x)
     return -2.0 * half * half
 
 
 @written("scipy.special.exprel")
 def exprel(x: Any) -> Any:
+    (x,) = scipy_floats(x)
     near = np.abs(x) < 1e-4
     apart = np.where(near, 1.0, np.where(x == np.inf, 1e3, x))  # for inf / inf
     series = 1.0 + x * (1 / 2 + x * (1 / 6 + x * (1 / 24)))
