@@ -217,11 +217,10 @@ def huber(delta: Any, r: Any) -> Any:
 @written("scipy.special.pseudo_huber")
 def pseudo_huber(delta: Any, r: Any) -> Any:
     delta, r = scipy_floats(delta, r, single=True)
-    zero = (delta == 0) | (r == 0)
-    ratio = np.where(zero, 0.0, r) / np.where(zero, 1.0, delta)
-    root = np.hypot(1.0, ratio)
-    # Where the ratio is small, without the difference of two numbers near 1.
-    near = np.abs(ratio) < 1.0
+    root = np.hypot(delta, r)
+    # delta * (root - delta); where r is small, without the difference of nearly equal numbers.
+    near = np.abs(r) < delta
     small = np.where(near, r, 0.0)
-    value = np.where(near, small * small / (1.0 + root), delta * (delta * (root - 1.0)))
-    return np.where(delta < 0, np.inf, np.where(zero, 0.0, value))
+    excess = np.where(near, small * (small / np.where(near, root + delta, 1.0)), root - delta)
+    value = np.where((delta == 0) | (r == 0), 0.0, delta * excess)
+    return np.where(delta < 0, np.inf, value)
