@@ -163,8 +163,10 @@ def _interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     a, v = np.atleast_1d(np.asarray(a)), np.atleast_1d(np.asarray(v))
     n, m = a.shape[0], v.shape[0]
-    if n == 0 or m == 0:
-        raise ValueError("a cannot be empty" if n == 0 else "v cannot be empty")
+    if n == 0:
+        raise ValueError("a cannot be empty")
+    if m == 0:
+        raise ValueError("v cannot be empty")
     full = np.zeros(n + m - 1, dtype=(a[:1] * v[:1]).dtype)
     for j in range(m):
         full[j : j + n] += v[j] * a
