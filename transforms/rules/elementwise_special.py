@@ -22,11 +22,12 @@ OWN = functions.__name__
 
 
 def by_element(function: Callable[..., float]) -> Callable[..., Any]:
-    """A function of numbers on arrays: computed in float64, in the dtype of its last operand."""
+    """A function of numbers on arrays: computed in float64, in the dtype of its operands."""
     each = np.vectorize(function, otypes=[float])
 
     def evaluate(*args: Any) -> Any:
-        dtype = np.exp(np.zeros(0, np.asarray(args[-1]).dtype)).dtype
+        floats = [a for a in args if np.asarray(a).dtype.kind == "f"] or args[-1:]
+        dtype = np.exp(np.zeros(0, np.result_type(*floats))).dtype
         return each(*args).astype(dtype)[()]
 
     return evaluate
