@@ -487,7 +487,8 @@ def run(path: str, values: dict[str, Any], shape: str = "plain", backend: str = 
     # Near the zeros of a function only the absolute error is small.
     of_zeros = shape == "plain" or path.rpartition(".")[2][0] == "j"
     exact = isinstance(function_of(path), np.ufunc) and not of_zeros
-    whole = [v for v in values.values() if isinstance(v, np.ndarray) and v.dtype.kind in "iu"]
+    arrays = [] if isinstance(function_of(path), np.ufunc) else values.values()
+    whole = [v for v in arrays if isinstance(v, np.ndarray) and v.dtype.kind in "iu"]
     terms = max((float(np.max(_size(v), initial=0)) for v in whole), default=0.0)
     return _judged(path, values, shape, difference(got, want, exact=exact, terms=terms))
 
