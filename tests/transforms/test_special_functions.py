@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import mpmath
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy import special
 
 from s2s.transforms import special_functions as ours
 
+mpmath: Any = mp
 WIDE = np.linspace(-30.0, 60.0, 181)
 ENDS = np.array([0.0, -0.0, 1.0, -1.0, -2.0, 0.5, 1e-300, 1e300, np.inf, -np.inf, np.nan])
 ORDERS = range(6)
