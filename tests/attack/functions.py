@@ -108,7 +108,7 @@ _calls(
     "numpy",
     "@((x, y))",
     """
-column_stack concat concatenate dstack hstack row_stack stack vstack lexsort block
+column_stack concat concatenate dstack hstack row_stack stack vstack lexsort
 """,
 )
 _calls(
@@ -128,6 +128,7 @@ _CALLS |= {
     "numpy.apply_over_axes": "np.apply_over_axes(np.sum, m, [0])",
     "numpy.array_split": "np.array_split(x, 2)",
     "numpy.astype": "np.astype(x, np.float64)",
+    "numpy.block": "np.block([x, y])",
     "numpy.broadcast_shapes": "np.broadcast_shapes(x.shape, (1,))",
     "numpy.broadcast_to": "np.broadcast_to(x, (2, *x.shape))",
     "numpy.choose": "np.choose(k % 2, (x, y))",
