@@ -86,12 +86,12 @@ THEIRS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 # Not in JAX, or of no derivative there.
 OURS_ALONE = set(
-    """erfcx erfcinv jv iv ive unbroadcast nextafter float_power spacing empty empty_like shape field
-    restore undef resize cofactor solve_triangular svd_vectors svd_values pinv lu_compact lu_pivots
-    pivot_order solve_banded arange zeros ones list_new list_append list_drop list_set list_get
-    list_len list_zeros_like list_stack list_unstack exp_as exp_ratio_as log_add log_add_four
-    log_add_three log_as log_cosh log_logistic log_part log_plus log_ratio_as log_share log_total
-    quotient_as weighed_share""".split()
+    """erfcx erfcinv jv iv ive unbroadcast nextafter float_power spacing empty empty_like shape
+    field restore undef resize cofactor solve_triangular svd_vectors svd_values pinv lu_compact
+    lu_pivots pivot_order solve_banded arange zeros ones list_new list_append list_drop list_set
+    list_get list_len list_zeros_like list_stack list_unstack exp_as exp_ratio_as log_add
+    log_add_four log_add_three log_as log_cosh log_logistic log_part log_plus log_ratio_as log_share
+    log_total quotient_as weighed_share""".split()
 )
 NAMES = sorted(set(RULES) - OURS_ALONE)
 
