@@ -27,13 +27,13 @@ def lgamma(x: float) -> float:
         return x
     if x > 2.5e305:
         return math.inf
-    return math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x)
+    return math.inf if _is_pole(x) else math.lgamma(x)
 
 
 def gamma(x: float) -> float:
-    if x == 0.0:
+    if abs(x) < 5.6e-309:  # its reciprocal is infinite
         return math.copysign(math.inf, x)
-    if x < 0 and (math.isinf(x) or x == math.floor(x)):
+    if _is_pole(x):
         return math.nan
     if x > 171.7:
         return x if math.isinf(x) else math.inf
@@ -50,7 +50,7 @@ def digamma(x: float) -> float:
         return x if x > 0 else math.nan
     mirrored = 0.0
     if x < 0:
-        if x == math.floor(x):
+        if _is_pole(x):
             return math.nan
         # Near 0 all digits are those of x; further down only those of its fraction count.
         fraction = x if x > -0.5 else x - math.floor(x)
@@ -66,15 +66,35 @@ def digamma(x: float) -> float:
 
 
 def polygamma(n: float, x: float) -> float:
-    """The n-th derivative of digamma, for x > 0: by the formula of Euler and Maclaurin for
-    the sum over 1 / (k + x) ** (n + 1)."""
+    """The n-th derivative of digamma."""
     if n == 0:
         return digamma(x)
-    if x != x or x < 0:
-        return math.nan
-    s = n + 1.0
-    if x == 0.0 or s * math.log(x) < -700.0:
+    if x != x:
+        return x
+    if _is_pole(x):
         return math.inf if n % 2 == 1 else -math.inf
+    s = n + 1.0
+    if x > -1000.0:
+        total = _inverse_powers(s, x)
+    else:  # the powers on both sides of the pole next to 0, without those beyond x
+        part = x - math.floor(x)
+        sign = -1.0 if n % 2 == 0 else 1.0
+        total = _inverse_powers(s, part) + sign * _inverse_powers(s, 1.0 - part)
+        total -= sign * _inverse_powers(s, 1.0 - x)
+    scale = math.exp(math.lgamma(s))
+    if n <= 20:
+        scale = 1.0
+        for k in range(2, int(n) + 1):
+            scale *= k
+    return total * scale if n % 2 == 1 else -total * scale
+
+
+def _inverse_powers(s: float, x: float) -> float:
+    """The sum over 1 / (k + x) ** s for k = 0, 1, …: its first terms, and the formula of Euler and
+    Maclaurin for the rest."""
+    if s * math.log(abs(x)) < -700.0:
+        return math.inf if x > 0 or s % 2 == 0 else -math.inf
+    n = s - 1.0
     total = 0.0
     while x < 15.0 + 0.5 * n:
         total += x**-s
@@ -92,13 +112,75 @@ def polygamma(n: float, x: float) -> float:
     term *= (s + 7.0) * (s + 8.0) / (x * x)
     total += term / 47900160.0
     term *= (s + 9.0) * (s + 10.0) / (x * x)
-    total -= term * 691.0 / 1307674368000.0
-    scale = math.exp(math.lgamma(s))
-    if n <= 20:
-        scale = 1.0
-        for k in range(2, int(n) + 1):
-            scale *= k
-    return total * scale if n % 2 == 1 else -total * scale
+    return total - term * 691.0 / 1307674368000.0
+
+
+# ---------------------------------------------------------------- beta
+
+
+def betaln(a: float, b: float) -> float:
+    """The logarithm of the absolute value of the beta function."""
+    if _is_pole(a) or _is_pole(b):
+        if not _is_pole(a):
+            a, b = b, a
+        a = _past_pole(a, b)
+        if a <= 0.0 or _is_pole(b):
+            return math.inf
+    if abs(a) < abs(b):
+        a, b = b, a
+    return lgamma(b) + _lgamma_step(a, b)
+
+
+def _is_pole(x: float) -> bool:
+    """Whether gamma is infinite at x: every float below -2 ** 53 is an integer."""
+    return x <= 0.0 and (x < -9007199254740992.0 or x % 1.0 == 0.0)
+
+
+def _past_pole(a: float, b: float) -> float:
+    """Where `a` is a pole of gamma: what takes its place in the beta function, by reflection, if
+    `b` is an integer such that gamma(a + b) has a pole, too; elsewhere 0."""
+    return 0.0 if math.isinf(a) or b % 1.0 != 0.0 else max(1.0 - a - b, 0.0)
+
+
+def _lgamma_step(a: float, b: float) -> float:
+    """lgamma(a) - lgamma(a + b), for abs(b) <= abs(a).  Where both are large, by the formula of
+    Stirling, since they share most of their digits."""
+    if math.isinf(a):
+        return -a * b
+    if a < 20.0 or a + b < 20.0:
+        return lgamma(a) - lgamma(a + b)
+    rest = _stirling_rest(a) - _stirling_rest(a + b)
+    return b - (a - 0.5) * math.log1p(b / a) - b * math.log(a + b) + rest
+
+
+def _stirling_rest(x: float) -> float:
+    s = 1.0 / (x * x)
+    return (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s * (1 / 1188))))) / x
+
+
+def beta(a: float, b: float) -> float:
+    """The beta function: gamma(a) * gamma(b) / gamma(a + b)."""
+    sign = 1.0
+    if _is_pole(a) or _is_pole(b):
+        if not _is_pole(a):
+            a, b = b, a
+        a = _past_pole(a, b)
+        sign = -1.0 if a > 0.0 and b % 2.0 == 1.0 else 1.0
+        if a <= 0.0 or _is_pole(b):
+            return sign * math.inf
+    if abs(a) < abs(b):
+        a, b = b, a
+    if max(abs(a), abs(a + b)) > 171.6:
+        sign *= _gamma_sign(a) * _gamma_sign(b) * _gamma_sign(a + b)
+        size = betaln(a, b)
+        return sign * (math.inf if size > 709.782712893384 else math.exp(size))
+    if _is_pole(a + b):
+        return 0.0
+    return sign * (gamma(a) / gamma(a + b) * gamma(b))
+
+
+def _gamma_sign(x: float) -> float:
+    return -1.0 if x < 0.0 and math.floor(x) % 2 == 1 else 1.0
 
 
 # ---------------------------------------------------------------- the normal distribution
@@ -146,15 +228,20 @@ def erfinv(x: float) -> float:
 
 
 def ndtri(p: float) -> float:
-    """The quantile of the normal distribution: erfinv where p is not small, otherwise Newton's
-    method on the logarithm of erfc."""
-    if p != p or p < 0.0 or p > 1.0:
+    """The quantile of the normal distribution."""
+    return -1.4142135623730951 * erfcinv(2.0 * p)
+
+
+def erfcinv(x: float) -> float:
+    """The y with erfc(y) = x: erfinv where x is not small, otherwise Newton's method on the
+    logarithm of erfc."""
+    if x != x or x < 0.0 or x > 2.0:
         return math.nan
-    if p == 0.0 or p == 1.0:
-        return -math.inf if p == 0.0 else math.inf
-    if p > 0.02:
-        return 1.4142135623730951 * erfinv(2.0 * p - 1.0)
-    target = math.log(2.0 * p)
+    if x == 0.0:
+        return math.inf
+    if x > 0.04:
+        return -erfinv(x - 1.0)
+    target = math.log(x)
     y = math.sqrt(-target)
     for _ in range(30):
         scaled = erfcx(y)
@@ -162,7 +249,7 @@ def ndtri(p: float) -> float:
         y += step
         if abs(step) < 1e-15 * y:
             break
-    return -1.4142135623730951 * y
+    return y
 
 
 # ---------------------------------------------------------------- Bessel functions
@@ -173,10 +260,13 @@ def jv(n: float, x: float) -> float:
     order = int(abs(n))
     sign = -1.0 if order % 2 == 1 and (n < 0) != (x < 0) else 1.0
     x = abs(x)
-    if x != x or math.isinf(x):
-        return x if x != x else 0.0
-    if x == 0.0:
-        return 1.0 if order == 0 else 0.0
+    if x != x or math.isinf(x):  # as SciPy has it
+        return math.nan
+    if x < 1e-8:  # the first term of the series
+        first = 1.0
+        for k in range(1, order + 1):
+            first *= 0.5 * x / k
+        return sign * first
     if x > 25.0 + 0.5 * order * order:
         return sign * _jv_far(order, x)
     # Miller's method: the recurrence is stable downwards, and the sum of all is known.
@@ -242,7 +332,7 @@ def ive(n: float, x: float) -> float:
             total += term
             if abs(term) < 1e-18:
                 break
-        return sign * total / math.sqrt(2.0 * math.pi * x)
+        return sign * total * 0.3989422804014327 / math.sqrt(x)
     half = 0.5 * x
     term = math.exp(-x)
     for k in range(1, order + 1):
@@ -258,6 +348,8 @@ def ive(n: float, x: float) -> float:
 
 def iv(n: float, x: float) -> float:
     """The modified Bessel function of the first kind, of integer order."""
+    if math.isinf(x):  # as SciPy has it
+        return math.nan
     scaled = ive(n, x)
     if abs(x) > 1400.0:
         return math.copysign(math.inf, scaled)
@@ -271,12 +363,24 @@ FUNCTIONS = (
     gamma,
     digamma,
     polygamma,
+    beta,
+    betaln,
     erfcx,
     erfinv,
+    erfcinv,
     ndtri,
     jv,
     ive,
     iv,
 )
 
-HELPERS = (_jv_far,)  # what they call besides each other
+# What they call besides each other.
+HELPERS = (
+    _jv_far,
+    _inverse_powers,
+    _is_pole,
+    _past_pole,
+    _stirling_rest,
+    _lgamma_step,
+    _gamma_sign,
+)

@@ -98,7 +98,9 @@ def logdet(x: Any) -> Any:
 
 
 def triangular_solve(matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False) -> Any:
-    return scipy.linalg.solve_triangular(matrix, rhs, trans=1 if adjoint else 0, lower=lower)
+    return scipy.linalg.solve_triangular(
+        matrix, rhs, trans=1 if adjoint else 0, lower=lower, check_finite=False
+    )
 
 
 def band_part(input: Any, num_lower: int, num_upper: int) -> Any:

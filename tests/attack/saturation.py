@@ -72,6 +72,8 @@ CASES: dict[str, tuple[str, tuple[int, ...]]] = {
     **{n[: n.index("(")]: ("layer(x)", (1, 2, 1)) for n in _RECURRENT},
     "Dense": ("layer(x)", (1, 2)),
     "Bidirectional": ("layer(x)", (1, 2, 1)),
+    "LayerNormalization": ("layer(x) * tf.constant([[1.0, 2.0, 4.0]])", (1, 3)),
+    "LayerNormalization, alone": ("layer(x)", (1, 1)),
 }  # fmt: skip
 
 # What makes the layer of a case.
@@ -79,6 +81,9 @@ LAYERS = {
     **{n[: n.index("(")]: f"tf.keras.layers.{n}" for n in _RECURRENT},
     "Dense": "tf.keras.layers.Dense(2, activation='sigmoid', kernel_initializer='ones')",
     "Bidirectional": f"tf.keras.layers.Bidirectional(tf.keras.layers.{_RECURRENT[1]})",
+    **dict.fromkeys(
+        ("LayerNormalization", "LayerNormalization, alone"), "tf.keras.layers.LayerNormalization()"
+    ),
 }
 
 

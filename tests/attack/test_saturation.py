@@ -17,7 +17,7 @@ import s2s
 import s2s.tf as tf
 
 from ..scale import count, sample
-from .saturation import CASES, FILE, FINITE, INPUTS, outcomes
+from .saturation import CASES, FILE, FINITE, INPUTS, outcomes, spread
 
 # ---------------------------------------------------------------- users' own code
 
@@ -272,3 +272,15 @@ def test_beside_tensorflow(
                 assert near, f"{what} at {x}: {ours}, TensorFlow {theirs}"
                 if x in FINITE and math.isfinite(theirs):
                     assert math.isfinite(ours)
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+def test_parameters_of_a_layer_normalization(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("S2S_BACKEND", "loops")
+    layer = tf.keras.layers.LayerNormalization()
+    for v in FINITE:
+        x = tf.constant(spread(v, (1, 3)))
+        with tf.GradientTape() as tape:
+            total = tf.reduce_sum(layer(x) * tf.constant([[1.0, 2.0, 4.0]]))
+        for slope in tape.gradient(total, layer.trainable_variables):
+            assert np.isfinite(np.asarray(slope)).all(), v

@@ -45,8 +45,8 @@ CONVERSIONS = {"cast", "copy", "literal", "same", "stop_gradient"}
 # Scalar functions of the runtime, computed in the compute dtype.
 _RUNTIME = {
     "floor_divide", "remainder", "fmod", "cbrt", "erf", "erfc", "gamma", "lgamma", "sinc",
-    "heaviside", "float_power", "erfcx", "erfinv", "ndtri", "expit", "digamma", "polygamma",
-    "jv", "iv", "ive",
+    "heaviside", "float_power", "erfcx", "erfinv", "erfcinv", "ndtri", "expit", "digamma",
+    "polygamma", "beta", "betaln", "jv", "iv", "ive",
 }  # fmt: skip
 
 # Work per element, roughly in additions; what is absent costs 8.

@@ -191,10 +191,16 @@ def _count(cx: Context, x: Value, axes: tuple[int, ...]) -> L.Expr:
     return cx.em.let(L.product(tuple(x.sizes[k] for k in axes)), "n")
 
 
+def _as_float64(x: Value) -> Value:
+    return replace(x, at=lambda em, index: cast(x.at(em, index), "float64"), dtype="float64")
+
+
 @handles("mean")
 def mean(cx: Context, stmt: ir.Assign) -> Value:
     x, axes, keepdims = _operand(cx, stmt)
     n = _count(cx, x, axes)
+    if kind(x.dtype) in "biu":  # whose sum may not fit in 64 bits
+        x = _as_float64(x)
 
     def finish(acc: L.Expr) -> L.Expr:
         return L.Bin("/", acc, cast(n, acc.dtype), acc.dtype)
@@ -215,7 +221,7 @@ def var(cx: Context, stmt: ir.Assign) -> Value:
     result = target.type.dtype
     dtype = "float64"
     kept = tuple(k for k in range(x.ndim) if k not in axes)
-    wide = replace(x, at=lambda em, index: cast(x.at(em, index), dtype), dtype=dtype)
+    wide = _as_float64(x)
 
     def moment(at: dict[int, L.Expr]) -> L.Expr:
         add = _fold("sum", dtype, True)

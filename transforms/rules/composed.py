@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..build import Builder, Sym
+from ..ir import is_complex, is_float
 from .declare import as_operand, refuse_keywords
 from .registry import surface
 from .sizes import axis_of, known, product, refuse, size_of, static
@@ -184,6 +185,8 @@ def build_isclose(
     b: Builder, a: Any, b_: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: Any = False
 ) -> Sym:
     x, y = as_operand(b, a), as_operand(b, b_)
+    # Whole numbers are compared as floats: the difference of two may not fit.
+    y = y if is_float(y.type) or is_complex(y.type) else y.astype("float64")
     near = b.emit("absolute", x - y) <= atol + rtol * b.emit("absolute", y)
     # Infinities are close to themselves and to nothing else.
     close = (near & b.emit("isfinite", y)) | (x == y)

@@ -301,9 +301,9 @@ def ufunc_surface(name: str, arity: int, path: str) -> Callable[..., Any]:
             )
         if of_math:
             return python_number(b.emit(name, *(python_float(b, a) for a in args)))
-        operands = (_numpy_bool(as_operand(b, a)) for a in args)
+        operands = [_numpy_bool(as_operand(b, a)) for a in args]
         if path.startswith("scipy."):
-            operands = (in_floats(x, name) for x in operands)
+            operands = scipy_operands(operands, name in _SINGLE)
         return numpy_number(b.emit(name, *operands))
 
     build.__name__ = name
@@ -317,15 +317,26 @@ def _numpy_bool(x: Sym) -> Sym:
 
 
 # Of small integers SciPy computes these in float32.
-_SINGLE = ("erfinv", "ndtri", "iv", "ive", "jv")
+_SINGLE = ("erfinv", "erfcinv", "ndtri", "iv", "ive", "jv")
 
 
-def in_floats(x: Sym, name: str) -> Sym:
-    """An operand as SciPy takes it: of whole numbers NumPy's functions may give float16."""
-    if is_float(x.type) or is_complex(x.type):
-        return x
-    small = np.dtype(x.dtype).itemsize <= 2 and not is_weak(x.type)
-    return x.astype("float32" if small and name in _SINGLE else "float64")
+def scipy_operands(operands: Sequence[Sym], single: bool) -> list[Sym]:
+    """The operands in the dtype that a function of scipy.special computes in.
+
+    SciPy has each one for float32 and for float64, and takes the first of these to which all
+    operands convert without loss; `single` says that float32 is the first.  Otherwise only
+    operands that are all float32 stay so."""
+    if any(is_complex(x.type) for x in operands):
+        return list(operands)
+    if single:
+        strong = [np.dtype(x.dtype) for x in operands if not is_weak(x.type)]
+        weak = [float(0) if is_float(x.type) else 0 for x in operands if is_weak(x.type)]
+        weak = [np.result_type(*strong, w) for w in weak]
+        narrow = bool(strong) and all(np.can_cast(d, "float32") for d in (*strong, *weak))
+    else:
+        narrow = all(x.dtype == "float32" for x in operands)
+    dtype = "float32" if narrow else "float64"
+    return [x if x.dtype == dtype and not is_weak(x.type) else x.astype(dtype) for x in operands]
 
 
 def float_dtype(path: str, dtype: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from .. import special_functions as functions
 from ..build import Builder, Sym
 from ..ir import is_float
-from .declare import as_operand, elementwise, in_floats, numpy_number
+from .declare import as_operand, elementwise, numpy_number, scipy_operands
 from .registry import surface
 from .sizes import known, refuse
 from .text import TextRule, by_weakness, call
@@ -22,11 +22,12 @@ OWN = functions.__name__
 
 
 def by_element(function: Callable[..., float]) -> Callable[..., Any]:
-    """A function of numbers on arrays: computed in float64, in the dtype of its last operand."""
+    """A function of numbers on arrays: computed in float64, in the dtype of its operands."""
     each = np.vectorize(function, otypes=[float])
 
     def evaluate(*args: Any) -> Any:
-        dtype = np.exp(np.zeros(0, np.asarray(args[-1]).dtype)).dtype
+        floats = [a for a in args if np.asarray(a).dtype.kind == "f"] or args[-1:]
+        dtype = np.exp(np.zeros(0, np.result_type(*floats))).dtype
         return each(*args).astype(dtype)[()]
 
     return evaluate
@@ -91,6 +92,16 @@ def erfcx(x, *, out):
 )
 def erfinv(x, *, out):
     return 0.5 * ROOT_PI * np.exp(out * out)
+
+
+@elementwise(
+    "scipy.special.erfcinv",
+    evaluate=by_element(functions.erfcinv),
+    text=_text("erfcinv"),
+    singular=True,
+)
+def erfcinv(x, *, out):
+    return -0.5 * ROOT_PI * np.exp(out * out)
 
 
 @elementwise(
@@ -159,6 +170,29 @@ def polygamma(n, x):
     return 0, _polygamma(n + 1, x)
 
 
+@elementwise(
+    "scipy.special.betaln",
+    f"{OWN}.betaln",
+    evaluate=by_element(functions.betaln),
+    text=_text("betaln"),
+    singular=True,
+)
+def betaln(a, b):
+    joint = _digamma(a + b)
+    return _digamma(a) - joint, _digamma(b) - joint
+
+
+@elementwise(
+    "scipy.special.beta",
+    evaluate=by_element(functions.beta),
+    text=_text("beta"),
+    singular=True,
+)
+def beta(a, b, *, out):
+    joint = _digamma(a + b)
+    return out * (_digamma(a) - joint), out * (_digamma(b) - joint)
+
+
 # ---------------------------------------------------------------- Bessel functions
 
 _jv = _operation("jv", functions.jv)
@@ -194,9 +228,11 @@ def _of_order(name: str, what: str, *paths: str) -> None:
             order = int(order)
         if isinstance(order, float) or (isinstance(order, Sym) and is_float(order.type)):
             raise refuse(b, f"{paths[0]} whose {what} is no integer", f"give it an int as {what}")
-        value = in_floats(as_operand(b, x), name)
+        value = as_operand(b, x)
         if name == "polygamma":  # which SciPy computes in float64
             value = value.astype("float64")
+        else:
+            value = scipy_operands([b.sym(order), value], True)[1]
         return numpy_number(b.emit(name, order, value))
 
 
@@ -204,7 +240,7 @@ def _of_fixed_order(path: str, name: str, order: int) -> None:
     @surface(path)
     def build(b: Builder, x: Any) -> Sym:
         # Of orders 0 and 1 there are functions of their own, which give float64 for integers.
-        return numpy_number(b.emit(name, order, in_floats(as_operand(b, x), "")))
+        return numpy_number(b.emit(name, order, *scipy_operands([as_operand(b, x)], False)))
 
 
 _of_order("polygamma", "order", "scipy.special.polygamma")

@@ -297,6 +297,8 @@ for _name in ("fft", "ifft", "rfft", "irfft"):
 def _shift(sign: int) -> Callable[..., Sym]:
     def build(b: Builder, x: Any, axes: Any = None) -> Sym:
         x = as_operand(b, x)
+        if not x.ndim:
+            raise invalid(b, "a number has no axis to shift along")
         for at in range(x.ndim) if axes is None else axes_of(b, axes, x.ndim):
             half = size_of(b, x, at) // 2
             x = SURFACES["numpy.roll"](b, x, half if sign > 0 else -half, at)

@@ -138,6 +138,8 @@ def build_broadcast_arrays(b: Builder, *args: Any) -> tuple[Sym, ...]:
 @surface("numpy.block")
 def build_block(b: Builder, arrays: Any) -> Sym:
     def depth(part: Any) -> int:
+        if isinstance(part, tuple):
+            raise TypeError("arrays is a tuple. Only lists can be used to arrange blocks")
         return 1 + depth(part[0]) if isinstance(part, (list, tuple)) else 0
 
     rank = max(depth(arrays), 1)

@@ -9,7 +9,7 @@ from .. import helpers_linalg as helpers
 from ..build import Builder, Sym
 from ..dims import Dim
 from ..precedence import ATOM, TERNARY, Text, wrap
-from .linalg_matrices import column, declare, floating, row
+from .linalg_matrices import column, declare, row, scipy_matrix
 from .registry import surface
 from .sizes import refuse, require_equal, size_of, static
 
@@ -110,7 +110,7 @@ def solve_banded(
     check_finite: Any = True,
 ) -> Sym:
     lower, upper = (int(n) for n in static(tuple(l_and_u), "l_and_u"))
-    x, y = floating(builder, ab), floating(builder, b)
+    x, y = (scipy_matrix(builder, v, check_finite, small="float64") for v in (ab, b))
     if x.ndim != 2 or y.ndim not in (1, 2):
         raise refuse(builder, "scipy.linalg.solve_banded of stacks", "loop over the systems")
     count = lower + upper + 1

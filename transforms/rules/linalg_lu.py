@@ -9,7 +9,7 @@ from .. import helpers_linalg as helpers
 from ..build import Builder, Sym
 from .declare import as_operand
 from .linalg import swap_last
-from .linalg_matrices import declare, floating, identity, lower_part, square, upper_part
+from .linalg_matrices import declare, identity, lower_part, scipy_matrix, square, upper_part
 from .linalg_triangular import TRANS, same_rows, triangular
 from .registry import Accumulate, surface
 from .sizes import refuse, static
@@ -83,7 +83,7 @@ declare(
 def lu_factor(
     b: Builder, a: Any, overwrite_a: Any = False, check_finite: Any = True
 ) -> tuple[Sym, Sym]:
-    x = square(b, a)
+    x = square(b, scipy_matrix(b, a, check_finite))
     if x.ndim > 2:
         raise refuse(b, "scipy.linalg.lu_factor of a stack of matrices", "use np.linalg.solve")
     return b.emit("lu_compact", x), b.emit("lu_pivots", x)
@@ -98,7 +98,8 @@ def lu_solve(
     overwrite_b: Any = False,
     check_finite: Any = True,
 ) -> Sym:
-    lu, y = square(builder, lu_and_piv[0]), floating(builder, b)
+    lu = square(builder, scipy_matrix(builder, lu_and_piv[0], False))
+    y = scipy_matrix(builder, b, check_finite)
     if y.ndim > 2 or lu.ndim > 2:
         raise refuse(builder, "scipy.linalg.lu_solve of stacks", "use np.linalg.solve")
     same_rows(builder, lu, y, "Shapes of lu ", " and b ", " are incompatible")

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..build import OPEN, Builder, Sym
 from ..dims import Dim
 from ..errors import LinAlgError_, TypeError_
@@ -20,7 +22,7 @@ from .declare import as_operand
 from .linalg import swap_last, typed
 from .promote import join_dtypes
 from .registry import Rule, register
-from .sizes import require_equal, size_of, span_of
+from .sizes import require_equal, size_of, span_of, static
 from .text import TextRule
 
 Shape = tuple[Dim, ...]
@@ -103,6 +105,22 @@ def floating(b: Builder, value: Any) -> Sym:
         raise TypeError_("array type float16 is unsupported in linalg", span=span_of(b))
     kept = x.dtype in ("float32", "float64") or is_complex(x.type)
     return x if kept else x.astype("float64")
+
+
+def scipy_matrix(b: Builder, value: Any, check_finite: Any, small: str = "float32") -> Sym:
+    """An operand as SciPy's linear algebra takes it: integers of up to 16 bits become `small`.
+    Infinities and NaN are refused at run time unless the user gives check_finite=False."""
+    x = as_operand(b, value)
+    whole = np.dtype(x.dtype).kind in "biu"
+    if whole and np.dtype(x.dtype).itemsize <= 2:
+        x = x.astype(small)
+    x = floating(b, x)
+    if static(check_finite, "check_finite") and not whole:
+        finite = b.emit("isfinite", x)
+        if x.ndim:
+            finite = b.emit("all", finite, axis=None, keepdims=False)
+        b.check(finite, "ValueError", "array must not contain infs or NaNs")
+    return x
 
 
 def stack_of_matrices(b: Builder, value: Any) -> Sym:

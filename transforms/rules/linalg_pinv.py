@@ -15,11 +15,12 @@ from .linalg_matrices import (
     column,
     declare,
     floating,
+    scipy_matrix,
     smallest,
     square,
     stack_of_matrices,
 )
-from .registry import surface
+from .registry import SURFACES, surface
 from .sizes import axes_of, refuse, require_equal, size_of, static
 from .text import call
 
@@ -136,12 +137,8 @@ def _linalg_error(b: Builder, message: str) -> Exception:
 
 
 def _rank(b: Builder, s: Sym, relative: Any) -> Sym:
-    axis = None if s.ndim == 1 else (s.ndim - 1,)
-    top = (
-        b.emit("max", s, axis=axis, keepdims=True)
-        if axis
-        else b.emit("max", s, axis=None, keepdims=False)
-    )
+    # Of no singular values the largest counts as 0.
+    top = SURFACES["numpy.max"](b, s, axis=s.ndim - 1, keepdims=True, initial=0.0)
     return _count(b, s > top * relative)
 
 
@@ -175,7 +172,11 @@ def cond(b: Builder, x: Any, p: Any = None) -> Sym:
             b.emit("index", s, at, items=(*[("all",)] * (s.ndim - 1), ("int", 1)))
             for at in (b.sym(0), last)
         ]
-        return ends[1] / ends[0] if p == -2 else ends[0] / ends[1]
+        ratio = ends[1] / ends[0] if p == -2 else ends[0] / ends[1]
+        # Of the zero matrix it is infinite, as of every singular one.
+        axis = None if m.ndim == 2 else (m.ndim - 2, m.ndim - 1)
+        undefined = b.emit("any", b.emit("isnan", m), axis=axis, keepdims=False)
+        return b.emit("where", b.emit("isnan", ratio) & ~undefined, np.inf, ratio)
     m = square(b, m)
     axes = (m.ndim - 2, m.ndim - 1)
     return norm(b, m, p, axes) * norm(b, b.emit("inv", m), p, axes)
@@ -184,15 +185,20 @@ def cond(b: Builder, x: Any, p: Any = None) -> Sym:
 # ---------------------------------------------------------------- norms
 
 
-@surface("numpy.linalg.norm", "scipy.linalg.norm")
-def norm(
+@surface("scipy.linalg.norm")
+def scipy_norm(
     b: Builder,
-    x: Any,
+    a: Any,
     ord: Any = None,
     axis: Any = None,
     keepdims: Any = False,
     check_finite: Any = True,
 ) -> Sym:
+    return norm(b, scipy_matrix(b, a, check_finite, small="float64"), ord, axis, keepdims)
+
+
+@surface("numpy.linalg.norm")
+def norm(b: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Sym:
     """Its derivative at 0 is 0."""
     x, ord = floating(b, as_operand(b, x)), static(ord, "ord")
     if x.ndim == 0:

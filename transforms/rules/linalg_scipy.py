@@ -8,7 +8,7 @@ from ..build import Builder, Sym
 from .declare import as_operand
 from .linalg import swap_last
 from .linalg_factor import qr, svd, svdvals
-from .linalg_matrices import column, mirrored, row, square, stack_of_matrices
+from .linalg_matrices import column, matrices, mirrored, row, scipy_matrix, square
 from .linalg_pinv import pinv
 from .linalg_triangular import triangular
 from .registry import surface
@@ -49,10 +49,12 @@ def eigh(
     if static(type, "type") != 1 or subset_by_index is not None or subset_by_value is not None:
         raise refuse(builder, "scipy.linalg.eigh with subset_ or type=", "use np.linalg.eigh")
     low = bool(static(lower, "lower"))
-    x = square(builder, a)
+    x = square(builder, scipy_matrix(builder, a, check_finite))
     if b is not None:
         # a @ v == w * (b @ v) has the eigenvalues of inv(l) @ a @ inv(l).T, where b == l @ l.T.
-        factor = builder.emit("cholesky", mirrored(square(builder, b), low))
+        factor = builder.emit(
+            "cholesky", mirrored(square(builder, scipy_matrix(builder, b, check_finite)), low)
+        )
         half = triangular(factor, mirrored(x, low))
         x = triangular(factor, swap_last(half))
         low = True
@@ -72,13 +74,13 @@ def scipy_svd(
 ) -> Any:
     if static(lapack_driver, "lapack_driver") != "gesdd":
         raise refuse(b, "scipy.linalg.svd with lapack_driver=", "leave out lapack_driver=")
-    out = svd(b, a, full_matrices, compute_uv)
+    out = svd(b, scipy_matrix(b, a, check_finite), full_matrices, compute_uv)
     return tuple(out) if isinstance(out, tuple) else out
 
 
 @surface("scipy.linalg.svdvals")
 def scipy_svdvals(b: Builder, a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Sym:
-    return svdvals(b, a)
+    return svdvals(b, scipy_matrix(b, a, check_finite))
 
 
 @surface("scipy.linalg.qr")
@@ -91,7 +93,7 @@ def scipy_qr(
     pivoting: Any = False,
     check_finite: Any = True,
 ) -> Any:
-    x, mode = stack_of_matrices(b, a), static(mode, "mode")
+    x, mode = matrices(b, scipy_matrix(b, a, check_finite)), static(mode, "mode")
     if static(pivoting, "pivoting"):
         raise refuse(b, "scipy.linalg.qr with pivoting", "leave out pivoting=")
     square_matrix = b.facts.relate(*x.type.shape[-2:]) == "equal"
@@ -113,7 +115,7 @@ def scipy_pinv(
 ) -> Sym:
     if atol is not None or static(return_rank, "return_rank"):
         raise refuse(b, "scipy.linalg.pinv with atol= or return_rank=", "use rtol=")
-    return pinv(b, a, rtol=rtol)
+    return pinv(b, scipy_matrix(b, a, check_finite), rtol=rtol)
 
 
 # ---------------------------------------------------------------- matrices of vectors
@@ -157,6 +159,8 @@ def circulant(b: Builder, c: Any) -> Sym:
 
 @surface("scipy.linalg.hankel")
 def hankel(b: Builder, c: Any, r: Any = None) -> Sym:
+    if not as_operand(b, c).ndim:
+        raise IndexError("too many indices for array: array is 0-dimensional")
     first = _vector(b, c)
     last = b.emit("zeros_like", first, dtype=first.dtype) if r is None else _vector(b, r)
     rows, columns = size_of(b, first, 0), size_of(b, last, 0)

@@ -25,6 +25,7 @@ from .linalg_matrices import (
     require_square,
     results,
     row,
+    scipy_matrix,
     spread,
     square,
     total,
@@ -156,9 +157,16 @@ declare(
 )
 
 
-@surface("numpy.linalg.det", "scipy.linalg.det")
-def det(b: Builder, a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Sym:
+@surface("numpy.linalg.det")
+def det(b: Builder, a: Any) -> Sym:
     return b.emit("det", square(b, a))
+
+
+@surface("scipy.linalg.det")
+def scipy_det(b: Builder, a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Sym:
+    """SciPy gives float64 also of float32."""
+    x = scipy_matrix(b, a, check_finite, small="float64")
+    return det(b, x.astype("float64") if x.dtype == "float32" else x)
 
 
 def _pullback_cofactor(
@@ -277,6 +285,7 @@ def tensorinv(b: Builder, a: Any, ind: Any = 2) -> Sym:
     if k <= 0:
         raise ValueError("Invalid ind argument.")
     front, back = x.shape[:k], x.shape[k:]
+    b.check(b.sym(product(back)) != 0, "ValueError", "cannot reshape array of size 0")
     matrix = b.emit("reshape", x, product(front), product(back))
     return b.emit("reshape", inv(b, matrix), *back, *front)
 
@@ -294,7 +303,8 @@ def scipy_inv(
     assume_a: Any = None,
     lower: Any = False,
 ) -> Sym:
-    return b.emit("inv", _assumed(b, square(b, a), assume_a, static(lower, "lower")))
+    x = square(b, scipy_matrix(b, a, check_finite))
+    return b.emit("inv", _assumed(b, x, assume_a, static(lower, "lower")))
 
 
 @surface("scipy.linalg.solve")
@@ -309,8 +319,9 @@ def scipy_solve(
     assume_a: Any = None,
     transposed: Any = False,
 ) -> Sym:
-    x = _assumed(builder, square(builder, a), assume_a, static(lower, "lower"))
-    return solve(builder, swap_last(x) if transposed else x, b)
+    x, y = (scipy_matrix(builder, v, check_finite, small="float64") for v in (a, b))
+    x = _assumed(builder, square(builder, x), assume_a, static(lower, "lower"))
+    return solve(builder, swap_last(x) if transposed else x, y)
 
 
 def _assumed(b: Builder, a: Sym, assume_a: Any, lower: bool) -> Sym:

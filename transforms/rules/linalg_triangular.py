@@ -17,11 +17,11 @@ from ..precedence import ATOM, TERNARY, Text, wrap
 from .linalg import swap_last
 from .linalg_matrices import (
     declare,
-    floating,
     lower_part,
+    matrices,
     require_square,
+    scipy_matrix,
     square,
-    stack_of_matrices,
     symmetric,
     upper_part,
 )
@@ -106,7 +106,7 @@ def solve_triangular(
     overwrite_b: Any = False,
     check_finite: Any = True,
 ) -> Sym:
-    x, y = floating(builder, a), floating(builder, b)
+    x, y = (scipy_matrix(builder, v, check_finite) for v in (a, b))
     if x.ndim < 2:
         raise invalid(builder, "expected square matrix")
     if x.ndim > 2 and x.ndim != y.ndim:
@@ -202,7 +202,8 @@ def _factor(b: Builder, x: Sym, lower: bool) -> Sym:
 def scipy_cholesky(
     b: Builder, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
 ) -> Sym:
-    return _factor(b, square(b, a), bool(static(lower, "lower")))
+    x = square(b, scipy_matrix(b, a, check_finite))
+    return _factor(b, x, bool(static(lower, "lower")))
 
 
 @surface("scipy.linalg.cho_factor")
@@ -210,7 +211,7 @@ def cho_factor(
     b: Builder, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
 ) -> tuple[Sym, bool]:
     """As SciPy's, the half that is no factor is that of the matrix."""
-    x, low = square(b, a), bool(static(lower, "lower"))
+    x, low = square(b, scipy_matrix(b, a, check_finite)), bool(static(lower, "lower"))
     rest = upper_part(x, 1) if low else lower_part(x, -1)
     return _factor(b, x, low) + rest, low
 
@@ -223,8 +224,8 @@ def cho_solve(
     overwrite_b: Any = False,
     check_finite: Any = True,
 ) -> Sym:
-    c, low = stack_of_matrices(builder, c_and_lower[0]), bool(static(c_and_lower[1], "lower"))
-    y = floating(builder, b)
+    factor, y = (scipy_matrix(builder, v, check_finite) for v in (c_and_lower[0], b))
+    c, low = matrices(builder, factor), bool(static(c_and_lower[1], "lower"))
     require_square(builder, c, "ValueError", "The factored matrix c is not square.")
     same_rows(builder, c, y, "incompatible dimensions (", " and ", ")")
     first = triangular(c, y, lower=low, trans=0 if low else 1)

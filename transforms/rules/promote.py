@@ -27,8 +27,10 @@ _JOINED = {
 }
 # What NumPy lacks behaves as one of its own.
 _LIKE = {
-    **dict.fromkeys("erf erfc erfcx erfinv ndtri expit lgamma gamma digamma".split(), "exp"),
-    **dict.fromkeys("polygamma jv iv ive".split(), "arctan2"),
+    **dict.fromkeys(
+        "erf erfc erfcx erfinv erfcinv ndtri expit lgamma gamma digamma".split(), "exp"
+    ),
+    **dict.fromkeys("polygamma jv iv ive beta betaln".split(), "arctan2"),
     **dict.fromkeys(("real", "imag"), "absolute"),
 }
 # Where Python counts a bool as an int.

@@ -281,6 +281,8 @@ def build_math_prod(b: Builder, iterable: Any, *, start: Any = 1) -> Sym:
 def build_modf(b: Builder, x: Any) -> tuple[Sym, Sym]:
     """The part behind the point, which moves with x, and that before it."""
     value = as_operand(b, x)
+    if not is_float(value.type):
+        value = value.astype(result_dtype("exp", (value.type,)))
     whole = b.emit("trunc", value)
     # An infinity has nothing behind its point.
     rest = b.emit("copysign", b.emit("where", b.emit("isinf", value), 0.0, value - whole), value)

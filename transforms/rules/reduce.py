@@ -307,6 +307,7 @@ def build_mean(
     if where is None or known(where) is True:
         return _reduce(b, "mean", x, axis, keepdims)
     x = as_operand(b, x)
+    x = x.astype(_mean_dtype(x.dtype))
     total = _reduce(b, "sum", _only(b, x, where, 0), axis, keepdims)
     return total / _counted(b, x, where, axis, keepdims)
 

@@ -65,6 +65,7 @@ DOMAINS = {
     **dict.fromkeys("lgamma gamma digamma".split(), (0.4, 4.0)),
     "arccosh": (1.2, 3.0),
     "ndtri": (0.01, 0.95),
+    "erfcinv": (0.02, 1.9),
 }  # fmt: skip
 
 
@@ -96,6 +97,7 @@ BINARY = {
                     ((-2.0, 2.0), (-2.0, 2.0))),
     **dict.fromkeys("divide floor_divide remainder fmod".split(), ((2.1, 2.9), (1.1, 1.4))),
     **dict.fromkeys("power float_power".split(), ((0.3, 2.0), (-1.5, 2.5))),
+    **dict.fromkeys("beta betaln".split(), ((0.4, 4.0), (0.4, 4.0))),
     **dict.fromkeys("less less_equal greater greater_equal equal not_equal logical_and logical_or"
                     " logical_xor".split(), ((-2.0, 2.0), (-2.0, 2.0))),
 }  # fmt: skip

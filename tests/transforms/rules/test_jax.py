@@ -51,7 +51,7 @@ def _part(function: Callable[..., Any], k: int) -> Callable[..., Any]:
 THEIRS: dict[str, Callable[..., Any]] = {
     "erf": special.erf, "erfc": special.erfc, "erfinv": special.erfinv, "ndtri": special.ndtri,
     "expit": special.expit, "lgamma": special.gammaln, "gamma": special.gamma,
-    "digamma": special.digamma,
+    "digamma": special.digamma, "beta": special.beta, "betaln": special.betaln,
     "polygamma": lambda n, x: special.polygamma(n, x) if n else special.digamma(x),
     "strong_mul": jnp.multiply, "clip_low": jnp.maximum, "clip_high": jnp.minimum,
     "index": _index, "update": _update(False), "update_add": _update(True),
@@ -86,12 +86,12 @@ THEIRS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 # Not in JAX, or of no derivative there.
 OURS_ALONE = set(
-    """erfcx jv iv ive unbroadcast nextafter float_power spacing empty empty_like shape field
-    restore undef resize cofactor solve_triangular svd_vectors svd_values pinv lu_compact lu_pivots
-    pivot_order solve_banded arange zeros ones list_new list_append list_drop list_set list_get
-    list_len list_zeros_like list_stack list_unstack exp_as exp_ratio_as log_add log_add_four
-    log_add_three log_as log_cosh log_logistic log_part log_plus log_ratio_as log_share log_total
-    quotient_as weighed_share""".split()
+    """erfcx erfcinv jv iv ive unbroadcast nextafter float_power spacing empty empty_like shape
+    field restore undef resize cofactor solve_triangular svd_vectors svd_values pinv lu_compact
+    lu_pivots pivot_order solve_banded arange zeros ones list_new list_append list_drop list_set
+    list_get list_len list_zeros_like list_stack list_unstack exp_as exp_ratio_as log_add
+    log_add_four log_add_three log_as log_cosh log_logistic log_part log_plus log_ratio_as log_share
+    log_total quotient_as weighed_share""".split()
 )
 NAMES = sorted(set(RULES) - OURS_ALONE)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .declare import written
+from .declare import unsupported, written
 from .order import argsort, search
 
 
@@ -44,6 +44,8 @@ def cumulative_trapezoid(
 @written("numpy.gradient")
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     x = np.asarray(f)
+    if x.dtype.kind == "b" and x.ndim > 0:
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported")
     if x.dtype.kind != "f":
         x = x.astype(np.float64)
     if isinstance(axis, tuple):
@@ -89,7 +91,8 @@ def _end(p: Any, q: Any, x: Any, y: Any, z: Any) -> Any:
 
 @written("numpy.ediff1d")
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    out = np.diff(np.ravel(ary))
+    flat = np.ravel(ary)
+    out = flat[1:] - flat[:-1]
     if to_begin is not None:
         out = np.concatenate((np.ravel(np.asarray(to_begin)).astype(out.dtype), out))
     if to_end is not None:
@@ -102,12 +105,14 @@ def unwrap(
     p: Any, discont: Any = None, axis: int = -1, *, period: float = 6.283185307179586
 ) -> Any:
     x = np.moveaxis(np.asarray(p), axis, -1)
+    if x.dtype.kind in "iu" and isinstance(period, int):
+        unsupported("numpy.unwrap of integers with an integer period is not supported")
     half = 0.5 * period
     steps = np.diff(x)
     near = np.mod(steps + half, period) - half
     near = np.where((near == -half) & (steps > 0), half, near)
     turns = np.where(np.abs(steps) < (half if discont is None else discont), 0.0, near - steps)
-    out = x.copy()
+    out = x.copy() if x.dtype.kind == "f" else x.astype(np.float64)
     out[..., 1:] += np.cumsum(turns, axis=-1)
     return np.moveaxis(out, -1, axis)
 
@@ -156,6 +161,7 @@ def _interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
 
 @written("numpy.convolve")
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    a, v = np.atleast_1d(np.asarray(a)), np.atleast_1d(np.asarray(v))
     n, m = a.shape[0], v.shape[0]
     if n == 0:
         raise ValueError("a cannot be empty")

@@ -7,6 +7,8 @@ from typing import Any
 
 from ...build import Builder
 from ...errors import UnsupportedError
+from ..declare import as_operand, scipy_operands
+from ..promote import result_dtype
 from ..registry import surface
 
 LIBRARY: dict[str, Callable[..., Any]] = {}
@@ -47,3 +49,25 @@ def unsupported(message: str) -> None:
 @surface(f"{__name__}.unsupported")
 def build_unsupported(b: Builder, message: str) -> None:
     unsupported(message)
+
+
+def scipy_floats(*operands: Any, single: bool = False) -> Any:
+    """In a program of the library: the operands in the dtype that SciPy computes in."""
+    return operands
+
+
+@surface(f"{__name__}.scipy_floats")
+def build_scipy_floats(b: Builder, *operands: Any, single: bool = False) -> Any:
+    return tuple(scipy_operands([as_operand(b, x) for x in operands], single))
+
+
+def numpy_float(x: Any) -> Any:
+    """In a program of the library: x as NumPy's functions of floats take it, which of whole
+    numbers give float16, float32 or float64 by their size."""
+    return x
+
+
+@surface(f"{__name__}.numpy_float")
+def build_numpy_float(b: Builder, x: Any) -> Any:
+    operand = as_operand(b, x)
+    return operand.astype(result_dtype("exp", (operand.type,)))

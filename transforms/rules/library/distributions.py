@@ -11,7 +11,7 @@ import numpy as np
 
 from ... import special_functions as functions
 from .declare import unsupported, written
-from .special import betaln, log_ndtr, ndtr, xlog1py, xlogy
+from .special import log_ndtr, ndtr, xlog1py, xlogy
 
 
 def _standard(x: Any, loc: Any, scale: Any) -> Any:
@@ -104,7 +104,7 @@ def beta_logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     inside = (z >= 0) & (z <= 1)
     at = np.where(inside, z, 0.5)
     parts = xlogy(a - 1.0, at) + xlogy(b - 1.0, 1.0 - at)
-    return _within(z, inside, parts - betaln(a, b) - np.log(scale))
+    return _within(z, inside, parts - functions.betaln(a, b) - np.log(scale))
 
 
 @written("scipy.stats.lognorm.logpdf")

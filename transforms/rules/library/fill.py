@@ -26,8 +26,14 @@ def fill_diagonal(a: Any, val: Any) -> None:
 def put(a: Any, ind: Any, v: Any) -> None:
     places = np.ravel(np.asarray(ind))
     values = np.ravel(np.asarray(v))
+    if np.any((places < -a.size) | (places >= a.size)):
+        raise IndexError("index is out of bounds for this array")
     chosen = values[np.arange(places.shape[0]) % values.shape[0]]
-    a[np.unravel_index(places % a.size, a.shape)] = chosen
+    if a.ndim == 0:
+        for k in range(places.shape[0]):
+            a[...] = chosen[k]
+    else:
+        a[np.unravel_index(places % a.size, a.shape)] = chosen
 
 
 @written("numpy.ndarray.put")

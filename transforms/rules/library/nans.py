@@ -46,8 +46,10 @@ def nanprod(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 @written("numpy.nanmean")
 def nanmean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = np.asarray(a)
+    if x.dtype.kind != "f":
+        return np.mean(x, axis=axis, keepdims=keepdims)
     total = np.sum(_filled(x, 0), axis=axis, keepdims=keepdims)
-    return total / _count(x, axis, keepdims).astype(total.dtype if x.dtype.kind == "f" else float)
+    return total / _count(x, axis, keepdims).astype(total.dtype)
 
 
 @written("numpy.nanvar")
@@ -114,7 +116,7 @@ def _of_numbers(x: Any, q: Any, method: str) -> Any:
     """The quantile of what comes before the NaN, along the first axis."""
     if x.ndim == 1:
         count = int(np.sum(~np.isnan(x)))
-        return at_quantile(x[:count], q, method) if count > 0 else x[0]
+        return at_quantile(x[:count], q, method) if count > 0 else _no_number(x)
     columns = x.reshape((x.shape[0], -1))
     out = np.zeros(columns.shape[1], dtype=x.dtype)
     for j in range(columns.shape[1]):
@@ -123,9 +125,15 @@ def _of_numbers(x: Any, q: Any, method: str) -> Any:
     return out.reshape(x.shape[1:])
 
 
+def _no_number(x: Any) -> Any:
+    return np.mean(x[:0])
+
+
 @written("numpy.nanmedian", kinks="equal values count in the order they stand in")
 def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    return nanquantile(a, 0.5, axis, keepdims=keepdims)
+    x = np.asarray(a)
+    whole = x.dtype.kind in "biu"
+    return nanquantile(x.astype(np.float64) if whole else x, 0.5, axis, keepdims=keepdims)
 
 
 @written("numpy.nanpercentile", kinks="equal values count in the order they stand in")

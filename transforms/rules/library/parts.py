@@ -96,6 +96,8 @@ def resize(a: Any, new_shape: Any) -> Any:
     total = 1
     for size in shape:
         total = total * size
+    if flat.shape[0] == 0:
+        return np.zeros(shape, dtype=flat.dtype)
     return flat[np.arange(total) % flat.shape[0]].reshape(shape)
 
 
@@ -106,6 +108,8 @@ def extract(condition: Any, arr: Any) -> Any:
 
 @written("numpy.compress")
 def compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    if np.ndim(condition) != 1:
+        raise ValueError("condition must be a 1-d array")
     return np.take(a, np.flatnonzero(np.asarray(condition)), axis=axis)
 
 
@@ -208,6 +212,8 @@ def asfortranarray(a: Any, dtype: Any = None) -> Any:
 
 @written("numpy.argwhere")
 def argwhere(a: Any) -> Any:
+    if np.ndim(a) == 0:
+        return argwhere(np.atleast_1d(a))[:, :0]
     return np.stack(np.nonzero(a), axis=-1)
 
 

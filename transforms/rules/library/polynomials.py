@@ -15,7 +15,7 @@ from .declare import unsupported, written
 @written("numpy.polyval")
 def polyval(p: Any, x: Any) -> Any:
     at = np.asarray(x)
-    out = 0 * at
+    out = np.zeros_like(at)
     for c in np.asarray(p):
         out = out * at + c
     return out
@@ -75,7 +75,16 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 @written("numpy.polymul")
 def polymul(a1: Any, a2: Any) -> Any:
-    return convolve(np.atleast_1d(np.asarray(a1)), np.atleast_1d(np.asarray(a2)))
+    return convolve(_without_zeros(a1), _without_zeros(a2))
+
+
+def _without_zeros(p: Any) -> Any:
+    """The coefficients from the first that is not 0 on, and a 0 where there is none."""
+    given = np.atleast_1d(np.asarray(p))
+    start, last = 0, max(given.shape[0] - 1, 0)
+    while start < last and given[start] == 0:
+        start += 1
+    return given[start:] if given.shape[0] > 0 else np.zeros(1, dtype=given.dtype)
 
 
 @written("numpy.polyder")

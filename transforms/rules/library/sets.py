@@ -117,8 +117,14 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
     if np.ndim(bins) == 1:
         return np.asarray(bins)
-    low = np.min(a) if range is None else range[0]
-    high = np.max(a) if range is None else range[1]
+    if range is not None:
+        low, high = range[0], range[1]
+    elif np.size(a) == 0:
+        low, high = 0.0, 1.0
+    else:
+        low, high = 1.0 * np.min(a), 1.0 * np.max(a)
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise ValueError("autodetected range is not finite")
     if low == high:
         low, high = low - 0.5, high + 0.5
     edges = np.linspace(low, high, bins + 1)
