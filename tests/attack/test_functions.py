@@ -143,3 +143,25 @@ def test_page_is_current(paths: list) -> None:
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     for path in paths:
         assert f.row(path) in lines, "run python -m tests.attack.functions > docs/functions.md"
+
+
+@pytest.mark.parametrize("backend", ["loops", None])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_ldexp_of_every_exponent(dtype: str, backend: Any) -> None:
+    def scaled(x: Any, n: Any) -> Any:
+        return np.ldexp(x, n)
+
+    rng = np.random.default_rng(0)
+    kind = np.finfo(dtype)
+    x = rng.normal(size=400) * 2.0 ** rng.uniform(kind.minexp - 40, kind.maxexp - 2, size=400)
+    x = np.concatenate([x.astype(dtype), np.array([0.0, -0.0, np.inf, np.nan, kind.tiny], dtype)])
+    n = np.concatenate([rng.integers(-2300, 2300, 390), [0, 1, 2**31 - 1, -(2**31), 5] * 3])
+    n = n.astype(np.int32)
+    with np.errstate(all="ignore"):
+        expected = np.ldexp(x, n)
+    got = s2s.function(scaled, backend=backend)(x, n)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
+    finite = np.isfinite(x) & (np.abs(n) < 100)
+    slopes = s2s.grad(lambda x, n: np.sum(np.ldexp(x, n)), backend=backend)(x[finite], n[finite])
+    np.testing.assert_array_equal(slopes, np.ldexp(np.ones_like(x[finite]), n[finite]))

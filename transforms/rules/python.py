@@ -293,7 +293,28 @@ def build_modf(b: Builder, x: Any) -> tuple[Sym, Sym]:
 def build_ldexp(b: Builder, x1: Any, x2: Any) -> Sym:
     value = as_operand(b, x1)
     dtype = np.ldexp(np.zeros(0, value.dtype), 0).dtype.name  # of integers: that of floats
-    return (value * b.emit("power", 2.0, as_operand(b, x2))).astype(dtype)
+    if isinstance(x2, (int, np.integer)) and abs(int(x2)) <= _SCALE:
+        return (value * b.emit("power", 2.0, as_operand(b, x2))).astype(dtype)
+    # Powers of two that all are floats.  The largest comes last: if anything is lost to subnormal
+    # numbers before, the result is 0 anyway, so that it is rounded once.
+    rest = _limited(b, as_operand(b, x2).astype("int64"), 2 * _SCALE + 200)
+    powers = []
+    for _ in range(2):
+        powers.append(_limited(b, rest, _SCALE))
+        rest = rest - powers[-1]
+    for n in (rest, *powers[::-1]):
+        value = value * b.emit("power", 2.0, n)
+        # Compiled code may multiply factors in any order, and their product may overflow where
+        # the result does not: a product that is read more than once is computed as it stands.
+        value = b.emit("where", value < 0.0, -b.emit("absolute", value), value)
+    return value.astype(dtype)
+
+
+_SCALE = 1000
+
+
+def _limited(b: Builder, n: Sym, limit: int) -> Sym:
+    return b.emit("maximum", b.emit("minimum", n, limit), -limit)
 
 
 @surface("math.remainder")
