@@ -101,8 +101,9 @@ class Entry:
             for k, (result, _, _) in enumerate(self.buffers):
                 buffer = given.get(result)
                 # Kernels write into plain, contiguous, aligned arrays; others get a copy.
-                if type(buffer) is np.ndarray and buffer.flags.carray:
-                    buffers[k] = buffer
+                if type(buffer) is np.ndarray and buffer.flags.c_contiguous:
+                    if buffer.flags.behaved:
+                        buffers[k] = buffer
         try:
             results = list(kernel(params, self.seed, buffers))
         except Exception as error:

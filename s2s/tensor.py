@@ -18,6 +18,8 @@ from .marks import compiled_as
 class Tensor(np.ndarray):
     """A NumPy array in every way; `numpy()` is a plain copy.  Numbers are arrays of rank 0."""
 
+    _s2s_array = True  # compiled code computes with it as with plain arrays
+
     def numpy(self) -> Any:
         plain = np.array(self)
         return plain if self.ndim else plain[()]

@@ -16,11 +16,27 @@ ALL = os.environ.get("S2S_TEST_ALL", "") not in ("", "0")
 
 # Families of parametrised tests, and how many of each run by default.
 FAMILIES = {
-    "tests/test_corpus.py::test_single_precision": 200,
+    "tests/attack/test_aot_workspace.py::test_workspaces_and_errors_seen_from_c": 3,
+    "tests/attack/test_signals.py::test_ctrl_c_ends_a_compilation_and_the_next_one_is_right": 2,
+    "tests/attack/test_sizes.py::test_extreme_numbers": 3,
+    "tests/fuzz/test_fuzz.py::test_random_programs": 5,
+    "tests/s2s/machine/test_elementary.py::test_error": 20,
+    "tests/s2s/test_backends.py::test_numba": 25,
+    "tests/s2s/test_many.py::test_jacobian": 12,
+    "tests/s2s/test_parallel.py::test_corpus_backwards": 12,
+    "tests/s2s/test_races.py::test_no_race": 8,
+    "tests/test_corpus.py::test_against_jax": 40,
     "tests/test_corpus.py::test_case_is_sound": 150,
     "tests/test_corpus.py::test_layouts": 150,
-    "tests/test_corpus.py::test_against_jax": 40,
+    "tests/test_corpus.py::test_single_precision": 200,
+    "tests/test_corpus.py::test_value_and_gradient": 600,
+    "tests/training/test_against_keras.py::test_layer": 35,
+    "tests/training/test_against_keras.py::test_loss": 50,
+    "tests/transforms/lower/test_abreast.py::test_gradients_are_the_same": 10,
+    "tests/transforms/lower/test_rounds.py::test_the_same_gradient": 25,
+    "tests/transforms/rules/test_jax.py::test_gradients_agree": 60,
     "tests/transforms/rules/test_random_calls.py::test_call": 120,
+    "tests/transforms/test_calls.py::test_compiled_by_numba": 2,
 }
 
 

@@ -240,7 +240,7 @@ __array_prepare__ __array_priority__
 def _own_behaviour(cls: type) -> str | None:
     """The first attribute of np.ndarray that a subclass defines anew and that may change what is
     computed with it."""
-    if cls in (np.memmap, np.recarray) or hasattr(cls, "_s2s_tensor"):
+    if cls in (np.memmap, np.recarray) or hasattr(cls, "_s2s_array"):
         return None
     bases = cls.__mro__[: cls.__mro__.index(np.ndarray)]
     own = (n for base in bases if base not in (np.memmap, np.recarray) for n in vars(base))

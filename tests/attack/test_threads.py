@@ -34,7 +34,7 @@ def run(command: list[str], folder: Path) -> None:
 @pytest.mark.parametrize("seed", range(scale.count(1, 5)))
 def test_many_threads_from_a_cold_start(tmp_path: Path, seed: int) -> None:
     """Scalars, arrays, linear algebra, FFT and calls inside the user's `@njit` code."""
-    functions = scale.count(8, 20)
+    functions = scale.count(5, 20)
     options = ["--limit", str(LIMIT), "--seed", str(seed)]
     cold = ["cold", "--threads", "8", "--functions", str(functions), "--seconds", "0"]
     run(["-m", "tests.attack.soak", *options, *cold], tmp_path)
