@@ -112,6 +112,16 @@ def across(rows: int, width: int, trips: int, work: int, least: int, held: int) 
 MOST = (1 << 63) - 1
 
 
+def stack_limit(reserve: int) -> int:
+    """The lowest address for the frame of a function.  CPython has a limit of its own."""
+    return 0
+
+
+def stack_is_low(limit: int) -> bool:
+    """Whether the stack has reached that address."""
+    return False
+
+
 def trip_count(start: int, stop: int, step: int) -> int:
     """How many numbers range(start, stop, step) has; MOST if they are more."""
     start, stop, step = int(start), int(stop), int(step)

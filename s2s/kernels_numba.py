@@ -13,6 +13,7 @@ from numba.extending import intrinsic, overload, register_jitable
 
 from . import kernels
 from .kernels_external import ADDRESS, external
+from .machine import stack
 from .transforms import special_functions
 
 _OPTIONS: Any = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp", "afn"}}
@@ -130,6 +131,32 @@ def _lend(typingctx: Any, a: Any) -> Any:
 @overload(kernels.lent, jit_options=_OPTIONS)
 def _lent(a):  # type: ignore[no-untyped-def]
     return lambda a: _lend(a)  # pyright: ignore[reportCallIssue]
+
+
+@intrinsic
+def _stack_limit(typingctx: Any, reserve: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return stack.stack_limit(builder, args[0])
+
+    return signature(types.int64, types.int64), codegen
+
+
+@intrinsic
+def _stack_is_low(typingctx: Any, limit: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return stack.stack_is_low(builder, args[0])
+
+    return signature(types.boolean, types.int64), codegen
+
+
+@overload(kernels.stack_limit, jit_options=_OPTIONS)
+def _limit(reserve):  # type: ignore[no-untyped-def]
+    return lambda reserve: _stack_limit(reserve)  # pyright: ignore[reportCallIssue]
+
+
+@overload(kernels.stack_is_low, jit_options=_OPTIONS)
+def _is_low(limit):  # type: ignore[no-untyped-def]
+    return lambda limit: _stack_is_low(limit)  # pyright: ignore[reportCallIssue]
 
 
 # ---------------------------------------------------------------- the rest

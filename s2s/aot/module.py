@@ -16,7 +16,7 @@ from numba.core.registry import cpu_target
 from ..compile import FASTMATH, OPTIONS, tell_numba
 from ..errors import UnsupportedError, ValueError_, exception
 from ..locks import compiler_lock
-from ..machine import gemm
+from ..machine import gemm, stack
 from ..machine.context import Context
 from ..machine.emit import Failures
 from ..machine.infer import Types, Unsupported
@@ -102,6 +102,7 @@ class Library:
         context = base.subtarget(fastmath=flags, error_model=model)
         library = context.codegen().create_library(self.name)
         module = library.create_ir_module(self.name)
+        stack.define_for_library(module)
         failures = Failures(statuses.FIRST)
         with context.push_code_library(library):
             for export in self.exports:

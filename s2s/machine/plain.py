@@ -16,7 +16,7 @@ import numpy as np
 from llvmlite import ir
 
 from .. import kernels
-from . import elementary
+from . import elementary, stack
 from .kinds import (
     Boolean,
     Callee,
@@ -239,7 +239,7 @@ _SIGNS = {
     operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">",
     operator.ge: ">=",
 }  # fmt: skip
-_TESTS = {*_SIGNS, operator.not_, np.isnan, np.isinf, np.isfinite}
+_TESTS = {*_SIGNS, operator.not_, np.isnan, np.isinf, np.isfinite, kernels.stack_is_low}
 _WHOLE = {kernels.to_int, kernels.arange_count}
 
 _ON_FLOATS: dict[Any, Writer] = {
@@ -284,6 +284,8 @@ _ON_INTEGERS: dict[Any, Writer] = {
     operator.mod: lambda builder, x, y: _divided(builder, x, y)[1],
     kernels.natural_power: _natural_power,
     kernels.trip_count: _trip_count,
+    kernels.stack_limit: stack.stack_limit,
+    kernels.stack_is_low: stack.stack_is_low,
     kernels.floor_divide: lambda builder, x, y: _divided(builder, x, y)[0],
     kernels.remainder: lambda builder, x, y: _divided(builder, x, y)[1],
     **{function: _compare_integers(sign) for function, sign in _SIGNS.items()},

@@ -84,7 +84,7 @@ class Context:
         # The shape each variable had when it was last read.
         self.shapes: dict[str, tuple[Dim, ...]] = {}
         self.outs: dict[str, str] = {}
-        self.depth: L.Expr = L.ZERO  # of calls
+        self.stack: L.Expr = L.ZERO  # how far it reaches, where functions are called
         self.known_sizes = self._known_sizes()
         self.origin: ir.Origin | None = None
         self.at: tuple[ir.Block, int] = (function.body, 0)

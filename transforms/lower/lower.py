@@ -78,8 +78,8 @@ from .wrap import cut_wrapping
 from .write import write
 from .zeroed import write_over
 
-# How deep calls may be nested at run time.
-DEEPEST = 5000
+# Bytes of the stack that are left for what the deepest of nested calls calls, as LAPACK.
+RESERVE = 128 << 10
 
 
 @dataclass
@@ -138,8 +138,10 @@ def lower_function(
     outs = _out_buffers(cx)
     params += list(outs.values())
     if function.notes.get("callee"):
-        cx.depth = L.Name(cx.em.fresh("depth"))
-        params.append(cx.depth.name)
+        cx.stack = L.Name(cx.em.fresh("stack"))
+        params.append(cx.stack.name)
+    elif any(isinstance(s, ir.Call) for s in ir.walk(function.body)):
+        cx.stack = cx.em.let(L.Call("rt.stack_limit", (L.lit(RESERVE),), "int64"), "stack")
     _block(cx, function.body)
     cx.line = 0
     results: list[L.Expr | L.Whole] = []
@@ -547,8 +549,8 @@ def _while(cx: Context, stmt: ir.While) -> None:
 
 def _call(cx: Context, stmt: ir.Call) -> None:
     """Arrays go in and come out contiguous, so that a function has one compiled form.  The
-    last argument counts calls inside calls: machine code has no limit of its own, but would
-    run out of stack."""
+    last argument says how far the stack reaches: machine code has no limit of its own, and the
+    process would end."""
     args: list[L.Expr | L.Whole] = []
     for a in stmt.args:
         if isinstance(a.type, ir.Scalar):
@@ -557,9 +559,9 @@ def _call(cx: Context, stmt: ir.Call) -> None:
             args.append(cx.value(a).whole() if a.type.ndim else cx.scalar(a))
         else:
             args.append(cx.materialise(cx.value(a)).whole())
-    too_deep = L.compare(">=", cx.depth, L.lit(DEEPEST))
+    too_deep = L.Call("rt.stack_is_low", (cx.stack,), "bool")
     cx.em.check(too_deep, "RecursionError", "maximum recursion depth exceeded" + cx.where())
-    args.append(L.add(cx.depth, L.ONE))
+    args.append(cx.stack)
     names = tuple(cx.python_name(t) for t in stmt.targets)
     cx.em.add(L.Invoke(names, stmt.function, tuple(args)))
     for t in stmt.targets:
