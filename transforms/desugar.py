@@ -67,7 +67,7 @@ def copied(node: Any) -> Any:
         return [copied(n) for n in node]
     if not isinstance(node, ast.AST):
         return node
-    new = type(node)()
+    new = type(node).__new__(type(node))  # without the fields that `__init__` asks for
     fields = node._fields
     vars(new).update({k: copied(v) if k in fields else v for k, v in vars(node).items()})
     return new

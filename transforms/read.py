@@ -89,6 +89,9 @@ def read(function: Any) -> Source:
         name = getattr(function, "__qualname__", repr(function))
         raise SourceError(f"{name}: {NOT_AVAILABLE}") from None
     node = _find(function, file, "".join(lines))
+    if node is None and file.startswith("<"):
+        # From Python 3.13 on `<string>` is what `python -c` was given, whatever was executed since.
+        raise SourceError(f"{function.__qualname__}: {NOT_AVAILABLE}")
     if node is None:
         raise SourceError(
             f"{function.__qualname__}: its source in {file} has changed since it was loaded",
