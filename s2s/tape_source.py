@@ -62,7 +62,9 @@ def _runs(code: types.CodeType, block: ast.With) -> bool:
                 return False
         if instruction.opname in _OPERATORS:
             signs = [s for n in here for s in _signs(n)]
-            if signs and instruction.argrepr not in signs:
+            # From Python 3.13 on a comparison that is branched on is shown as bool(>).
+            shown = instruction.argrepr.removeprefix("bool(").removesuffix(")")
+            if signs and shown not in signs:
                 return False
     return True
 
