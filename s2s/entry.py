@@ -101,9 +101,8 @@ class Entry:
             for k, (result, _, _) in enumerate(self.buffers):
                 buffer = given.get(result)
                 # Kernels write into plain, contiguous, aligned arrays; others get a copy.
-                if type(buffer) is np.ndarray and buffer.flags.c_contiguous:
-                    if buffer.flags.behaved:
-                        buffers[k] = buffer
+                if type(buffer) is np.ndarray and takes_writes(buffer.flags):
+                    buffers[k] = buffer
         try:
             results = list(kernel(params, self.seed, buffers))
         except Exception as error:
@@ -199,6 +198,11 @@ class Entry:
                         f"{a} and {b} overlap in memory, and {self.name} writes into {a}",
                         advice=f"pass a copy: {b}.copy()",
                     )
+
+
+def takes_writes(flags: Any) -> bool:
+    """Whether a kernel can write into an array: contiguous, aligned, not read-only."""
+    return flags.c_contiguous and flags.behaved
 
 
 def seed_of(compiled: Compiled, has_aux: bool) -> Any:

@@ -7,8 +7,8 @@ process need not have loaded: LLVM ends the process then.  Here they are `pow` a
 
 from __future__ import annotations
 
-import functools
-from typing import Any
+from . import linking
+from .transforms.lazy import once
 
 _TEXT = """
 declare double @pow(double, double)
@@ -28,17 +28,14 @@ define float @__powisf2(float %x, i32 %n) {
 """
 
 
-@functools.cache
-def offer() -> Any:
-    """Tells LLVM where the functions are.  The engine that holds them is kept."""
+_NAMES = ("__powidf2", "__powisf2")
+
+
+@once
+def offer() -> None:
+    """Tells LLVM where the functions are."""
     import llvmlite.binding as llvm
 
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(_TEXT)
-    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    for name in ("__powidf2", "__powisf2"):
-        llvm.add_symbol(name, engine.get_function_address(name))
-    return engine
+    library = linking.runtime(_TEXT, _NAMES)
+    for name in _NAMES:
+        llvm.add_symbol(name, library[name])

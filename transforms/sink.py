@@ -71,12 +71,14 @@ class _Sinking:
         inside, moved = _reads(arm), []
         for k in range(len(before) - 1, -1, -1):
             stmt = before[k]
-            if not isinstance(stmt, Assign) or not self.moves(stmt):
-                continue
-            if 0 < inside[stmt.target.name] == self.reads[stmt.target.name]:
+            if isinstance(stmt, Assign) and self.is_read_within(inside, stmt) and self.moves(stmt):
                 moved.append(before.pop(k))
                 inside.update(_reads([stmt]))
         return [*moved[::-1], *arm]
+
+    def is_read_within(self, inside: Counter[str], stmt: Assign) -> bool:
+        """Whether all that reads a value is among the reads `inside` an arm."""
+        return 0 < inside[stmt.target.name] == self.reads[stmt.target.name]
 
     def moves(self, stmt: Assign) -> bool:
         target, op = stmt.target, stmt.op
