@@ -212,6 +212,7 @@ def _weighed(b: Builder, g: Any, out: Sym, d: Sym, p: Sym, ln: Sym, attrs: dict[
     b.hint = "share"
     count, plus = count_of(b, p, attrs), attrs["plus"]
     plain = spread(b, g / (d * count if attrs["mean"] else d), p, attrs) * p
+    b.hint = "lost"
     least = float(np.sqrt(np.finfo(d.dtype).tiny))
     lost = d >= 1.0 / least
     if plus < least:
@@ -221,7 +222,9 @@ def _weighed(b: Builder, g: Any, out: Sym, d: Sym, p: Sym, ln: Sym, attrs: dict[
         lost = lost & (b.sym(count) > 0)
     again: Block = []
     with b.into(again):
+        b.hint = "largest"
         largest = kept(b, "max", ln, attrs)
+        b.hint = "share"
         e = np.exp(np.where(ln == largest, 0.0, ln - largest))  # also if both are infinite
         total = kept(b, "sum", e, attrs)
         share = e / (total + plus * np.exp(-largest) if plus else total)
