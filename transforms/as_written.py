@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from .bound import leaves_unbound
 from .coalesce import primal_results
 from .ir import (
     Assign,
@@ -116,7 +117,10 @@ class AsWritten(Temporaries):
         names = names_in([node])
         escaping = {n for n in unit.targets if self.uses[n] > unit.read_counts.get(n, 0)}
         again = self.read_again(run, escaping)
-        if not self.same(run, names, unit, escaping - {s.target.name for s in again}):
+        escaping -= {s.target.name for s in again}
+        if not self.same(run, names, unit, escaping):
+            return False
+        if leaves_unbound(node, run, self.user, escaping):
             return False
         self.mention(run[0].origin)
         for s in starts:

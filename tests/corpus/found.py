@@ -263,3 +263,15 @@ def last_numbers_of_loops_that_change_places(a, x, m):
     for j in range(m):
         c[1, j] = x[j]
     return j * x[0] + np.sum(np.sin(c) * a) + np.sum(d * d)
+
+
+@case(arr(5), arr(3), arr(5), N, wrt=(0, 1, 2), tags="found control")
+def name_bound_on_one_path_and_read_by_nobody(x, y, z, n):
+    """What stands in for it on the other path has a shape that the sweep asks for."""
+    if n > 2:
+        v = np.sin(np.concatenate((y, x[:2])) / (1.5 + x[::-1] ** 2))  # noqa: F841
+    if n > 1:
+        c = np.sin(z / (1.5 + x[::-1] ** 2))
+    else:
+        c = np.sin(np.cumsum(np.concatenate((y, x[:2]))))
+    return np.sum(c * c)

@@ -320,6 +320,61 @@ def test_folded_and_dead_names_are_not_relied_on() -> None:
     assert np.allclose(flat(namespace["unused_names"](X))[0], X * 3)
 
 
+def bound_on_one_path(x, y, z, n, k):
+    if n > 1:
+        v = np.sin(np.concatenate((y, x[:2])) / (1.5 + x[::-1] ** 2))  # noqa: F841
+    if k > 1:
+        c = np.sin(z / (1.5 + x[::-1] ** 2))
+    else:
+        c = np.sin(np.cumsum(np.concatenate((y, x[:2]))))
+    return np.sum(c * c)
+
+
+def bound_by_a_loop_on_one_path(x, y, z, n, k):
+    if n > 1:
+        v = np.sin(np.concatenate((y, x[:2])) / (1.5 + x[::-1] ** 2))  # noqa: F841
+    else:
+        for _ in range(n):
+            v = x * 2.0  # noqa: F841
+    if k > 1:
+        c = np.sin(z / (1.5 + x[::-1] ** 2))
+    else:
+        c = np.sin(np.cumsum(np.concatenate((y, x[:2]))))
+    return np.sum(c * c)
+
+
+@pytest.mark.parametrize("f", [bound_on_one_path, bound_by_a_loop_on_one_path])
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("k", [0, 2])
+def test_text_that_leaves_a_name_unbound_prints_from_ir(
+    f: Callable[..., Any], n: int, k: int
+) -> None:
+    """The sweep reads the name for its shape, whichever path was taken."""
+    y, z, x = np.cos(np.arange(3.0)), np.arange(5.0), np.sin(np.arange(5.0))
+    text = written(f, x, y, z, n, k, wrt=("x", "y", "z"))
+    assert "unbroadcast(c_bar, v)" in sweep(text)
+    assert "v = np.zeros(x.shape[0])" in forward(text)
+
+
+def bound_by_an_unrolled_loop_or_a_folded_branch(x, n):
+    if n > 1:
+        for _ in (1, 2):
+            v = np.sin(x)
+    elif n > 0:
+        if x.ndim == 1:
+            v = np.cos(x)
+    else:
+        v = x * 2.0
+    return np.sum(v * v)
+
+
+def test_text_that_binds_on_every_path_is_kept() -> None:
+    f = bound_by_an_unrolled_loop_or_a_folded_branch
+    for n in range(3):
+        text = forward(written(f, X, n, wrt=("x",)))
+        assert "    for _ in (1, 2):\n" in text and "    if x.ndim == 1:\n" in text
+
+
 # ---------------------------------------------------------------- from IR
 
 
