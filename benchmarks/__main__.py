@@ -28,7 +28,7 @@ from . import row as r
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build" / "bench"
 # Peers started in processes of their own; --quick takes the first two.
-STARTED = (r.OURS, r.JAX, r.TORCH, r.TF_FUNCTION)
+STARTED = (r.OURS, r.JAX, r.TORCH, r.TF_FUNCTION, r.NATIVE, r.NJIT)
 # So often starts are measured, as long as that takes no more seconds than this.
 STARTS, BRIEF = 3, 20.0
 LIBRARIES = ("numpy", "numba", "scipy", "jax", "torch", "tensorflow", "tensorflow-cpu", "autograd")

@@ -20,6 +20,8 @@ from . import rows, threads
 LIBRARY = {
     r.OURS: "s2s",
     r.PRIMAL: "s2s",
+    r.NJIT: "s2s",
+    r.NATIVE: "s2s",
     r.HAND: "numba",
     r.JAX: "jax",
     r.TORCH: "torch",
@@ -59,10 +61,11 @@ def main() -> int:
     imported = time.perf_counter()
     before = kilobytes("VmRSS")
     runner = row.makers[peer]()
-    runner.run()
-    first = time.perf_counter()
-    for _ in range(CALLS):
+    with r.on_backend(runner.backend):
         runner.run()
+        first = time.perf_counter()
+        for _ in range(CALLS):
+            runner.run()
     peak = kilobytes("VmHWM")
     print(
         json.dumps(

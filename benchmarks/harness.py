@@ -14,7 +14,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 from . import row as r
@@ -30,8 +29,8 @@ LEAST = 2
 class Clocked:
     """One peer: how many calls make a repetition, and the repetitions' times per call."""
 
-    def __init__(self, run: Callable[[], Any], budget: float) -> None:
-        self.run, self.budget = run, budget
+    def __init__(self, runner: r.Runner, budget: float) -> None:
+        self.run, self.backend, self.budget = runner.run, runner.backend, budget
         self.times: list[float] = []
         self.spent = 0.0
         self.calls = 1
@@ -41,10 +40,11 @@ class Clocked:
 
     def timed(self) -> float:
         run, calls = self.run, range(self.calls)
-        start = time.perf_counter()
-        for _ in calls:
-            run()
-        return (time.perf_counter() - start) / self.calls
+        with r.on_backend(self.backend):
+            start = time.perf_counter()
+            for _ in calls:
+                run()
+            return (time.perf_counter() - start) / self.calls
 
     def repeat(self) -> None:
         """Once more, unless it has had its time; the caches are filled by calls not counted."""
@@ -52,7 +52,8 @@ class Clocked:
             return
         start = time.perf_counter()
         if not self.times or self.times[-1] < 0.1:
-            self.run()
+            with r.on_backend(self.backend):
+                self.run()
         self.times.append(self.timed())
         self.spent += time.perf_counter() - start
 
@@ -63,7 +64,9 @@ def make(maker: r.Maker) -> tuple[r.Runner | None, list[Any], dict[str, Any]]:
     start = time.perf_counter()
     try:
         runner = maker()
-        return runner, runner.read(), {"made": time.perf_counter() - start}
+        with r.on_backend(runner.backend):
+            results = runner.read()
+        return runner, results, {"made": time.perf_counter() - start}
     except ModuleNotFoundError as error:
         return None, [], {"missing": str(error)}
     except Exception as error:
@@ -100,7 +103,7 @@ def measure(
             report[peer]["error"] = f"results differ from {reference}'s by {apart:.1e}"
             del runners[peer]
 
-    clocks = {peer: Clocked(runner.run, budget) for peer, runner in runners.items()}
+    clocks = {peer: Clocked(runner, budget) for peer, runner in runners.items()}
     gc.collect()
     gc.disable()
     for _ in range(rounds):

@@ -111,7 +111,8 @@ def ratios(x: j.Judged) -> list[str]:
 
 
 def times(judged: list[j.Judged]) -> str:
-    columns = [p for p in (r.HAND, *r.RIVALS) if any(p in x.seconds for x in judged)]
+    columns = (r.NATIVE, r.NJIT, r.HAND, *r.RIVALS)
+    columns = [p for p in columns if any(p in x.seconds for x in judged)]
     head = ["row", "best peer / s2s", "JAX / s2s", "s2s / by hand", "gradient / primal", "s2s"]
     body = []
     for x in sorted(judged, key=lambda x: x.ahead or 0.0):
@@ -121,7 +122,8 @@ def times(judged: list[j.Judged]) -> str:
 
 
 def starts(judged: list[j.Judged]) -> str:
-    peers = [p for p in (r.OURS, *r.RIVALS) if any(p in x.start for x in judged)]
+    peers = (r.OURS, r.NATIVE, r.NJIT, *r.RIVALS)
+    peers = [p for p in peers if any(p in x.start for x in judged)]
     if not peers:
         return ""
     head = ["row", *(f"{p} {what}" for p in peers for what in ("cold", "warm", "MB"))]

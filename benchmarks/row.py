@@ -6,7 +6,8 @@ is not installed is a dash in the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ OURS, PRIMAL, HAND = "s2s", "primal", "by hand"
 JAX, TORCH, TORCH_COMPILED = "JAX", "PyTorch", "torch.compile"
 TF_EAGER, TF_FUNCTION, TF_XLA = "TF eager", "tf.function", "TF XLA"
 AUTOGRAD = "autograd"
+NJIT, NATIVE = "njit", "native"  # ours on other back ends; OURS is the default, Numba's
+
 
 # Those ours is to be ahead of.  The hand-written adjoint is a limit, the primal a measure.
 RIVALS = (JAX, TORCH, TORCH_COMPILED, TF_EAGER, TF_FUNCTION, TF_XLA, AUTOGRAD)
@@ -30,9 +33,36 @@ class Runner:
 
     run: Callable[[], Any]
     read: Callable[[], list[np.ndarray]]
+    backend: str = ""  # of s2s, where it is not the default
 
 
 Maker = Callable[[], Runner]
+
+
+@contextmanager
+def on_backend(name: str) -> Iterator[None]:
+    """With another default back end of s2s."""
+    if not name:
+        yield
+        return
+    from s2s import backends
+
+    before, backends.DEFAULT = backends.DEFAULT, name
+    try:
+        yield
+    finally:
+        backends.DEFAULT = before
+
+
+def made_for(backend: str, maker: Maker) -> Maker:
+    """The same computation by s2s on another back end."""
+
+    def make() -> Runner:
+        with on_backend(backend):
+            runner = maker()
+        return Runner(runner.run, runner.read, backend)
+
+    return make
 
 
 @dataclass
@@ -49,6 +79,10 @@ class Row:
     ahead_of_jax: float = 1.0
     # Whether it is one reverse sweep, whose time is compared with the primal's.
     reverse: bool = True
+
+    def __post_init__(self) -> None:
+        for backend in (NJIT, NATIVE) if OURS in self.makers else ():
+            self.makers[backend] = made_for(backend, self.makers[OURS])
 
 
 GROUPS = ("training", "loops", "second order", "overhead")

@@ -57,6 +57,7 @@ class Function(Planned):
 
     _s2s_mode = "function"
     _mode = "primal"
+    _own_class: Any = None  # of classes that `_called_by` makes: what they are made of
     __name__: str
     __qualname__: str
 
@@ -67,10 +68,11 @@ class Function(Planned):
         self._shared = _Shared(found, options)
         self._prefix = found.prefix
         self._fixed = found.fixed
-        # The written-out call that fitted last, for those whose arguments are all given anew: its
-        # plan, or itself if it has none.
-        self._quick: Any = None
+        # The plan of the written-out call that fitted last, for those whose arguments are all given
+        # anew.  One without a plan is the `__call__` of the object's class (`_called_by`), or, if
+        # that has one of its own, is tried first.
         self._plan = None
+        self._quick: Any = None
         # In a class body it is not yet known whether this becomes a method: then check later.
         if not binding.in_class(found.function):
             self._specialiser(self._mode)
@@ -137,13 +139,16 @@ class Function(Planned):
         specialiser.latest = entry
         # Calls are written for arguments in order; others have to be put in order first.
         if not (self._prefix or self._fixed) and specialiser.binder.exact >= 0:
-            self._plan = call.plan
-            self._quick = call if call.plan is None else None
+            self._plan, self._quick = call.plan, None
+            if call.plan is None and self._plain.__call__ is not Function.__call__:
+                self._quick = call
+            else:
+                self.__class__ = _called_by(self._plain, call)  # type: ignore[assignment]
 
     def _write_call(self, entry: Entry, bound: tuple[Any, ...], backend: str) -> None:
-        if backend == "numba":
+        if backend in ("numba", "native"):
             asked = self._shared.options.backend is not None
-            call = entry.call(bound, *self._what(entry), asked)
+            call = entry.call(backend, bound, *self._what(entry), asked)
             if call is not None:
                 self._prefer(call)
 
@@ -205,6 +210,21 @@ class Function(Planned):
         """The loop-level code of the latest specialisation, which Numba compiles."""
         entry = self._specialiser(self._mode).latest
         return self._not_yet() if entry is None else Code(entry.compiled.lowered)
+
+    @property
+    def compiled(self) -> Any:
+        """The Numba dispatcher of the latest specialisation: `.signatures`, `.inspect_llvm()`,
+        `.inspect_asm()`.  It takes the numbers and arrays of a call, in the order of the parameters
+        of `lowered`, and returns all results."""
+        entry = self._specialiser(self._mode).latest
+        kernels = {} if entry is None else entry.kernels
+        for backend in ("numba", "njit"):
+            if backend in kernels:
+                return kernels[backend].function
+        raise TypeError_(
+            f"{self.__name__} has not been compiled with Numba yet",
+            advice=f'call it first, or {self.__name__}.compile(...), with backend="numba"',
+        )
 
     def source_for(self, /, *args: Any, **kwargs: Any) -> str:
         """The readable code for given arguments; nothing is run."""
@@ -305,10 +325,15 @@ class Function(Planned):
 
     def _with(self, prefix: tuple[Any, ...], fixed: dict[str, Any]) -> Any:
         """The same with other arguments given already."""
-        view = object.__new__(type(self))
+        view = object.__new__(self._plain)
         vars(view).update(vars(self))
-        view._prefix, view._fixed, view._quick, view._plan = prefix, fixed, None, None
+        view._prefix, view._fixed, view._plan, view._quick = prefix, fixed, None, None
         return view
+
+    @property
+    def _plain(self) -> Any:
+        """The class, but for how its objects are called."""
+        return type(self)._own_class or type(self)
 
     def _become_method(self) -> None:
         """From now on the first parameter is `self`, which `wrt` does not count."""
@@ -316,7 +341,8 @@ class Function(Planned):
             self._shared.method = True
             self._shared.specialisers.clear()
             self._shared.calls = ()
-            self._quick = self._plan = None
+            self._plan = self._quick = None
+            self.__class__ = self._plain
 
     # ---- being a good object
 
@@ -369,9 +395,20 @@ class Function(Planned):
             if same:
                 return _with_arguments, (found, self._prefix, self._fixed)
             if isinstance(found, Function) and found._made_of is function:
-                arguments = (type(self), found, shared.options, self._prefix, self._fixed)
+                arguments = (self._plain, found, shared.options, self._prefix, self._fixed)
                 return _remake, arguments
-        return _remake, (type(self), function, shared.options, self._prefix, self._fixed)
+        return _remake, (self._plain, function, shared.options, self._prefix, self._fixed)
+
+
+def _called_by(cls: type[Function], call: Any) -> type[Function]:
+    """The class whose objects are called by a written-out call, without a frame in between; the
+    class itself if the call has a plan."""
+    if call.method is None:
+        return cls
+    if call.cls is None:
+        space = {"__call__": call.method(), "__module__": cls.__module__, "__doc__": cls.__doc__}
+        call.cls = type(cls.__name__, (cls,), {**space, "_own_class": cls})
+    return call.cls
 
 
 class Gradient(Function):
@@ -556,7 +593,7 @@ def grad(
         `(gradient, aux)`.
     static_argnames: arguments that are part of the program: each value is compiled anew.
     boundscheck: whether indices are checked where they cannot be proven right.
-    backend: "numba", "loops" or "python"; by default `S2S_BACKEND` or "numba".
+    backend: "numba", "njit", "native", "loops" or "python"; by default `S2S_BACKEND` or "numba".
     parallel: whether loops with independent iterations run on several threads: by default those
         that are long enough to be sure that it pays, with True wherever it may.  The result is the
         same to the last bit for any number of threads.

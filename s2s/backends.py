@@ -1,11 +1,14 @@
-"""The three ways to run a specialisation.
+"""The ways to run a specialisation.
 
-numba    the lowered text, compiled to machine code
-loops    the same text under CPython: slow, but no compiler can be blamed
+numba    a Numba dispatcher whose loop nests are an intrinsic written by `s2s.machine` (default)
+njit     the lowered text, compiled by plain `numba.njit`: the reference for machine code
+native   the same loop nests, entered without Numba at run time: an opt-in for short calls
+loops    the lowered text under CPython: slow, but no compiler can be blamed
 python   the readable NumPy-level text under CPython: a debugger steps through it
 
-A kernel takes the parameters, the seed (or None) and the buffers for the results that have
-the shape of a parameter, and returns the remaining results in order.
+A kernel takes the parameters, the seed (or None) and, for each result that has the shape of a
+parameter, a buffer or None.  It returns all results in order; whether it has used a buffer is seen
+by identity.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import collector, linking
-from .doors import Door, door_of
+from . import array_table, collector, linking
+from .doors import Door, door_of, relations_of
 from .errors import (
     InternalCompilerError,
     Overlap,
@@ -30,12 +33,14 @@ from .errors import (
 )
 from .progress import Progress
 from .transforms.ir import Span
-from .transforms.structure import ArraySpec, RecordSpec, RngSpec, ScalarSpec, Spec
+from .transforms.structure import ArraySpec, Path, RecordSpec, RngSpec, ScalarSpec, Spec
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled
 
-BACKENDS = ("numba", "loops", "python")
+BACKENDS = ("numba", "njit", "native", "loops", "python")
+COMPILED = ("numba", "njit", "native")  # those that make machine code
+DEFAULT = "numba"
 
 Kernel = Callable[[tuple[Any, ...], Any, Sequence[Any]], Sequence[Any]]
 
@@ -50,8 +55,8 @@ def choose_backend(chosen: str | None) -> str:
     if chosen is not None:
         return chosen
     if VARIABLE not in environment:
-        return "numba"
-    name = os.environ.get("S2S_BACKEND") or "numba"
+        return DEFAULT
+    name = os.environ.get("S2S_BACKEND") or DEFAULT
     if name not in BACKENDS:
         raise ValueError_(
             f"S2S_BACKEND={name}: there is no such backend", advice=f"choose from {BACKENDS}"
@@ -61,59 +66,143 @@ def choose_backend(chosen: str | None) -> str:
 
 def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
     """The kernel; `params` are examples of what it will be given."""
-    if backend == "numba":
-        return numba_kernel(compiled, seed, params)
-    return loops_kernel(compiled) if backend == "loops" else python_kernel(compiled)
-
-
-# ---------------------------------------------------------------- numba
-
-
-def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
-    from .compile import build, build_door
-
-    door = door_of(compiled, seed)
-    text, entry, written = compiled.lowered, compiled.entry, compiled.written
+    if backend not in COMPILED:
+        return loops_kernel(compiled) if backend == "loops" else python_kernel(compiled)
     with Progress(compiled.name) as progress, collector.paused():
-        progress.stage("compiling with Numba")
         try:
-            function = door and build_door(text, entry, written, door)
-            if function is not None:
-                assert door is not None
-                return _through_door(function, door, compiled)
-            dispatcher = build(text, entry, signature(compiled, seed, params), written)
+            if backend == "native":
+                progress.stage("compiling")
+                kernel = native_kernel(compiled, seed)
+                if kernel is not None:
+                    return kernel
+            progress.stage("compiling with Numba")
+            return (njit_kernel if backend == "njit" else numba_kernel)(compiled, seed, params)
         except InternalCompilerError:
             if "np.float16" in compiled.lowered:
                 raise half_precision(compiled) from None
             raise
 
-    def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
-        if seed is None:
-            return dispatcher(*params, *buffers)
-        return dispatcher(*params, seed, *buffers)
 
-    whole = _aligned(kernel, compiled)
-    whole.function, whole.door = dispatcher, None  # type: ignore[attr-defined]
-    return whole
+# ---------------------------------------------------------------- numba, njit
+
+
+def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
+    """A Numba dispatcher around loop nests of our own."""
+    import numba
+
+    from .compile import build
+    from .numba_entry import Entry
+
+    inlined = isinstance(seed, np.generic)
+    given = () if seed is None or inlined else (seed,)
+    entry = Entry(
+        len(params) + len(given),
+        len(compiled.result_types),
+        {i: _rank(compiled.params[i].type) for i in compiled.out_like.values()},
+        tabled(compiled),
+        seed if inlined else None,
+        tuple(_buffers(compiled)),
+        tuple(compiled.written),
+        relations_of(compiled),
+    )
+    table = array_table.writer([*entry.tabled.values()])
+    types = (*param_types(compiled, params), *map(numba.typeof, given))
+    types = tuple(types[i] for i in entry.direct)
+    if entry.tabled:
+        types = (*types, numba.types.Array(numba.types.int64, 1, "C"))
+    dispatcher = build(compiled.lowered, compiled.entry, types, entry)
+
+    def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
+        whole = (*params, *given)
+        if not entry.tabled:
+            return dispatcher(*whole)
+        arrays = table([fitted(spec, whole[i]) for i, spec in entry.tabled.items()])
+        return dispatcher(*(whole[i] for i in entry.direct), arrays)
+
+    return _aligned(kernel, compiled, dispatcher)
+
+
+# With more arrays than this, all are passed in a table.
+MOST_ARRAYS = 32
+
+
+def _is_held(path: Path) -> bool:
+    """Whether a path leads to the array of a Variable that is no argument itself."""
+    *before, last = path
+    return last == (".", "_array") and (len(before) > 1 or before[0][0] != "arg")
+
+
+def tabled(compiled: Compiled) -> dict[int, ArraySpec]:
+    """The parameters that a Numba function takes in a table: the arrays of Variables that are
+    reached through objects, as they are the same in every call, and all arrays if there are
+    many."""
+    arrays = {i: p.spec for i, p in enumerate(compiled.params) if isinstance(p.spec, ArraySpec)}
+    held = {i: spec for i, spec in arrays.items() if _is_held(compiled.params[i].path)}
+    return arrays if len(arrays) - len(held) > MOST_ARRAYS else held
+
+
+def njit_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
+    """The lowered text as plain `numba.njit` compiles it."""
+    from .compile import build_whole
+
+    types = signature(compiled, seed, params)
+    dispatcher = build_whole(compiled.lowered, compiled.entry, types)
+    return _aligned(_with_buffers(dispatcher, compiled), compiled, dispatcher)
+
+
+def _rank(type_: Any) -> tuple[int, str]:
+    return type_.ndim, type_.dtype
+
+
+def _with_buffers(function: Callable[..., Any], compiled: Compiled) -> Kernel:
+    """A kernel from a function that takes the buffers and returns the other results."""
+
+    def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
+        made = [
+            np.empty(params[i].shape, compiled.params[i].type.dtype) if b is None else b
+            for b, (_, i) in zip(buffers, _buffers(compiled))
+        ]
+        results = list(function(*params, *(() if seed is None else (seed,)), *made))
+        for (result, _), buffer in zip(_buffers(compiled), made):
+            results.insert(result, buffer)
+        return results
+
+    return kernel
+
+
+def _buffers(compiled: Compiled) -> list[tuple[int, int]]:
+    """(result, parameter) of the results that have the shape of a parameter."""
+    return sorted(compiled.out_like.items())
+
+
+def native_kernel(compiled: Compiled, seed: Any) -> Kernel | None:
+    """A kernel entered through a C function of its own; None where only Numba can enter it."""
+    from .compile import build_door
+
+    door = door_of(compiled, seed)
+    function = door and build_door(compiled.lowered, compiled.entry, compiled.written, door)
+    if function is None:
+        return None
+    assert door is not None
+    return _through_door(function, door, compiled)
 
 
 def _through_door(function: Any, door: Door, compiled: Compiled) -> Kernel:
     """What does not fit is made to."""
-    outs, count = compiled.out_like, len(compiled.result_types)
-    specs = [p.spec for p in compiled.params]
+    count, specs = len(compiled.result_types), [p.spec for p in compiled.params]
 
     def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
-        rest = buffers if seed is None else (seed, *buffers)
+        given = () if seed is None else (seed,)
+        rest = given if any(b is None for b in buffers) else (*given, *buffers)
         found = function(*params, *rest)
         if found is linking.MISS:
             found = function(*map(fitted, specs, params), *rest)
         if found is linking.MISS:
             raise TypeError(f"{compiled.name} does not take {[*map(type, params)]}")
-        results = (found,) if count == 1 else found
-        return [r for i, r in enumerate(results) if i not in outs] if outs else results
+        return (found,) if count == 1 else found
 
-    whole = _aligned(kernel, compiled)
-    whole.function, whole.door = function, door  # type: ignore[attr-defined]
+    whole = _aligned(kernel, compiled, function)
+    whole.door = door  # type: ignore[attr-defined]
     return whole
 
 
@@ -157,17 +246,19 @@ def half_precision(compiled: Compiled) -> UnsupportedError:
 
 
 def signature(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The Numba types of a kernel's arguments."""
+    """The Numba types of a kernel's arguments: parameters, seed and buffers."""
     import numba
 
-    out = [numba_type(p.spec, v) for p, v in zip(compiled.params, params)]
-    if seed is not None:
-        out.append(numba.typeof(seed))
-    for _, position in sorted(compiled.out_like.items()):
-        type_ = compiled.params[position].type
-        dtype = numba.from_dtype(np.dtype(type_.dtype))
-        out.append(numba.types.Array(dtype, type_.ndim, "C"))
-    return tuple(out)
+    arrays = (_rank(compiled.params[i].type) for _, i in _buffers(compiled))
+    return (
+        *param_types(compiled, params),
+        *(() if seed is None else (numba.typeof(seed),)),
+        *(numba.types.Array(numba.from_dtype(np.dtype(d)), ndim, "C") for ndim, d in arrays),
+    )
+
+
+def param_types(compiled: Compiled, params: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(numba_type(p.spec, v) for p, v in zip(compiled.params, params))
 
 
 def numba_type(spec: Spec, example: Any) -> Any:
@@ -185,9 +276,9 @@ def numba_type(spec: Spec, example: Any) -> Any:
     return found
 
 
-def _aligned(kernel: Kernel, compiled: Compiled) -> Kernel:
-    """Numba reads aligned memory only, and a kernel that writes wants its arrays apart from
-    end to end; the rare arguments that are not so get copied."""
+def _aligned(kernel: Kernel, compiled: Compiled, function: Any) -> Kernel:
+    """The kernel that calls `function`.  Numba reads aligned memory only, and a kernel that writes
+    wants its arrays apart from end to end; the rare arguments that are not so get copied."""
     written = frozenset(compiled.written)
 
     def call(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
@@ -209,6 +300,7 @@ def _aligned(kernel: Kernel, compiled: Compiled) -> Kernel:
                 params[i][...] = copies[i]
         return out
 
+    call.function, call.door = function, None  # type: ignore[attr-defined]
     return call
 
 
@@ -217,13 +309,13 @@ def _aligned(kernel: Kernel, compiled: Compiled) -> Kernel:
 
 def loops_kernel(compiled: Compiled) -> Kernel:
     space = run_text(compiled.lowered, f"<s2s {compiled.name}, lowered>", {})
-    entry = space[compiled.entry]
+    entry = _with_buffers(space[compiled.entry], compiled)
     casts = [_strong(p.spec) for p in compiled.params]
 
     def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
-        values = [cast(p) if cast else p for cast, p in zip(casts, params)]
+        values = tuple([cast(p) if cast else p for cast, p in zip(casts, params)])
         with np.errstate(all="ignore"):
-            return entry(*values, *(() if seed is None else (seed,)), *buffers)
+            return entry(values, seed, buffers)
 
     return kernel
 
@@ -253,14 +345,10 @@ def python_kernel(compiled: Compiled) -> Kernel:
         values = [cast(p) if cast else p for cast, p in zip(casts, params)]
         try:
             with np.errstate(all="ignore"):
-                results = flat(entry(*values, *(() if seed is None else (seed,))))
+                return flat(entry(*values, *(() if seed is None else (seed,))))
         except Exception as error:
             name_place(error, space["__name__"], compiled)
             raise
-        # The readable text makes its own arrays; they are handed over as the ABI wants it.
-        for (position, _), buffer in zip(sorted(compiled.out_like.items()), buffers):
-            buffer[...] = results[position]
-        return [r for i, r in enumerate(results) if i not in compiled.out_like]
 
     return kernel
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import announce
+from . import announce, array_table, debug
 from .announce import Announces, is_number
-from .backends import VARIABLE, environment
+from .backends import VARIABLE, environment, tabled
 from .doors import Door, relation
-from .errors import Overlap, translate
+from .errors import Misfit, Overlap, translate
 from .fingerprint import fingerprint
 from .guards import Constants, dim_text, guard_text
 from .linking import MISS, same_items
@@ -106,7 +106,7 @@ class _Writer:
         self.last: list[str] = []
         self.space: dict[str, Any] = {
             "MISS": MISS, "changes": announce.changes, "fingerprint": fingerprint, "all": all,
-            "map": map, "is_": is_, "empty": np.empty, "set_attribute": object.__setattr__,
+            "map": map, "is_": is_, "ndarray": np.ndarray, "set_attribute": object.__setattr__,
             "count_nonzero": np.count_nonzero, "environment": environment, "hasattr": hasattr,
         }  # fmt: skip
         self.constant = Constants(self.space)
@@ -116,6 +116,7 @@ class _Writer:
         self.lists: dict[int, tuple[Any, set[Any]]] = {}  # what is known of each in every call
         self.held: dict[int, list[Any] | None] = {}  # the containers that an object holds
         self.given: list[str] = []  # what the kernel is called with
+        self.table: list[str] = []  # and the table of arrays, if it takes one
         # what outlives a call: which changes have been seen, and arrays
         self.kept: list[Any] = [None]
 
@@ -377,7 +378,10 @@ class _Writer:
                 seen.add(path[-1][1])
 
     def parameters(self) -> None:
+        table = {} if self.door else tabled(self.compiled)
         for i, param in enumerate(self.compiled.params):
+            if i in table:
+                continue
             value = self.value(param.path)
             announced = self._is_announced(param.path)
             spec, ndim = param.spec, param.type.ndim
@@ -386,36 +390,53 @@ class _Writer:
             if i in self.entry.written and isinstance(spec, ArraySpec) and spec.layout == "A":
                 self.space["overlaps_itself"] = overlaps_itself
                 self.miss(f"overlaps_itself({text})")
+            self.symbols |= {f"{param.name}.{k}": f"{text}.shape[{k}]" for k in range(ndim)}
             if self.door:  # which looks at what it is given
-                self.symbols |= {f"{param.name}.{k}": f"{text}.shape[{k}]" for k in range(ndim)}
-            elif announced and isinstance(value, np.ndarray):
-                self.rarely.append(f"{text} = {self.text(param.path)}")
-                self.miss(f"fingerprint({text}) != {self.constant(fingerprint(value))}", True)
-                self.miss(f"{text}.shape != {value.shape}", True)
-                for axis, size in enumerate(value.shape):
-                    self.symbols[f"{param.name}.{axis}"] = str(size)
-            elif isinstance(spec, ArraySpec):
-                self.miss(f"{text}.dtype is not {self.constant(value.dtype)}")
-                names = [f"s{i}_{axis}" for axis in range(value.ndim)]
-                self.every.append(f"{''.join(n + ', ' for n in names)} = {text}.shape"
-                                  if names else f"() = {text}.shape")  # fmt: skip
-                for axis, name in enumerate(names):
-                    self.symbols[f"{param.name}.{axis}"] = name
+                continue
+            # Numba's dispatcher checks types, ranks and layouts.  But it takes any subclass of an
+            # array, any order of bytes, and one kind of number for another.
+            kept = text.startswith("kept[")
+            if isinstance(spec, ArraySpec):
+                other = f"{text}.dtype is not {self.constant(value.dtype)}"
+                self.miss(f"type({text}) is not ndarray or {other}", kept)
             elif isinstance(spec, (ScalarSpec, RngSpec)):
                 if announced:  # a change of type is announced, another number is not
                     self.rarely.append(f"{text} = {self.text(param.path)}")
                 self.miss(f"type({text}) is not {self.constant(type(value))}", announced)
             else:
-                self.miss(f"fingerprint({text}) != {self.constant(fingerprint(value))}")
-                for axis in range(ndim):
-                    self.symbols[f"{param.name}.{axis}"] = f"{text}.shape[{axis}]"
+                self.miss(f"fingerprint({text}) != {self.constant(fingerprint(value))}", kept)
+        if table:
+            self._table(table)
+
+    def _table(self, specs: dict[int, ArraySpec]) -> None:
+        """The arrays that are passed in one table, which is made anew after a change."""
+        params = {i: self.compiled.params[i] for i in specs}
+        announced = all(self._is_announced(p.path) for p in params.values())
+        lines = self.rarely if announced else self.every
+        arrays, table = f"kept[{len(self.kept)}]", f"kept[{len(self.kept) + 1}]"
+        self.kept += [None, None]
+        if not announced:  # what a thread keeps might be another one's
+            arrays, table = "arrays", "table"
+        lines.append(f"{arrays} = [{', '.join(self.text(p.path) for p in params.values())}]")
+        for position, (i, param) in enumerate(params.items()):
+            text = f"{arrays}[{position}]"
+            self.symbols[param.name] = text
+            self.symbols |= {
+                f"{param.name}.{k}": f"{text}.shape[{k}]" for k in range(param.type.ndim)
+            }
+            if i in self.entry.written and specs[i].layout == "A":
+                self.space["overlaps_itself"] = overlaps_itself
+                self.miss(f"overlaps_itself({text})", announced)
+        self.space["make_table"] = array_table.writer([*specs.values()])
+        lines.append(f"{table} = make_table({arrays})")
+        self.table = [table]
 
     def _given(self, i: int, path: Path, announced: bool) -> str:
         """A name for a parameter.  An array that an object announces is kept from call to call."""
         text = self.text(path)
         if not text.isidentifier():
             name = f"p{i}"
-            if announced and self.door:
+            if announced:
                 name = f"kept[{len(self.kept)}]"
                 self.rarely.append(f"{name} = {text}")
                 self.kept.append(None)
@@ -427,8 +448,8 @@ class _Writer:
 
     def sizes(self) -> None:
         for guard in self.compiled.guards:
-            if self.door and relation(guard, self.compiled) is not None:
-                continue
+            if relation(guard, self.compiled) is not None:
+                continue  # checked by the kernel
             left, right = dim_text(guard.left, self.symbols), dim_text(guard.right, self.symbols)
             if not (_is_fixed(left) and _is_fixed(right)):
                 self.last.append(f"if not {left} {guard.sign} {right}: return MISS")
@@ -458,33 +479,24 @@ class _Writer:
 
     # ---- the call and what is made of it
 
-    def _through_door(self, given: list[str]) -> tuple[list[str], str]:
-        """What is done before a call, and the call.  A door makes buffers and numbers itself."""
+    def _results(self) -> None:
+        """How the results of the kernel are spelled, and which of them are converted."""
         count = len(self.compiled.result_types)
-        self.raw = {i: f"rest[{i}]" if count > 1 else "rest" for i in range(count)}
-        self.converters = {}
-        return [], f"rest = kernel({', '.join(given)})"
-
-    def _through_numba(self, given: list[str]) -> tuple[list[str], str]:
-        buffers: dict[int, str] = {}
-        before: list[str] = []
-        for position, param, dtype in self.entry.buffers:
-            buffers[position] = f"b{position}"
-            shape = f"{self.given[param]}.shape"
-            before.append(f"b{position} = empty({shape}, {self.constant(dtype)})")
-        self.raw = {
-            i: buffers.get(i) or f"rest[{i - sum(b < i for b in buffers)}]"
-            for i in range(len(self.compiled.result_types))
-        }
-        # Numba returns Python's own integers and truth values.
-        self.converters = {i: c for i, c in self.entry.convert if c not in (int, bool)}
-        return before, f"rest = kernel({', '.join([*given, *buffers.values()])})"
+        if self.door:  # which makes numbers itself
+            self.raw = {i: f"rest[{i}]" if count > 1 else "rest" for i in range(count)}
+            self.converters = {}
+        else:
+            self.raw = {i: f"rest[{i}]" for i in range(count)}
+            # Numba returns Python's own integers and truth values.
+            self.converters = {i: c for i, c in self.entry.convert if c not in (int, bool)}
 
     def finish(self, function: Any, trees: dict[str, OutTree], result: str) -> Any:
         entry, space = self.entry, self.space
         space["kernel"], space["seed"] = function, entry.seed
-        given = [*self.given, *(["seed"] if entry.seed is not None else [])]
-        before, found = self._through_door(given) if self.door else self._through_numba(given)
+        # A dispatcher has a scalar seed as a constant.
+        seeded = entry.seed is not None and (self.door or not isinstance(entry.seed, np.generic))
+        given = [*self.given, *(["seed"] if seeded else []), *self.table]
+        self._results()
         after = [f"{name} = {self._tree(tree)}" for name, tree in trees.items()]
         after += self._effects()
         after.append(f"return {result}")
@@ -497,20 +509,41 @@ class _Writer:
             return plan(constant, arity, before_kernel, rarely, given, results, after)
 
         planned = make_plan() if self.door else None
-        text = ["def call(*a):", "    try:", *(f"        {line}" for line in self.every)]
+        checks = [f"        {line}" for line in self.every]
         if self.rarely:
             # Set last, and to what was there first: another thread may change things meanwhile.
-            text += ["        now = changes[0]", "        if now is not kept[0]:"]
-            text += [f"            {line}" for line in [*self.rarely, "kept[0] = now"]]
-        text += [f"        {line}" for line in self.last]
-        text += ["    except Exception:", "        return MISS", "    try:"]
-        text += [f"        {line}" for line in [*before, found]]
+            checks += ["        now = changes[0]", "        if now is not kept[0]:"]
+            checks += [f"            {line}" for line in [*self.rarely, "kept[0] = now"]]
+        checks += [f"        {line}" for line in self.last]
+        run = f"rest = kernel({', '.join(given)})"
+        text = ["def call(*a):", "    try:", *checks]
+        text += ["    except Exception:", "        return MISS", "    try:", f"        {run}"]
         if self.door:
             text.append("        if rest is MISS: return MISS")
         text += ["    except Exception as error:", "        return failed(error)"]
         text += [f"    {line}" for line in after]
         exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), space)
         call = space["call"]
+
+        def method() -> Any:
+            """The same as the `__call__` of a class, whose `_in_python` does what does not fit."""
+            space["debug"], space["Misfit"] = debug, Misfit
+            text = ["def method(self, /, *a, **k):", "    try:"]
+            text.append("        if k or debug.active: raise Misfit")
+            text += [line.replace("return MISS", "raise Misfit") for line in checks]
+            text += [
+                "    except Exception: pass",
+                "    else:",
+                "        try:",
+                f"            {run}",
+            ]
+            text += ["        except Exception as error: failed(error)", "        else:"]
+            text += [f"            {line}" for line in after]
+            text.append("    return self._in_python(*a, **k)")
+            exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), space)
+            return space["method"]
+
+        call.method, call.cls = (None if planned is not None else method), None
         call.plan = planned
         call.run = call if planned is None else _once_called(call)
         call.make_plan, call.refused, call.patience = make_plan, 0, REFUSED
@@ -521,7 +554,8 @@ class _Writer:
 
         def failed(error: Exception) -> Any:
             unlike = isinstance(error, TypeError) and str(error).startswith("No matching def")
-            if unlike or isinstance(error, Overlap):
+            untyped = type(error).__module__ == "numba.core.errors"
+            if unlike or untyped or isinstance(error, (Misfit, Overlap)):
                 return MISS
             raise translate(error, compiled) from None
 

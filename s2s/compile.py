@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import ast
 import linecache
-import re
 import sys
 import types
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from . import cache, linking, locks, powers, products
+from . import cache, linking, locks, memory, powers, products
 from .doors import Door
 from .errors import CacheError, internal
-
-PREFIX = "_s2s_"
+from .numba_entry import ARRAY, BODY, CALL, CALL_WHOLE, CHECK, PREFIX, Entry, entry_text
 
 # Reassociation makes reductions fast; what would forget nan and inf stays off.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp", "afn"}
@@ -29,25 +28,33 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FA
 BY_NUMBA: dict[str, Any] = {**OPTIONS, "fastmath": FASTMATH - {"arcp"}}
 # Only Python calls the function around our own machine code.
 WRAPPED: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
-CALL, BODY, APART = f"{PREFIX}call", f"{PREFIX}body", f"{PREFIX}apart"
 
 
-def build(
-    lowered: str,
-    entry: str,
-    signature: tuple[Any, ...] | None,
-    written: Sequence[int] = (),
-) -> Any:
-    """The Numba dispatcher of a kernel: for one signature, or for any if it is None.  One for
-    a signature raises `Overlap` if one of the arrays at the positions `written` may overlap
-    with another."""
+def build(lowered: str, name: str, signature: tuple[Any, ...], entry: Entry) -> Any:
+    """The Numba dispatcher of a kernel for one signature.  It takes the parameters and returns all
+    results.  Before it does anything it raises `Overlap` if a written
+    array may overlap with another, and `Misfit` if a guard on sizes does not hold."""
+    offer(lowered)
+    text = lowered + entry_text(lowered, name, entry)
+    module_name = _module_name(text, repr((signature, entry)))
+    if module_name not in _built:
+        _built[module_name] = _build(module_name, text, name, signature, entry)
+    return _built[module_name]
+
+
+def build_whole(lowered: str, name: str, signature: tuple[Any, ...] | None) -> Any:
+    """The lowered text compiled by plain `numba.njit`: for one signature, or for any if it is
+    None.  It takes the kernel's buffers as arguments."""
     tell_numba(lowered)
-    caller = _caller(lowered, entry, signature or (), written)
-    text = lowered + caller
-    name = module_name(text, str(signature))
-    if name not in _built:
-        _built[name] = _build(name, text, entry, signature)
-    return _built[name]
+    module_name = _module_name(lowered, str(signature))
+    if module_name not in _built:
+        kernel = _whole(load(module_name, lowered), name)
+        if signature is not None:
+            with _failing_as_internal():
+                kernel.compile(signature)
+            kernel.disable_compile()
+        _built[module_name] = kernel
+    return _built[module_name]
 
 
 def build_door(lowered: str, entry: str, written: Sequence[int], door: Door) -> Any:
@@ -90,11 +97,11 @@ def _native(lowered: str, entry: str, written: Sequence[int], door: Door) -> lin
 def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
     """A kernel to be compiled for arguments of certain types (`machine.kinds`)."""
     from .machine import Source
+    from .machine.nodes import named
 
     module = types.ModuleType(f"{PREFIX}{entry}")
     tree = ast.parse(lowered)
-    functions = (s for s in tree.body if isinstance(s, ast.FunctionDef))
-    function = next(s for s in functions if s.name == entry)
+    function = named(tree, entry)
     tree.body.remove(function)  # which nothing else calls
     exec(compile(tree, module.__name__, "exec"), vars(module))
 
@@ -108,8 +115,8 @@ def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
 
 
 def tell_numba(lowered: str) -> None:
-    """What lowered code calls."""
-    locks.hold_compiler_lock()
+    """Registers with Numba what lowered code calls."""
+    offer(lowered)
     from . import kernels_numba  # noqa: F401
 
     if "rt.fft." in lowered:
@@ -118,12 +125,24 @@ def tell_numba(lowered: str) -> None:
         from . import kernels_linalg_numba  # noqa: F401
     if "rt.draws." in lowered:
         from . import kernels_random_numba  # noqa: F401
+    quieten()
+
+
+def offer(lowered: str) -> None:
+    """Tells LLVM of the functions that machine code of lowered code calls."""
+    locks.hold_compiler_lock()
     if "rt.prange(" in lowered:
         _offer_threads()
     if "**" in lowered or "pow" in lowered:
         powers.offer()
     products.offer(lowered)
-    quieten()
+    _offer_memory()
+
+
+def _offer_memory() -> None:
+    import llvmlite.binding as llvm
+
+    llvm.add_symbol(memory.ALLOCATE, memory.library()[memory.ALLOCATE])
 
 
 def _offer_threads() -> None:
@@ -134,54 +153,64 @@ def _offer_threads() -> None:
     llvm.add_symbol(threads.NAME, threads.address())
 
 
-def _caller(lowered: str, entry: str, signature: tuple[Any, ...], written: Sequence[int]) -> str:
-    """A function that does what the entry does, in machine code of our own."""
-    (header,) = re.findall(rf"^def {entry}\((.*)\):$", lowered, re.MULTILINE)
-    lines = ["", "", f"def {CALL}({header}):"]
-    if written:
-        names = header.split(", ")
-        arrays = [n for n, t in zip(names, signature) if hasattr(t, "ndim") and hasattr(t, "dtype")]
-        first = [names[i] for i in written]
-        order = [*first, *(n for n in arrays if n not in first)]
-        lines.append(f"    {APART}_{len(first)}_{len(order)}({', '.join(order)})")
-    return "\n".join([*lines, f"    return {BODY}({header})", ""])
-
-
 # Kernels are deduplicated by the hash of their text: by the name of a module, or an entry's path.
 _built: dict[Any, Any] = {}
 
 
-def _build(name: str, text: str, entry: str, signature: tuple[Any, ...] | None) -> Any:
-    module = load(name, text)
-    if signature is None:
-        return _whole(module, entry)
+@contextmanager
+def _failing_as_internal() -> Iterator[None]:
     try:
-        kernel = _compiled(module, text, entry, signature)
+        yield
     except CacheError:
         raise
     except Exception as error:
         raise internal("compiling generated code with Numba", error) from error
+
+
+def _build(module_name: str, text: str, name: str, signature: tuple[Any, ...], entry: Entry) -> Any:
+    """Our own machine code in a Numba function if the text allows it, else all of it Numba's."""
+    from .numba_cache import keep_code
+    from .numba_target import dispatcher
+
+    module = load(module_name, text)
+    kernels = [
+        keep_code(dispatcher(getattr(module, call), WRAPPED), getattr(module, call))
+        for call in (CALL, CALL_WHOLE)
+    ]
+    with _failing_as_internal():
+        kernel = next((k for k in kernels if k.load(signature)), None)
+        kernel = kernel or _compiled(module, text, name, signature, entry, kernels)
     kernel.disable_compile()
     return kernel
 
 
-def _compiled(module: types.ModuleType, text: str, entry: str, signature: tuple[Any, ...]) -> Any:
-    """Compiled the short way if the text allows it, else by all of Numba."""
+def _compiled(
+    module: types.ModuleType,
+    text: str,
+    name: str,
+    signature: tuple[Any, ...],
+    entry: Entry,
+    kernels: list[Any],
+) -> Any:
     import numba
 
-    from .machine import Unsupported, inside
-    from .numba_cache import cached
+    from .machine import Unsupported, inside, pays
+    from .numba_target import compiling
 
-    jit_helpers(module, entry)
-    for first, count in re.findall(rf"{APART}_(\d+)_(\d+)", text):
-        check = inside.check_apart(int(first), int(count))
-        setattr(module, f"{APART}_{first}_{count}", check)
-    body = inside.body(text, entry, vars(module))
-    for way in (body, numba.njit(getattr(module, entry), **BY_NUMBA)):
-        setattr(module, BODY, way)
-        kernel: Any = cached(numba.njit(**WRAPPED))(getattr(module, CALL))
+    tell_numba(text)
+    jit_helpers(module, name)
+    setattr(module, CHECK, inside.checks(entry))
+    for i in entry.tabled:
+        setattr(module, f"{ARRAY}_{i}", inside.from_table(entry, i))
+    bodies = (
+        lambda: inside.body(text, name, vars(module), entry),
+        lambda: numba.njit(getattr(module, name), **BY_NUMBA),
+    )
+    for kernel, make in zip(kernels, bodies):
+        setattr(module, BODY, make())
         try:
-            kernel.compile(signature)
+            with compiling(reduce_strength=pays(text, name)):
+                kernel.compile(signature)
         except Unsupported:
             continue
         return kernel
@@ -197,7 +226,7 @@ def _whole(module: types.ModuleType, entry: str) -> Any:
     return cached(numba.njit(**BY_NUMBA))(getattr(module, entry))
 
 
-def module_name(lowered: str, signature: str) -> str:
+def _module_name(lowered: str, signature: str) -> str:
     """The name of a kernel's module, which says all that its machine code depends on."""
     data = lowered.encode()
     whose = products.choice() if "rt.gemm(" in lowered else ""
@@ -224,7 +253,7 @@ def jit_helpers(module: types.ModuleType, entry: str) -> None:
     import numba
 
     for name, value in list(vars(module).items()):
-        if isinstance(value, types.FunctionType) and name not in (entry, CALL):
+        if isinstance(value, types.FunctionType) and name not in (entry, CALL, CALL_WHOLE):
             if value.__module__ == module.__name__:
                 setattr(module, name, numba.njit(value, **BY_NUMBA))
 

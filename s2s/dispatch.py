@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import binding, collector, threads
+from .backends import COMPILED
 from .entry import Entry, seed_of
 from .errors import (
     InternalCompilerError,
@@ -164,7 +165,7 @@ class Specialiser:
 
     def _recall(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Entry | None:
         """What another process compiled and left on disk."""
-        if backend != "numba" or not sizes:
+        if backend not in COMPILED or not sizes:
             return None
         from . import warm
 
@@ -179,7 +180,7 @@ class Specialiser:
         """Compiles for bound arguments; with their sizes as hints, or for all sizes."""
         specs = self.describe(args)
         compiled = self.translate(specs, self.named(args) if sizes else None)
-        if backend == "numba" and sizes:
+        if backend in COMPILED and sizes:
             from . import warm
 
             warm.remember(self, specs, compiled)

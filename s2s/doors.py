@@ -38,6 +38,7 @@ PYTHON = {"int64": "int", "float64": "float", "complex128": "complex"}
 Place = tuple[Any, ...]
 Term = tuple[int, tuple[Place, ...]]
 Size = tuple[int, tuple[Term, ...]]
+Relation = tuple[str, Size, Size]  # a sign between two sizes
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Door:
     arguments: tuple[ArraySpec | ScalarSpec, ...]
     results: tuple[str, ...]
     buffers: tuple[tuple[int, int], ...]
-    relations: tuple[tuple[str, Size, Size], ...]
+    relations: tuple[Relation, ...]
 
     @property
     def takes(self) -> list[ArraySpec | ScalarSpec]:
@@ -75,13 +76,18 @@ def door_of(compiled: Compiled, seed: Any) -> Door | None:
     )
     if "" in results:
         return None
-    relations = (relation(g, compiled) for g in compiled.guards)
     buffers = tuple(sorted(compiled.out_like.items()))
-    return Door(arguments, results, buffers, tuple(r for r in relations if r is not None))
+    return Door(arguments, results, buffers, relations_of(compiled))
 
 
-def relation(guard: Guard, compiled: Compiled) -> tuple[str, Size, Size] | None:
-    """A guard on sizes that a door looks after, or None."""
+def relations_of(compiled: Compiled) -> tuple[Relation, ...]:
+    """The guards on sizes that machine code checks."""
+    found = (relation(g, compiled) for g in compiled.guards)
+    return tuple(r for r in found if r is not None)
+
+
+def relation(guard: Guard, compiled: Compiled) -> Relation | None:
+    """A guard on sizes that machine code can check, or None."""
     names = {p.name: i for i, p in enumerate(compiled.params)}
     left, right = _size(guard.left, names), _size(guard.right, names)
     if left is None or right is None:

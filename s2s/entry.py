@@ -54,10 +54,7 @@ class Entry:
         self.enter = guards.write_enter(compiled, self.reach, specs, args)
         self.seed = seed
         self.kernels: dict[str, backends.Kernel] = {}
-        self.buffers = [
-            (result, param, np.dtype(compiled.params[param].type.dtype))
-            for result, param in sorted(compiled.out_like.items())
-        ]
+        self.buffers = sorted(compiled.out_like.items())  # (result, parameter of its shape)
         converters = enumerate(map(converter, compiled.result_types))
         self.convert = [(i, c) for i, c in converters if c is not None]
         self.written = compiled.written
@@ -70,11 +67,16 @@ class Entry:
     # ---- the call
 
     def call(
-        self, args: tuple[Any, ...], trees: dict[str, OutTree], result: str, asked: bool
+        self,
+        backend: str,
+        args: tuple[Any, ...],
+        trees: dict[str, OutTree],
+        result: str,
+        asked: bool,
     ) -> Any:
         """The whole call as one function, or None if it is not worth writing out.  `asked`: this
         backend was asked for in the program."""
-        kernel = self.kernels.get("numba")
+        kernel = self.kernels.get(backend)
         if kernel is None or self.rewritten > REWRITTEN or self.tells_tensors:
             return None
         self.rewritten += 1
@@ -96,19 +98,11 @@ class Entry:
             self.check_writes(params)
             for i in self.written:
                 before_change(params[i])
-        buffers = [np.empty(params[p].shape, dtype) for _, p, dtype in self.buffers]
-        if given:
-            for k, (result, _, _) in enumerate(self.buffers):
-                buffer = given.get(result)
-                # Kernels write into plain, contiguous, aligned arrays; others get a copy.
-                if type(buffer) is np.ndarray and takes_writes(buffer.flags):
-                    buffers[k] = buffer
+        buffers = [_usable(given.get(r)) if given else None for r, _ in self.buffers]
         try:
             results = list(kernel(params, self.seed, buffers))
         except Exception as error:
             raise translate(error, self.compiled) from None
-        for (result, _, _), buffer in zip(self.buffers, buffers):
-            results.insert(result, buffer)
         for i, convert in self.convert:
             results[i] = convert(results[i])
         if given:
@@ -198,6 +192,11 @@ class Entry:
                         f"{a} and {b} overlap in memory, and {self.name} writes into {a}",
                         advice=f"pass a copy: {b}.copy()",
                     )
+
+
+def _usable(buffer: Any) -> Any:
+    """Kernels write into plain, contiguous, aligned arrays; others get a copy."""
+    return buffer if type(buffer) is np.ndarray and takes_writes(buffer.flags) else None
 
 
 def takes_writes(flags: Any) -> bool:

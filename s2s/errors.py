@@ -69,6 +69,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+class Misfit(Exception):
+    """Raised by a kernel before it does anything: a guard on sizes does not hold."""
+
+
 class Overlap(Exception):
     """Raised by a kernel before it does anything: arrays that it writes into may overlap."""
 

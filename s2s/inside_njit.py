@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import examples
-from .compile import build
+from .compile import build_whole
 from .entry import seed_of
 from .errors import TypeError_, UnsupportedError
 from .locks import making
@@ -122,7 +122,8 @@ def _example(specialiser: Specialiser, name: str, type_: Any) -> Any:
 
 def _write(function: Function, specialiser: Specialiser, compiled: Compiled) -> Callable[..., Any]:
     has_aux = specialiser.options.has_aux
-    space: dict[str, Any] = {"np": np, "kernel": build(compiled.lowered, compiled.entry, None)}
+    kernel = build_whole(compiled.lowered, compiled.entry, None)
+    space: dict[str, Any] = {"np": np, "kernel": kernel}
     reach = _constants(specialiser)
     values = []
     for i, param in enumerate(compiled.params):

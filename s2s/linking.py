@@ -127,7 +127,7 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
         return found
     _wake_numba()
     found = {s: llvm.address_of_symbol(s) for s in symbols}
-    same = (GEMM, PARALLEL_FOR, *products.NAMES)
+    same = (GEMM, PARALLEL_FOR, memory.ALLOCATE, *products.NAMES)
     for name in found:
         if name in ours and (name in same or name.startswith(ROUTINE)):
             found[name] = ours[name]  # the same one in every process

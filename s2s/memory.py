@@ -19,11 +19,13 @@ from typing import Any
 
 from .transforms.lazy import once
 
-# A block begins with a header as Numba has it: count, destructor, its argument, data, size and
-# allocator.  Nobody reads the argument and the allocator; there stand how far into a page the data
-# begins and the class of the block, counted from one.  (If all began at the same place in a page,
-# processors would take writes to one for writes to another.)  There are four classes to a power of
-# two.  A block that is kept has the next one in place of the count.
+# A block begins with a header as Numba's runtime has it (`NRT_MemInfo`): reference count,
+# destructor, its argument, data, size and external allocator.  Blocks that are kept name the
+# allocator below, so that Numba's runtime returns them here, too; small ones name none and go to
+# the C library.  Without a destructor nobody reads its argument: it holds the offset of the data
+# in a page.  (If all data began at the same offset, processors would take writes to one block for
+# writes to another.)  Behind the header stands the size class, counted from one; there are four
+# classes to a power of two.  A block that is kept has the next one in place of the count.
 LEAST = 14  # the logarithm of the smallest block that is kept
 GREATEST = 47  # that of what nobody has; there are no classes beyond
 CLASSES = 4 * (GREATEST + 2 - LEAST)
@@ -61,6 +63,20 @@ define void @NRT_Free(i8* %memory) {
 }
 
 define i8* @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
+  %memory = call i8* @s2s_allocate(i64 %size, i32 %align)
+  ret i8* %memory
+}
+
+; Numba's struct of an external allocator: malloc, realloc, free and their last argument.
+@allocator = internal global [4 x i8*] [i8* null, i8* null,
+  i8* bitcast (void (i8*, i8*)* @returned to i8*), i8* null]
+
+define internal void @returned(i8* %memory, i8* %unused) {
+  call void @NRT_MemInfo_call_dtor(i8* %memory)
+  ret void
+}
+
+define i8* @s2s_allocate(i64 %size, i32 %align) {
   %asked = zext i32 %align to i64
   %wide = call i64 @llvm.umax.i64(i64 %asked, i64 64)
   %more = add i64 %wide, 64
@@ -101,7 +117,7 @@ fill:
   %start = ptrtoint i8* %memory to i64
   %p2 = getelementptr i64, i64* %header, i64 2
   %offset = load i64, i64* %p2
-  %first = add i64 %start, 48
+  %first = add i64 %start, 56
   %after = add i64 %first, %offset
   %below = sub i64 %wide, 1
   %over = add i64 %after, %below
@@ -111,11 +127,16 @@ fill:
   %p3 = getelementptr i64, i64* %header, i64 3
   %p4 = getelementptr i64, i64* %header, i64 4
   %p5 = getelementptr i64, i64* %header, i64 5
+  %p6 = getelementptr i64, i64* %header, i64 6
+  %is.small = icmp eq i64 %kind, 0
+  %ours = ptrtoint [4 x i8*]* @allocator to i64
+  %allocator = select i1 %is.small, i64 0, i64 %ours
   store i64 1, i64* %header
   store i64 0, i64* %p1
   store i64 %data, i64* %p3
   store i64 %size, i64* %p4
-  store i64 %kind, i64* %p5
+  store i64 %allocator, i64* %p5
+  store i64 %kind, i64* %p6
   ret i8* %memory
 end:
   ret i8* null
@@ -123,8 +144,8 @@ end:
 
 define void @NRT_MemInfo_call_dtor(i8* %memory) {
   %header = bitcast i8* %memory to i64*
-  %p5 = getelementptr i64, i64* %header, i64 5
-  %kind = load i64, i64* %p5
+  %p6 = getelementptr i64, i64* %header, i64 6
+  %kind = load i64, i64* %p6
   %small = icmp eq i64 %kind, 0
   br i1 %small, label %away, label %keep
 away:
@@ -381,7 +402,11 @@ done:
 """
 
 
-GIVEN = ("NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor")
+ALLOCATE = "s2s_allocate"
+# What machine code that is entered without Numba takes from here.
+GIVEN = (
+    ALLOCATE, "NRT_Allocate", "NRT_Free", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor",
+)  # fmt: skip
 _OURS = ("s2s.memory", "s2s.give_back", "start", "forked")
 
 

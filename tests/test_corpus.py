@@ -1,4 +1,4 @@
-"""Every case of the corpus on the two CPython backends, in both precisions."""
+"""Every case of the corpus on all back ends, in both precisions."""
 
 from __future__ import annotations
 
@@ -48,6 +48,30 @@ def test_value_and_gradient(case: Case, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("case", one_per_case("float32"))
 def test_single_precision(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     check(case, np.float32, monkeypatch)
+
+
+def check_compiled(case: Case, backend: str) -> None:
+    """Twice: by the general path, and by the call that is then written out."""
+    f = transform(case, backend)
+    single = [] if f"{case.name}[compiled float32]" in KNOWN else [np.float32]
+    for dtype in (np.float64, *single):
+        for label in ("first call", "second call"):
+            judge(case, f, case.trips[-1], dtype, label=f"{backend}, {label}")
+
+
+@pytest.mark.parametrize("case", one_per_case("numba"))
+def test_numba(case: Case) -> None:
+    check_compiled(case, "numba")
+
+
+@pytest.mark.parametrize("case", one_per_case("numba"))
+def test_native(case: Case) -> None:
+    check_compiled(case, "native")
+
+
+@pytest.mark.parametrize("case", one_per_case("numba"))
+def test_njit(case: Case) -> None:
+    check_compiled(case, "njit")
 
 
 def takes_arrays(case: Case) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import api, cache
+from .. import api, cache, linking
 from .._version import __version__
 from ..explain_text import amount
 from .cache import kept
@@ -78,6 +78,7 @@ def examine() -> Findings:
         **{name: _version(name) for name in PACKAGES},
     }
     found.facts["machine"] = _machine()
+    found.facts["back ends"] = _backends()
     found.facts["BLAS"] = _blas(found)
     found.facts["cache"] = _cache(found)
     found.facts["settings"] = {n: os.environ[n] for n in SETTINGS if n in os.environ}
@@ -106,6 +107,18 @@ def _machine() -> dict[str, str]:
         "features": ", ".join(f for f in WANTED if features.get(f)) or "none of note",
         "cores": f"{os.cpu_count()}, {usable} for this process",
         "Numba's threads": str(numba.config.NUMBA_NUM_THREADS),  # type: ignore[attr-defined]
+    }
+
+
+def _backends() -> dict[str, str]:
+    """What each back end that compiles is, and whether it is available."""
+    native = "the same loop nests, entered without Numba"
+    if not linking.is_layout_known():
+        native = "off: this interpreter lays objects out in another way; numba is used instead"
+    return {
+        "numba": "a Numba dispatcher whose loop nests s2s writes (default)",
+        "njit": "the lowered source, compiled by plain numba.njit",
+        "native": native,
     }
 
 

@@ -94,7 +94,7 @@ class _Recorder:
 def trace(entry: Any, params: tuple[Any, ...]) -> MemoryTrace:
     """Runs an entry's readable code once, on parameters that it may write into."""
     kernel = entry.kernel("python", params)
-    buffers = [np.empty(params[p].shape, dtype) for _, p, dtype in entry.buffers]
+    buffers = [None] * len(entry.buffers)
     recorder = _Recorder(_filename(kernel))
     before = sys.gettrace()
     started = not tracemalloc.is_tracing()

@@ -43,7 +43,8 @@ def workspace(entry: Any, params: tuple[Any, ...]) -> int | None:
     module = ast.fix_missing_locations(ast.Module([memory.sizes], []))
     exec(compile(module, "<s2s sizes>", "exec"), space)
     seed = () if entry.seed is None else (entry.seed,)
-    buffers = [np.broadcast_to(np.zeros((), d), params[p].shape) for _, p, d in entry.buffers]
+    like = [(entry.compiled.params[p].type.dtype, params[p].shape) for _, p in entry.buffers]
+    buffers = [np.broadcast_to(np.zeros((), dtype), shape) for dtype, shape in like]
     sizes = iter(space["sizes"](*params, *seed, *buffers))
     used = np.zeros(len(function.body), np.int64)
     for sites, count in memory.groups():

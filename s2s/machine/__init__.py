@@ -12,6 +12,6 @@ from __future__ import annotations
 
 from . import kinds
 from .infer import Unsupported
-from .native import KERNEL, Source, listing, native
+from .native import KERNEL, Source, listing, native, pays
 
-__all__ = ["KERNEL", "Source", "Unsupported", "kinds", "listing", "native"]
+__all__ = ["KERNEL", "Source", "Unsupported", "kinds", "listing", "native", "pays"]

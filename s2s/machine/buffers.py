@@ -8,6 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from ..memory import ALLOCATE
 from ..transforms.records import record
 from .context import Context, memory_type, to_numba
 from .writing import INT, NULL, POINTER, declared, member, new_function, room
@@ -168,7 +169,7 @@ def _allocator(module: Any, rank: int) -> Any:
         builder.ret(NULL)
     small = ir.IntType(32)
     kind = ir.FunctionType(POINTER, [INT, small])
-    give = declared(module, kind, "NRT_MemInfo_alloc_aligned")
+    give = declared(module, kind, ALLOCATE)
     give.return_value.add_attribute("noalias")
     builder.ret(builder.call(give, [total, small(ALIGN)]))
     return function

@@ -14,11 +14,11 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..doors import PYTHON, Door, Place, Size
+from ..doors import PYTHON, Door
 from ..linking import DATA, DESCR, DIMS, DOOR, FLAGS, LINKS, NDIM, STRIDES, TYPE, VALUE
 from ..memory import LEAST
 from ..transforms.structure import ArraySpec, ScalarSpec, Spec
-from . import plain
+from . import plain, relations
 from .buffers import Buffer, allocate, of_values, parts_of_type
 from .context import Context, memory_type
 from .frame import Frame, Word
@@ -38,7 +38,6 @@ from .writing import (
 )
 
 INT32 = ir.IntType(32)
-DOUBLE = ir.DoubleType()
 POINTERS = POINTER.as_pointer()
 C_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 TOGETHER = 16
@@ -224,7 +223,7 @@ class _Writer:
         builder, together = self.builder, 1 if self.frame is None else TOGETHER
         found = []
         for relation in self.door.relations:
-            found.append(self.holds(*relation, values))
+            found.append(relations.holds(builder, *relation, values))
             if len(found) == together:
                 self.need(functools.reduce(builder.and_, found))
                 found.clear()
@@ -277,65 +276,6 @@ class _Writer:
         axes = self.field(thing, offset, INT.as_pointer())
         places = [self.builder.gep(axes, [INT(i)], inbounds=True) for i in range(count)]
         return [self.builder.load(p) for p in places]
-
-    def holds(self, sign: str, left: Size, right: Size, values: list[Any]) -> Any:
-        if sign in ("==", "!="):
-            return self.builder.icmp_signed(sign, self.size(left, values), self.size(right, values))
-        # Amounts of work are found by multiplying and adding what is not negative: as floats they
-        # are exact, or far beyond any bound, where integers would overflow.
-        (bound, _), amount = right, self.amount(left, values)
-        return self.builder.fcmp_ordered(sign, amount, DOUBLE(float(bound)))
-
-    def amount(self, size: Size, values: list[Any]) -> Any:
-        builder = self.builder
-        total: Any = DOUBLE(float(size[0]))
-        for factor, places in size[1]:
-            term: Any = DOUBLE(float(factor))
-            for place in places:
-                term = builder.fmul(term, builder.sitofp(self._place(place, values), DOUBLE))
-            total = builder.fadd(total, term)
-        return total
-
-    def size(self, size: Size, values: list[Any]) -> Any:
-        builder = self.builder
-        terms: list[Any] = [INT(size[0])] if size[0] or not size[1] else []
-        for factor, places in size[1]:
-            factors: list[Any] = [INT(factor)] if factor != 1 or not places else []
-            factors += [self._place(place, values) for place in places]
-            terms.append(functools.reduce(builder.mul, factors))
-        return functools.reduce(builder.add, terms)
-
-    def _place(self, place: Place, values: list[Any]) -> Any:
-        builder = self.builder
-        if not isinstance(place[0], str):
-            position, axis = place
-            return values[position] if axis is None else values[position].sizes[axis]
-        operation, inner, *others = place
-        size = self.size(inner, values)
-        if operation == "max0":
-            return self._at_least(size, INT(0))
-        if operation == "len":
-            start, stop = (None if o is None else self.size(o, values) for o in others)
-            begin = INT(0) if start is None else self._bound(start, size)
-            end = size if stop is None else self._bound(stop, size)
-            return self._at_least(builder.sub(end, begin), INT(0))
-        divisor = INT(others[0])
-        rest = builder.srem(size, divisor)
-        below = builder.icmp_signed("<", rest, INT(0))
-        if operation == "remainder":
-            return builder.select(below, builder.add(rest, divisor), rest)
-        quotient = builder.sdiv(size, divisor)
-        return builder.sub(quotient, builder.zext(below, INT))
-
-    def _bound(self, bound: Any, size: Any) -> Any:
-        """Of a slice, counted from the start and within the array."""
-        builder = self.builder
-        from_end = builder.icmp_signed("<", bound, INT(0))
-        bound = self._at_least(builder.select(from_end, builder.add(bound, size), bound), INT(0))
-        return builder.select(builder.icmp_signed("<", bound, size), bound, size)
-
-    def _at_least(self, number: Any, least: Any) -> Any:
-        return self.builder.select(self.builder.icmp_signed(">", number, least), number, least)
 
     # ---- results
 

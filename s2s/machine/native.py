@@ -22,7 +22,7 @@ from .frame import Frame
 from .infer import Types, Unsupported
 from .kernel import Errors, Kernel
 from .kinds import Array, Float, Integer, Number
-from .nodes import walk
+from .nodes import named, walk
 from .outline import Plan
 from .parts import MANY, WORDS, frame_of, is_long
 from .plain import converted, float64, int64
@@ -59,19 +59,24 @@ def native(source: Source, written: list[int], way_in: Door) -> Code:
     missing = optimise.missing(final)
     if missing is None:
         raise Unsupported("a function that needs its environment")
-    return Code(optimise.object_code(final, _is_worth_care(source)), links, missing)
+    return Code(optimise.object_code(final, _pays(source.function)), links, missing)
 
 
 def listing(source: Source, level: str) -> str:
     """The same without the way in, for people to read: in LLVM's language ("llvm") or for this
     machine ("asm")."""
     final, _ = _optimised(source, [], None)
-    return str(final) if level == "llvm" else optimise.assembly(final, _is_worth_care(source))
+    return str(final) if level == "llvm" else optimise.assembly(final, _pays(source.function))
 
 
-def _is_worth_care(source: Source) -> bool:
+def pays(text: str, name: str) -> bool:
+    """Whether loop strength reduction pays for function `name` of a text."""
+    return _pays(named(ast.parse(text), name))
+
+
+def _pays(function: ast.FunctionDef) -> bool:
     # Most of a long kernel runs no loop often enough for its addresses to matter.
-    return not is_long(source.function) and care.pays(source.function)
+    return not is_long(function) and care.pays(function)
 
 
 def _optimised(

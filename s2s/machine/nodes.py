@@ -25,3 +25,8 @@ def walk(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.stmt):
         setattr(node, _KNOWN, found)
     return found
+
+
+def named(module: ast.Module, name: str) -> ast.FunctionDef:
+    """The function of that name."""
+    return next(s for s in module.body if isinstance(s, ast.FunctionDef) and s.name == name)

@@ -90,7 +90,7 @@ def object_code(module: Any, care: bool = True) -> bytes:
     target = machine()
 
     def emit() -> bytes:
-        with _care(care):
+        with strength_reduction(care):
             return target.emit_object(module)
 
     return interruptible(emit)
@@ -98,20 +98,20 @@ def object_code(module: Any, care: bool = True) -> bytes:
 
 def assembly(module: Any, care: bool = True) -> str:
     """The same to read."""
-    with _care(care):
+    with strength_reduction(care):
         return machine().emit_assembly(module)
 
 
 @contextlib.contextmanager
-def _care(care: bool) -> Iterator[None]:
-    """With care, addresses in loops are counted up in as few registers as can be, which is half of
-    the time that machine code takes; few loops gain by it (`care.py`)."""
-    if not care:
+def strength_reduction(enabled: bool) -> Iterator[None]:
+    """Whether LLVM's loop strength reduction runs while machine code is written.  It takes half of
+    that time, and few loops gain by it (`care.py`)."""
+    if not enabled:
         llvm.set_option(_WHO, "-disable-lsr=true")
     try:
         yield
     finally:
-        if not care:
+        if not enabled:
             llvm.set_option(_WHO, "-disable-lsr=false")
 
 

@@ -172,7 +172,10 @@ TAKES_ADDRESSES = {
     "carray": set(),
     "farray": set(),
     "val_addr": set(),
-    "__array_interface__": {"s2s/variable.py"},  # only for its remainder by 64
+    "__array_interface__": {
+        "s2s/array_table.py",  # the table owns references to the arrays
+        "s2s/variable.py",  # only for its remainder by 64
+    },
     "get_array_ctypes": set(),
 }
 

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import s2s
+from s2s import memory
+from s2s.backends import BACKENDS
+from s2s.errors import Misfit
 from tests import oracle
 from tests.corpus import Case, load
 from tests.corpus.known import KNOWN
@@ -60,7 +63,7 @@ def loss(w: Any, x: Any) -> Any:
 
 def test_backends_agree(rng: np.random.Generator) -> None:
     w, x = rng.normal(size=(3, 2)), rng.normal(size=(4, 3))
-    outs = [s2s.value_and_grad(loss, backend=b)(w, x) for b in ("python", "loops", "numba")]
+    outs = [s2s.value_and_grad(loss, backend=b)(w, x) for b in BACKENDS]
     for out in outs[1:]:
         oracle.assert_close(out, outs[0], 1e-12, "backends")
 
@@ -141,3 +144,162 @@ def test_float16_is_not_compiled() -> None:
     with pytest.raises(s2s.UnsupportedError, match="float16, which is not compiled") as raised:
         s2s.function(halved, backend="numba")(x)
     assert raised.value.source_line.strip() == "short = x.astype(np.float16)"
+
+
+# ---------------------------------------------------------------- the Numba dispatcher
+
+
+def test_the_default_is_a_numba_dispatcher(rng: np.random.Generator) -> None:
+    from numba.core.dispatcher import Dispatcher
+
+    f = s2s.value_and_grad(lambda w, x: np.sum(np.tanh(x @ w)))
+    with pytest.raises(TypeError, match="has not been compiled with Numba yet"):
+        f.compiled  # noqa: B018
+    w, x = rng.normal(size=(3, 2)), rng.normal(size=(4, 3))
+    value, gradient = f(w, x)
+    kernel = f.compiled
+    assert isinstance(kernel, Dispatcher)
+    (types,) = kernel.signatures
+    assert [str(t) for t in types] == ["array(float64, 2d, C)"] * 2
+    for text in (*kernel.inspect_llvm().values(), *kernel.inspect_asm().values()):
+        assert "fmul" in text or "mul" in text
+    again, bar = kernel(w, x)
+    assert again == value
+    np.testing.assert_array_equal(bar, gradient)
+    with pytest.raises(TypeError, match="No matching definition"):
+        kernel(w.astype(np.float32), x)
+
+
+def test_a_dispatcher_refuses_sizes_it_was_not_compiled_for() -> None:
+    f = s2s.grad(lambda x, y: np.sum(x * y))
+    f(np.ones(3), np.ones(3))
+    with pytest.raises(Misfit):
+        f.compiled(np.ones(3), np.ones(4))
+    assert f(np.ones(3), np.ones(1)).shape == (3,)  # another specialisation
+
+
+@pytest.mark.parametrize("backend", ["numba", "njit", "native"])
+def test_subclasses_and_unusual_arrays(backend: str) -> None:
+    """A written-out call leaves them to the general path."""
+    f = s2s.grad(lambda x: np.sum(x * x * x), backend=backend)
+    x = np.arange(1.0, 5.0)
+    expected = 3 * x * x
+    spread = np.zeros(8)[::2]
+    spread[...] = x
+    unaligned = np.zeros(33, np.uint8)[1:].view(np.float64)
+    unaligned[...] = x
+
+    class Own(np.ndarray):
+        pass
+
+    for _ in range(3):
+        for given in (x, spread, unaligned, x.view(Own), x.reshape(2, 2)):
+            np.testing.assert_array_equal(np.ravel(f(given)), expected)
+    with pytest.raises(TypeError, match="big-endian|byte order"):
+        f(x.astype(">f8"))
+
+
+@pytest.mark.parametrize("backend", ["numba", "njit", "native"])
+def test_out_buffers(backend: str, rng: np.random.Generator) -> None:
+    f = s2s.grad(loss, backend=backend)
+    w, x = rng.normal(size=(3, 2)), rng.normal(size=(4, 3))
+    out = np.empty((3, 2))
+    for _ in range(2):
+        assert f(w, x, out=out) is out
+        np.testing.assert_array_equal(out, f(w, x))
+
+
+@pytest.mark.parametrize("backend", ["numba", "native"])
+def test_no_memory_is_lost_in_calls_and_errors(backend: str) -> None:
+    @s2s.grad(backend=backend)
+    def f(x: Any, n: int) -> Any:
+        h = np.exp(x)
+        s = 0.0
+        for i in range(n):
+            s += h[i] * x[i]
+        return s
+
+    x = np.ones(50_000)
+    for _ in range(3):
+        f(x, 3)
+    before = memory.usage()["in_use"]
+    for _ in range(5):
+        f(x, 3)
+        with pytest.raises(IndexError):
+            f(x, x.shape[0] + 1)
+    assert memory.usage()["in_use"] == before
+
+
+def test_arrays_of_variables_are_passed_in_one_table() -> None:
+    variables = [s2s.Variable(np.full(3, float(i))) for i in range(4)]
+
+    @s2s.function
+    def step(x: Any) -> Any:
+        with s2s.GradientTape() as tape:
+            loss = 0.0
+            for variable in variables:
+                loss = loss + np.sum(variable * variable * x)
+        for variable, bar in zip(variables, tape.gradient(loss, variables)):
+            variable.assign_sub(0.1 * bar)
+        return loss
+
+    x = np.ones(3)
+    expected = [float(i) for i in range(4)]
+    for _ in range(4):
+        step(x)
+        expected = [0.8 * e for e in expected]
+    assert len(step.compiled.signatures[0]) == 2  # x and the table
+    for variable, value in zip(variables, expected):
+        np.testing.assert_allclose(variable.numpy(), value)
+    # A variable that gets another array is seen, and other integers are no table.
+    variables[1].assign(np.full(3, 7.0))
+    step(x)
+    np.testing.assert_allclose(variables[1].numpy(), 5.6)
+    with pytest.raises(Misfit):
+        step.compiled(x, np.zeros(10, np.int64))
+
+
+def test_many_arrays_of_any_kind() -> None:
+    """So many that all are passed in a table."""
+
+    class Own(np.ndarray):
+        pass
+
+    f = s2s.grad(lambda arrays: sum(np.sum(a * a) for a in arrays))
+    plain = [np.full(3, float(i)) for i in range(40)]
+    unaligned = [np.zeros(25, np.uint8)[1:].view(np.float64) for _ in plain]
+    for a, b in zip(unaligned, plain):
+        a[...] = b
+    kinds = [plain, [a.view(Own) for a in plain], [np.repeat(a, 2)[::2] for a in plain], unaligned]
+    for _ in range(3):
+        for arrays in kinds:
+            for found, a in zip(f(arrays), plain, strict=True):
+                np.testing.assert_array_equal(found, 2 * a)
+    assert len(f.compiled.signatures[0]) == 1
+
+
+@pytest.mark.parametrize("backend", ["numba", "native"])
+def test_kernels_of_many_values(backend: str) -> None:
+    """Their arguments and variables are in a frame."""
+    variables = [s2s.Variable(np.full((2, 3), 0.1 * i)) for i in range(30)]
+
+    @s2s.function(backend=backend)
+    def step(x: Any, k: int) -> Any:
+        with s2s.GradientTape() as tape:
+            loss = 0.0
+            for variable in variables:
+                loss = loss + np.sum((variable @ x) ** 2)
+        for variable, bar in zip(variables, tape.gradient(loss, variables)):
+            variable.assign_sub(0.1 * bar)
+        return loss, x[k]
+
+    x = np.eye(3)
+    expected = np.array([v.numpy() for v in variables])
+    for _ in range(3):
+        loss, row = step(x, 2)
+        assert loss == pytest.approx(np.sum(expected**2))
+        np.testing.assert_array_equal(row, x[2])
+        expected = 0.8 * expected
+    np.testing.assert_allclose([v.numpy() for v in variables], expected)
+    with pytest.raises(IndexError):
+        step(x, 3)

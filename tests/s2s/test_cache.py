@@ -13,6 +13,7 @@ import pytest
 import s2s
 from s2s import cache, compile
 from s2s.errors import CacheError, InternalCompilerError
+from tests.s2s.entries import plain_entry
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
 
@@ -42,7 +43,7 @@ def signature():
 def run_kernel(text: str = KERNEL) -> tuple[np.ndarray, bool]:
     """The result, and whether machine code came from the disk."""
     compile._built.clear()
-    kernel = compile.build(text, "k", signature())
+    kernel = compile.build(text, "k", signature(), plain_entry(text, "k"))
     out = np.empty(3)
     kernel(np.arange(3.0), out)
     return out, bool(kernel.stats.cache_hits)
@@ -113,7 +114,7 @@ def test_a_damaged_entry_is_compiled_again(home, damage):
 def test_code_that_numba_rejects_is_our_bug(home):
     bad = "def k(x, out):\n    return (x.no_such_thing,)\n"
     with pytest.raises(InternalCompilerError, match="compiling generated code") as info:
-        compile.build(bad, "k", signature())
+        compile.build(bad, "k", signature(), plain_entry(bad, "k"))
     assert "bug in s2s" in str(info.value)
     assert info.value.__cause__ is not None
 
@@ -122,7 +123,9 @@ def test_processes_share_one_cache(home):
     code = (
         "import sys, numpy as np, numba\n"
         "from s2s import compile\n"
-        f"k = compile.build({KERNEL!r}, 'k', (numba.float64[::1],) * 2)\n"
+        "from tests.s2s.entries import plain_entry\n"
+        f"text = {KERNEL!r}\n"
+        "k = compile.build(text, 'k', (numba.float64[::1],) * 2, plain_entry(text, 'k'))\n"
         "out = np.empty(3); k(np.arange(3.0), out); print(out.sum())\n"
     )
     root = Path(__file__).parents[2]

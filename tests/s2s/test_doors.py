@@ -24,16 +24,21 @@ pytest.importorskip("numba")
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(autouse=True)
+def native(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("s2s.backends.DEFAULT", "native")
+
+
 def entry_of(f: Any) -> Any:
     return f._specialiser(f._mode).latest
 
 
 def has_door(f: Any) -> bool:
-    return entry_of(f).kernels["numba"].door is not None
+    return entry_of(f).kernels["native"].door is not None
 
 
 def compiled(function: Any) -> Any:
-    return s2s.function(function, backend="numba")
+    return s2s.function(function, backend="native")
 
 
 def twice(f: Any, *args: Any) -> Any:
@@ -99,7 +104,7 @@ def test_memory_is_given_back() -> None:
 
     if not Path("/proc/self/statm").exists():
         pytest.skip("tells no size of processes")
-    f = s2s.value_and_grad(lambda x: (x * x).sum(), backend="numba")
+    f = s2s.value_and_grad(lambda x: (x * x).sum(), backend="native")
     x = np.ones(200_000)
     for _ in range(5):
         f(x)
@@ -192,7 +197,7 @@ def test_what_is_written_is_written_where_it_was_given() -> None:
 
 
 def test_sizes_are_looked_at() -> None:
-    f = s2s.grad(lambda x, y: ((x - y) ** 2).sum(), backend="numba")
+    f = s2s.grad(lambda x, y: ((x - y) ** 2).sum(), backend="native")
     x = np.arange(3.0)
     for y in (np.ones(3), np.ones(1), np.ones(3), np.ones(1)):
         np.testing.assert_array_equal(f(x, y), 2 * (x - y))
@@ -227,7 +232,7 @@ def test_errors_with_values_and_without() -> None:
 
 
 def test_threads_run_at_once() -> None:
-    f = s2s.grad(lambda x: (np.sin(x) * x).sum(), backend="numba")
+    f = s2s.grad(lambda x: (np.sin(x) * x).sum(), backend="native")
     x = np.linspace(0.0, 1.0, 1000)
     expected = f(x)
     wrong: list[int] = []
@@ -304,7 +309,7 @@ def test_a_second_process_needs_neither_numba_nor_the_compiler(tmp_path: Path) -
     program = PROGRAM.format(folder=str(tmp_path))
     outs = []
     for _ in range(2):
-        env = {**os.environ, "S2S_CACHE_DIR": str(tmp_path / "cache"), "S2S_BACKEND": "numba"}
+        env = {**os.environ, "S2S_CACHE_DIR": str(tmp_path / "cache"), "S2S_BACKEND": "native"}
         done = subprocess.run(
             [sys.executable, "-c", program], cwd=ROOT, env=env, text=True, capture_output=True
         )
@@ -383,7 +388,7 @@ def test_sizes_of_arrays_that_objects_keep() -> None:
     kept.weights = np.arange(4.0)
     mask = np.array([True, False, True, True, True])
 
-    @s2s.function(backend="numba")
+    @s2s.function(backend="native")
     def f(x: Any) -> Any:
         return np.sum(x[mask] * kept.weights)
 

@@ -427,7 +427,7 @@ print([m for m in ("numba", "s2s.transforms.pipeline", "scipy.special") if m in 
 
 def test_a_second_process(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(LAZY.replace("SGD(0.1)", "Adam(0.1)"))
-    env = {**os.environ, "S2S_CACHE_DIR": str(tmp_path / "cache"), "S2S_BACKEND": "numba"}
+    env = {**os.environ, "S2S_CACHE_DIR": str(tmp_path / "cache"), "S2S_BACKEND": "native"}
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM.format(folder=str(tmp_path))],

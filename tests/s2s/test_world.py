@@ -183,10 +183,10 @@ def test_a_second_process_starts_warm(tmp_path):
     program = PROGRAM.format(folder=str(tmp_path))
     first = run(program, tmp_path / "cache", S2S_BACKEND="numba")
     assert first.stdout.split() == ["[2.", "4.]"], first.stderr
-    before = {f: f.stat().st_mtime_ns for f in (tmp_path / "cache").glob("kernel_*")}
+    before = {f: f.stat().st_mtime_ns for f in (tmp_path / "cache").glob("numba_*")}
     second = run(program, tmp_path / "cache", S2S_BACKEND="numba")
     assert second.stdout == first.stdout, second.stderr
-    after = {f: f.stat().st_mtime_ns for f in (tmp_path / "cache").glob("kernel_*")}
+    after = {f: f.stat().st_mtime_ns for f in (tmp_path / "cache").glob("numba_*")}
     assert before == after and before
 
 

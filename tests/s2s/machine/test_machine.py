@@ -18,6 +18,7 @@ import s2s.kernels_numba  # noqa: E402, F401  (tells Numba what lowered code cal
 from s2s.machine import Unsupported, inside, kinds  # noqa: E402
 from s2s.machine.infer import Types  # noqa: E402
 from s2s.machine.outline import Plan  # noqa: E402
+from tests.s2s.entries import plain_entry  # noqa: E402
 
 HEADER = "import numpy as np\n\nfrom s2s import kernels as rt\n\n\n"
 
@@ -33,7 +34,7 @@ def kernel(text: str, *args):
     jit_helpers(module, "f")
     tell_numba(text)
     space = vars(module)
-    body = inside.body(text, "f", space)
+    body = inside.body(text, "f", space, plain_entry(text, "f"))
     names = ", ".join("abcdefgh"[: len(args)])
     made = {"body": body}
     exec(f"def call({names}):\n    return body({names})\n", made)
@@ -374,7 +375,8 @@ def test_what_is_out_of_reach_is_left_to_numba():
     """
     with pytest.raises(Unsupported):
         kernel(text, 2.0)
-    assert build(module_text(text), "f", (numba.float64,))(2.0) == (4.0,)
+    whole = module_text(text)
+    assert build(whole, "f", (numba.float64,), plain_entry(whole, "f"))(2.0) == (4.0,)
 
 
 def test_small_arrays_keep_apart_what_is_read_later():

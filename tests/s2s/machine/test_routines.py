@@ -13,6 +13,7 @@ from s2s import cache, compile, linking
 def _own_cache(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(compile, "_built", {})
+    monkeypatch.setattr("s2s.backends.DEFAULT", "native")
 
 
 def _routines() -> list[linking.Code]:

@@ -9,6 +9,7 @@ import pytest
 from s2s import kernels
 from s2s.compile import build
 from s2s.transforms import ir
+from tests.s2s.entries import plain_entry
 
 from .harness import agree, execute, lowered, strong
 from .test_elementwise import BINARY, FLOATS, INTEGER, INTS, UNARY
@@ -20,7 +21,7 @@ def compiled(f, *args, tol=1e-9, **options):
     """Compiles, runs on both, compares; returns the compiled function."""
     text = lowered(f, *args, **options).text
     kernel = execute(text)["f"]
-    fast = build(text, "f", tuple(map(numba.typeof, strong(args))))
+    fast = build(text, "f", tuple(map(numba.typeof, strong(args))), plain_entry(text, "f"))
     with np.errstate(all="ignore"):
         want = kernel(*strong(args))
     for g, w in zip(fast(*strong(args)), want, strict=True):

@@ -1,0 +1,141 @@
+"""The Numba target that kernels are compiled for: Numba's CPU target with another pass pipeline.
+
+Kernels are loop nests that our code generator has prepared for LLVM.  Numba's pipeline would run
+its passes three times (per function, cheap, full at -O3 with SLP vectorisation), which takes twice
+the time and gains nothing here.  So the code library of this target runs the passes of
+`machine/optimise.py`, which `backend="native"` and ahead-of-time builds run as well; everything
+else (typing, boxing, errors, linking, inspection) is Numba's.
+
+What is used of `numba.core`, beyond the vocabulary of `numba.extending` (`types`, `cgutils`,
+`errors`, `typing.templates`, `imputils`), where and why; a test compares this list with the code:
+
+- `registry.CPUTarget`, `registry.CPUDispatcher`, `registry.cpu_target`, `cpu`,
+  `codegen.JITCPUCodegen`, `codegen.JITCodeLibrary`, `environment.lookup_environment` (here):
+  `numba.extending` has no way to choose the passes of LLVM.
+- `caching._Cache`, `compiler.CompileResult`, `serialize.dumps`, `runtime._nrt_python`
+  (`numba_cache.py`): machine code is kept under `S2S_CACHE_DIR`, with seals and owners checked, and
+  loaded without preparing Numba to compile.
+- `compiler_lock.global_compiler_lock`, `registry.cpu_target` (`locks.py`): the order of locks.
+- `registry.cpu_target` (`inside_njit.py`, `machine/infer.py`, `machine/plain.py`): Numba is asked
+  for the types and the code of functions that only it knows.
+- `compiler`, `registry.cpu_target`, `runtime.nrt.rtsys` (`machine/native.py`, `linking.py`): the
+  same for kernels of `backend="native"`, which have no Numba function around them.
+- `callconv`, `cpu_options.FastMathOptions`, `fastmathpass.rewrite_module`, `registry.cpu_target`
+  (`aot/module.py`): the same for libraries that are compiled ahead of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba.core import cpu
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.environment import lookup_environment
+from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
+
+from .transforms.lazy import lazy
+
+
+class KernelLibrary(JITCodeLibrary):
+    """Machine code of a kernel.  Whether LLVM's loop strength reduction runs is an attribute of the
+    code generator (`machine/care.py`)."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        from .machine import optimise, scattered
+
+        final = self._final_module
+        optimise.run(final, self._codegen._tm, neighbours=scattered.is_used(final))
+
+    def _finalize_final_module(self) -> None:
+        """Writes the object code that Numba's engine then loads, unless it comes from the cache."""
+        if getattr(self, "_compiled_object", None) is not None:
+            super()._finalize_final_module()
+            return
+        from .machine import optimise
+
+        codegen: Any = self._codegen
+        code = optimise.object_code(self._final_module, codegen.reduce_strength)
+        self.enable_object_caching()
+        self._compiled_object = code
+        super()._finalize_final_module()
+        self._compiled_object = code  # the engine has taken it
+        # Functions that Numba has compiled for its own engine have their environments there.
+        for name in environments(self._final_module):
+            environment = lookup_environment(name)
+            if environment is not None:
+                codegen.set_env(name, environment)
+
+    # Numba shows no code that comes from the cache; what it keeps to link with is the same code.
+
+    def get_llvm_str(self) -> str:
+        return str(self._shared_module or self._final_module)
+
+    def get_asm_str(self) -> str:
+        from .machine import optimise
+
+        return optimise.assembly(self._shared_module or self._final_module)
+
+
+def environments(module: Any) -> list[str]:
+    """The Python environments that functions of a module refer to, by name."""
+    variables = (v.name for v in module.global_variables)
+    return [name for name in variables if name.startswith("_ZN08NumbaEnv")]
+
+
+class KernelCodegen(JITCPUCodegen):
+    _library_class = KernelLibrary
+    reduce_strength = True
+
+
+class KernelTarget(CPUTarget):
+    """Shares Numba's typing context, so that all that is registered with Numba is known here."""
+
+    options = cpu.CPUTargetOptions
+
+    @lazy
+    def target_context(self) -> Any:
+        context: Any = cpu_target.target_context
+        return context.subtarget(_internal_codegen=KernelCodegen("s2s.exec"))
+
+    @property
+    def typing_context(self) -> Any:
+        return cpu_target.typing_context
+
+
+kernel_target = KernelTarget("cpu")
+
+
+class KernelDispatcher(CPUDispatcher):
+    targetdescr = kernel_target
+
+    def load(self, signature: Any) -> bool:
+        """Whether the machine code for a signature was in the cache; then it is loaded."""
+        found = self._cache.load_overload(signature, self.targetctx)  # type: ignore[attr-defined]
+        if found is None:
+            return False
+        self._cache_hits[signature] += 1  # type: ignore[attr-defined]
+        self.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
+        self.add_overload(found)
+        return True
+
+
+def dispatcher(function: Any, options: dict[str, Any]) -> Any:
+    """A Numba dispatcher of a kernel, which is yet to be compiled."""
+    return KernelDispatcher(function, targetoptions={"nopython": True, **options})
+
+
+@contextmanager
+def compiling(reduce_strength: bool) -> Iterator[None]:
+    """While a kernel is compiled, under Numba's compiler lock: whether LLVM's loop strength
+    reduction runs."""
+    codegen = kernel_target.target_context.codegen()
+    codegen.reduce_strength = reduce_strength
+    try:
+        yield
+    finally:
+        codegen.reduce_strength = True
