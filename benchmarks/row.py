@@ -45,13 +45,13 @@ def on_backend(name: str) -> Iterator[None]:
     if not name:
         yield
         return
-    from s2s import backends
+    from s2s import backend_choice
 
-    before, backends.DEFAULT = backends.DEFAULT, name
+    before, backend_choice.DEFAULT = backend_choice.DEFAULT, name
     try:
         yield
     finally:
-        backends.DEFAULT = before
+        backend_choice.DEFAULT = before
 
 
 def made_for(backend: str, maker: Maker) -> Maker:

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import binding, buffers, collector, debug, examples
-from .backends import BACKENDS, choose_backend
-from .call import MISS, plan_again
+from .backend_choice import BACKENDS, choose_backend
+from .call import Call
 from .code_text import Code
 from .dispatch import Options, Specialiser, specialiser_for
 from .entry import Entry
-from .errors import TypeError_, ValueError_
-from .plan_runtime import Planned, install
+from .errors import MISS, TypeError_, ValueError_
 from .transforms.derived import derive
 from .transforms.quote import printable, python_comment
 from .transforms.read import signature
@@ -38,7 +37,7 @@ class _Shared:
         self.method = binding.is_method(target.function)
         self.specialisers: dict[str, Specialiser] = {}
         # Whole calls that are written out, of the specialisations used last.
-        self.calls: tuple[Any, ...] = ()
+        self.calls: tuple[Call, ...] = ()
         self.numba_type: Any = None
 
 
@@ -51,7 +50,14 @@ class _Signature:
         return signature(instance._with_given(instance._shared.target.function))
 
 
-class Function(Planned):
+class _Slotted:
+    """An object with a slot, for the plan by which a back end calls it without Python code."""
+
+    __slots__ = ("_plan",)
+    _plan: Any
+
+
+class Function(_Slotted):
     """A compiled function.  Calling it runs compiled code, specialised to the types of the
     arguments; `.python` is the function as it was written."""
 
@@ -112,14 +118,11 @@ class Function(Planned):
             found = call.run(*given)
             if found is not MISS:
                 self._prefer(call)
-                if call.plan is not None:
-                    install(Function)  # which takes a while, and is for what is called again
+                call.install(Function)  # which takes a while, and is for what is called again
                 return found
-        # What a plan cannot tell, the text may; and only that looks at what was announced.
         for call in calls:
-            found = call(*given) if call.plan is not None else MISS
+            found = call.retry(*given)
             if found is not MISS:
-                plan_again(call)
                 self._prefer(call)
                 return found
         return MISS
@@ -128,7 +131,7 @@ class Function(Planned):
         """A call that does not fit what is written out."""
         return self._value(self._mode, args, kwargs)
 
-    def _prefer(self, call: Any) -> None:
+    def _prefer(self, call: Call) -> None:
         """Tries a specialisation first the next time."""
         shared, entry = self._shared, call.entry
         calls = shared.calls
@@ -141,7 +144,7 @@ class Function(Planned):
         if not (self._prefix or self._fixed) and specialiser.binder.exact >= 0:
             self._plan, self._quick = call.plan, None
             if call.plan is None and self._plain.__call__ is not Function.__call__:
-                self._quick = call
+                self._quick = call.run
             else:
                 self.__class__ = _called_by(self._plain, call)  # type: ignore[assignment]
 
@@ -400,7 +403,7 @@ class Function(Planned):
         return _remake, (self._plain, function, shared.options, self._prefix, self._fixed)
 
 
-def _called_by(cls: type[Function], call: Any) -> type[Function]:
+def _called_by(cls: type[Function], call: Call) -> type[Function]:
     """The class whose objects are called by a written-out call, without a frame in between; the
     class itself if the call has a plan."""
     if call.method is None:

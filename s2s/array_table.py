@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .transforms.structure import ArraySpec
+from .transforms.structure import ArraySpec, Path
+
+if TYPE_CHECKING:
+    from .transforms.pipeline import Compiled
 
 HEADER = 2
 
@@ -68,3 +71,22 @@ def writer(specs: Sequence[ArraySpec]) -> Any:
         return made
 
     return table
+
+
+# With more arrays than this, all are passed in a table.
+MOST_ARRAYS = 32
+
+
+def _is_held(path: Path) -> bool:
+    """Whether a path leads to the array of a Variable that is no argument itself."""
+    *before, last = path
+    return last == (".", "_array") and (len(before) > 1 or before[0][0] != "arg")
+
+
+def tabled(compiled: Compiled) -> dict[int, ArraySpec]:
+    """The parameters that a Numba function takes in a table: the arrays of Variables that are
+    reached through objects, as they are the same in every call, and all arrays if there are
+    many."""
+    arrays = {i: p.spec for i, p in enumerate(compiled.params) if isinstance(p.spec, ArraySpec)}
+    held = {i: spec for i, spec in arrays.items() if _is_held(compiled.params[i].path)}
+    return arrays if len(arrays) - len(held) > MOST_ARRAYS else held

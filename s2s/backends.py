@@ -14,54 +14,30 @@ by identity.
 from __future__ import annotations
 
 import linecache
-import os
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import array_table, collector, linking
-from .doors import Door, door_of, relations_of
-from .errors import (
-    InternalCompilerError,
-    Overlap,
-    UnsupportedError,
-    ValueError_,
-    internal,
-    name_place,
-)
+from . import array_table, collector
+from .arguments import WEAK, Kernel, aligned, fitted
+from .backend_choice import COMPILED
+from .errors import InternalCompilerError, UnsupportedError, internal, name_place
 from .progress import Progress
+from .size_guards import relations_of
 from .transforms.ir import Span
-from .transforms.structure import ArraySpec, Path, RecordSpec, RngSpec, ScalarSpec, Spec
+from .transforms.structure import ArraySpec, RecordSpec, RngSpec, ScalarSpec, Spec
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled
 
-BACKENDS = ("numba", "njit", "native", "loops", "python")
-COMPILED = ("numba", "njit", "native")  # those that make machine code
-DEFAULT = "numba"
 
-Kernel = Callable[[tuple[Any, ...], Any, Sequence[Any]], Sequence[Any]]
+def has_native() -> bool:
+    """Whether `backend="native"` knows this interpreter."""
+    from . import native
 
-
-# Looking a variable up in os.environ takes longer than a small kernel; in its raw form not.
-environment: Any = getattr(os.environ, "_data", os.environ) if os.name == "posix" else os.environ
-VARIABLE: Any = "S2S_BACKEND" if environment is os.environ else b"S2S_BACKEND"
-
-
-def choose_backend(chosen: str | None) -> str:
-    """What was asked for in the program, or outside of it, or the compiler."""
-    if chosen is not None:
-        return chosen
-    if VARIABLE not in environment:
-        return DEFAULT
-    name = os.environ.get("S2S_BACKEND") or DEFAULT
-    if name not in BACKENDS:
-        raise ValueError_(
-            f"S2S_BACKEND={name}: there is no such backend", advice=f"choose from {BACKENDS}"
-        )
-    return name
+    return native.is_available()
 
 
 def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
@@ -71,8 +47,10 @@ def make(backend: str, compiled: Compiled, seed: Any, params: tuple[Any, ...]) -
     with Progress(compiled.name) as progress, collector.paused():
         try:
             if backend == "native":
+                from . import native
+
                 progress.stage("compiling")
-                kernel = native_kernel(compiled, seed)
+                kernel = native.kernel(compiled, seed)
                 if kernel is not None:
                     return kernel
             progress.stage("compiling with Numba")
@@ -99,7 +77,7 @@ def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kern
         len(params) + len(given),
         len(compiled.result_types),
         {i: _rank(compiled.params[i].type) for i in compiled.out_like.values()},
-        tabled(compiled),
+        array_table.tabled(compiled),
         seed if inlined else None,
         tuple(_buffers(compiled)),
         tuple(compiled.written),
@@ -119,26 +97,7 @@ def numba_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kern
         arrays = table([fitted(spec, whole[i]) for i, spec in entry.tabled.items()])
         return dispatcher(*(whole[i] for i in entry.direct), arrays)
 
-    return _aligned(kernel, compiled, dispatcher)
-
-
-# With more arrays than this, all are passed in a table.
-MOST_ARRAYS = 32
-
-
-def _is_held(path: Path) -> bool:
-    """Whether a path leads to the array of a Variable that is no argument itself."""
-    *before, last = path
-    return last == (".", "_array") and (len(before) > 1 or before[0][0] != "arg")
-
-
-def tabled(compiled: Compiled) -> dict[int, ArraySpec]:
-    """The parameters that a Numba function takes in a table: the arrays of Variables that are
-    reached through objects, as they are the same in every call, and all arrays if there are
-    many."""
-    arrays = {i: p.spec for i, p in enumerate(compiled.params) if isinstance(p.spec, ArraySpec)}
-    held = {i: spec for i, spec in arrays.items() if _is_held(compiled.params[i].path)}
-    return arrays if len(arrays) - len(held) > MOST_ARRAYS else held
+    return aligned(kernel, compiled, dispatcher)
 
 
 def njit_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kernel:
@@ -147,7 +106,7 @@ def njit_kernel(compiled: Compiled, seed: Any, params: tuple[Any, ...]) -> Kerne
 
     types = signature(compiled, seed, params)
     dispatcher = build_whole(compiled.lowered, compiled.entry, types)
-    return _aligned(_with_buffers(dispatcher, compiled), compiled, dispatcher)
+    return aligned(_with_buffers(dispatcher, compiled), compiled, dispatcher)
 
 
 def _rank(type_: Any) -> tuple[int, str]:
@@ -173,60 +132,6 @@ def _with_buffers(function: Callable[..., Any], compiled: Compiled) -> Kernel:
 def _buffers(compiled: Compiled) -> list[tuple[int, int]]:
     """(result, parameter) of the results that have the shape of a parameter."""
     return sorted(compiled.out_like.items())
-
-
-def native_kernel(compiled: Compiled, seed: Any) -> Kernel | None:
-    """A kernel entered through a C function of its own; None where only Numba can enter it."""
-    from .compile import build_door
-
-    door = door_of(compiled, seed)
-    function = door and build_door(compiled.lowered, compiled.entry, compiled.written, door)
-    if function is None:
-        return None
-    assert door is not None
-    return _through_door(function, door, compiled)
-
-
-def _through_door(function: Any, door: Door, compiled: Compiled) -> Kernel:
-    """What does not fit is made to."""
-    count, specs = len(compiled.result_types), [p.spec for p in compiled.params]
-
-    def kernel(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
-        given = () if seed is None else (seed,)
-        rest = given if any(b is None for b in buffers) else (*given, *buffers)
-        found = function(*params, *rest)
-        if found is linking.MISS:
-            found = function(*map(fitted, specs, params), *rest)
-        if found is linking.MISS:
-            raise TypeError(f"{compiled.name} does not take {[*map(type, params)]}")
-        return (found,) if count == 1 else found
-
-    whole = _aligned(kernel, compiled, function)
-    whole.door = door  # type: ignore[attr-defined]
-    return whole
-
-
-def fitted(spec: Spec, value: Any) -> Any:
-    """An array or number as a door wants it: of no subclass, with NumPy's own object for its
-    dtype.  It shares its memory with what was given."""
-    if isinstance(spec, ArraySpec):
-        value = np.asarray(value)
-        dtype = np.dtype(spec.dtype)
-        return value if value.dtype is dtype else value.view(dtype)
-    assert isinstance(spec, ScalarSpec)
-    return (
-        _WEAK[spec.dtype](value)
-        if spec.weak or spec.dtype == "bool"
-        else np.dtype(spec.dtype).type(value)
-    )
-
-
-_WEAK: dict[str, Callable[[Any], Any]] = {
-    "float64": float,
-    "complex128": complex,
-    "int64": int,
-    "bool": bool,
-}
 
 
 def half_precision(compiled: Compiled) -> UnsupportedError:
@@ -276,34 +181,6 @@ def numba_type(spec: Spec, example: Any) -> Any:
     return found
 
 
-def _aligned(kernel: Kernel, compiled: Compiled, function: Any) -> Kernel:
-    """The kernel that calls `function`.  Numba reads aligned memory only, and a kernel that writes
-    wants its arrays apart from end to end; the rare arguments that are not so get copied."""
-    written = frozenset(compiled.written)
-
-    def call(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
-        try:
-            return kernel(params, seed, buffers)
-        except TypeError:
-            odd = [
-                isinstance(p, np.ndarray) and p.dtype.names is None and not p.flags.aligned
-                for p in params
-            ]
-            if not any(odd):
-                raise
-        except Overlap:
-            odd = [isinstance(p, np.ndarray) for p in params]
-        copies = tuple([p.copy() if o else p for p, o in zip(params, odd)])
-        out = kernel(copies, seed, buffers)
-        for i in written:
-            if odd[i]:
-                params[i][...] = copies[i]
-        return out
-
-    call.function, call.door = function, None  # type: ignore[attr-defined]
-    return call
-
-
 # ---------------------------------------------------------------- loops
 
 
@@ -337,7 +214,7 @@ def python_kernel(compiled: Compiled) -> Kernel:
     for param in compiled.params:
         spec = param.spec
         if isinstance(spec, ScalarSpec) and spec.weak:
-            casts.append({**_WEAK, "float64": Real}[spec.dtype])
+            casts.append({**WEAK, "float64": Real}[spec.dtype])
         else:
             casts.append(_strong(spec))
 

@@ -18,15 +18,12 @@ import numpy as np
 
 from . import announce, array_table, debug
 from .announce import Announces, is_number
-from .backends import VARIABLE, environment, tabled
-from .doors import Door, relation
-from .errors import Misfit, Overlap, translate
+from .backend_choice import VARIABLE, environment
+from .errors import MISS, Misfit, Overlap, translate
 from .fingerprint import fingerprint
 from .guards import Constants, dim_text, guard_text
-from .linking import MISS, same_items
 from .overlap import overlaps_itself
-from .plan import plan
-from .plan_runtime import runner
+from .size_guards import relation
 from .tensor import immutable
 from .transforms.ir import Scalar, Type
 from .transforms.quote import attribute
@@ -61,31 +58,42 @@ _INERT = (
 )  # fmt: skip
 
 
+class Call:
+    """A written-out call: `run(*args)` is what the user gets, or `MISS`.  `method()` makes the same
+    as the `__call__` of a class.  A back end that can run it without Python code has a `plan` in
+    place of that."""
+
+    plan: Any = None
+    cls: Any = None  # the class whose `__call__` it is
+
+    def __init__(self, entry: Entry, run: Any, method: Callable[[], Any] | None) -> None:
+        self.entry, self.run, self.method = entry, run, method
+
+    def retry(self, *args: Any) -> Any:
+        """For arguments that no call has taken: like `run`, but with more effort."""
+        return MISS
+
+    def install(self, cls: type) -> None:
+        """Lets objects of a class run plans when they are called."""
+
+
 def write_call(
-    entry: Entry,
-    function: Any,
-    door: Door | None,
-    args: tuple[Any, ...],
-    trees: dict[str, OutTree],
-    result: str,
-    asked: bool,
-) -> Any:
-    """`call(*args)`: what the user gets, for arguments as were given.  `function` is the kernel,
-    entered through a `door` or else Numba's dispatcher.  `result` is Python text
-    in which the names of `trees` stand for what is made of the kernel's results; unless the
-    backend was `asked` for in the program, it may be chosen from outside."""
-    writer = _Writer(entry, args, door)
+    writer: Writer, function: Any, trees: dict[str, OutTree], result: str, asked: bool
+) -> Call:
+    """The call of a kernel's `function`.  `result` is Python text in which the names of `trees`
+    stand for what is made of the kernel's results; unless the backend was `asked` for in the
+    program, it may be chosen from outside."""
     if not asked:
         variable, chosen = writer.constant(VARIABLE), environment.get(VARIABLE)
         if chosen is None:
             writer.miss(f"{variable} in environment")
         else:
             writer.miss(f"environment.get({variable}) is not {writer.constant(chosen)}")
-    if entry.written:
+    if writer.entry.written:
         writer.space["tapes"] = tapes
         writer.miss("tapes")  # which are told before an array changes
     writer.arguments()
-    writer.miss(entry.reach.code_changed(writer.constant))
+    writer.miss(writer.reach.code_changed(writer.constant))
     writer.guards()
     writer.parameters()
     writer.sizes()
@@ -93,12 +101,16 @@ def write_call(
     return writer.finish(function, trees, result)
 
 
-class _Writer:
-    """`every` are the lines for each call, `rarely` those for calls after a change, `last` those
-    that use what they keep; a line is the condition of a miss, or an assignment."""
+class Writer:
+    """Writes the call of a Numba dispatcher.  `every` are the lines for each call, `rarely` those
+    for calls after a change, `last` those that use what they keep; a line is the condition of a
+    miss, or an assignment."""
 
-    def __init__(self, entry: Entry, args: tuple[Any, ...], door: Door | None) -> None:
-        self.entry, self.args, self.door = entry, args, door
+    # Whether the kernel checks that numbers and arrays are of the very types it is made for.
+    is_exact = False
+
+    def __init__(self, entry: Entry, args: tuple[Any, ...]) -> None:
+        self.entry, self.args = entry, args
         self.compiled, self.reach = entry.compiled, entry.reach
         self.value = entry.reach.values(args)
         self.every: list[str] = []
@@ -129,7 +141,7 @@ class _Writer:
         *before, step = path
         return self.reach.step_text(self.text(tuple(before)) if before else "", step, self.constant)
 
-    def _name(self, path: Path) -> None:
+    def name(self, path: Path) -> None:
         if path not in self.places:
             name = f"v{len(self.places)}"
             self.every.append(f"{name} = {self.text(path)}")
@@ -197,7 +209,7 @@ class _Writer:
                 if here is not None:
                     self.miss(f"not ({guard_text(guard, here, self.constant)})")
             if guard.kind == "length" and not rarely:
-                done |= self._whole_list(path, told)
+                done |= self.whole_list(path, told)
                 if done >= {(*path, ("[]", 0))}:
                     continue
             if not rarely and guard.kind == "function" and self._of_class(path, guard):
@@ -205,24 +217,15 @@ class _Writer:
             if not rarely:
                 self._note_list(path, guard)
             if guard.kind == "length" and not rarely:
-                self._name(path)
+                self.name(path)
             text = self.text(path)
             self.miss(f"not ({guard_text(guard, text, self.constant)})", rarely)
             if guard.kind == "is":
                 self._pin(path, guard.expected)
 
-    def _whole_list(self, path: Path, told: set[Path]) -> set[Path]:
-        """Looks at a list of objects at once, if it is known which they are; their paths."""
-        container = self.value(path)
-        paths = {(*path, ("[]", i)) for i in range(len(container))}
-        if not self.door or type(container) is not list or not paths or not paths <= told:
-            return set()
-        self.space["same_items"] = same_items()
-        self._name(path)
-        self.miss(f"not same_items({self.text(path)}, {self.constant(list(container))})")
-        _, seen = self.lists.setdefault(id(container), (container, set()))
-        seen |= {"length", *range(len(container))}
-        return paths
+    def whole_list(self, path: Path, told: set[Path]) -> set[Path]:
+        """Checks a list of objects at once, if all of them are `told`; their paths."""
+        return set()
 
     def _of_class(self, path: Path, guard: Any) -> bool:
         """A method of an object that announces it if it gets one of its own, or becomes one of
@@ -378,7 +381,7 @@ class _Writer:
                 seen.add(path[-1][1])
 
     def parameters(self) -> None:
-        table = {} if self.door else tabled(self.compiled)
+        table = self.tabled()
         for i, param in enumerate(self.compiled.params):
             if i in table:
                 continue
@@ -391,7 +394,7 @@ class _Writer:
                 self.space["overlaps_itself"] = overlaps_itself
                 self.miss(f"overlaps_itself({text})")
             self.symbols |= {f"{param.name}.{k}": f"{text}.shape[{k}]" for k in range(ndim)}
-            if self.door:  # which looks at what it is given
+            if self.is_exact:
                 continue
             # Numba's dispatcher checks types, ranks and layouts.  But it takes any subclass of an
             # array, any order of bytes, and one kind of number for another.
@@ -407,6 +410,10 @@ class _Writer:
                 self.miss(f"fingerprint({text}) != {self.constant(fingerprint(value))}", kept)
         if table:
             self._table(table)
+
+    def tabled(self) -> dict[int, ArraySpec]:
+        """The arrays that are passed in one table."""
+        return array_table.tabled(self.compiled)
 
     def _table(self, specs: dict[int, ArraySpec]) -> None:
         """The arrays that are passed in one table, which is made anew after a change."""
@@ -479,85 +486,73 @@ class _Writer:
 
     # ---- the call and what is made of it
 
-    def _results(self) -> None:
+    def results(self) -> None:
         """How the results of the kernel are spelled, and which of them are converted."""
-        count = len(self.compiled.result_types)
-        if self.door:  # which makes numbers itself
-            self.raw = {i: f"rest[{i}]" if count > 1 else "rest" for i in range(count)}
-            self.converters = {}
-        else:
-            self.raw = {i: f"rest[{i}]" for i in range(count)}
-            # Numba returns Python's own integers and truth values.
-            self.converters = {i: c for i, c in self.entry.convert if c not in (int, bool)}
+        self.raw = {i: f"rest[{i}]" for i in range(len(self.compiled.result_types))}
+        # Numba returns Python's own integers and truth values.
+        self.converters = {i: c for i, c in self.entry.convert if c not in (int, bool)}
 
-    def finish(self, function: Any, trees: dict[str, OutTree], result: str) -> Any:
-        entry, space = self.entry, self.space
-        space["kernel"], space["seed"] = function, entry.seed
-        # A dispatcher has a scalar seed as a constant.
-        seeded = entry.seed is not None and (self.door or not isinstance(entry.seed, np.generic))
-        given = [*self.given, *(["seed"] if seeded else []), *self.table]
-        self._results()
+    def takes_seed(self) -> bool:
+        """Whether the kernel takes the seed; a dispatcher has a scalar one as a constant."""
+        return self.entry.seed is not None and not isinstance(self.entry.seed, np.generic)
+
+    def finish(self, function: Any, trees: dict[str, OutTree], result: str) -> Call:
+        self.space["kernel"], self.space["seed"] = function, self.entry.seed
+        given = [*self.given, *(["seed"] if self.takes_seed() else []), *self.table]
+        self.results()
         after = [f"{name} = {self._tree(tree)}" for name, tree in trees.items()]
         after += self._effects()
         after.append(f"return {result}")
-        space["failed"] = self._failed()
-        space["kept"] = self.kept
-        before_kernel, results = [*self.every, *self.last], len(self.compiled.result_types)
-        constant, arity, rarely = self.constant, len(self.args), self.rarely
+        self.space["failed"] = self._failed()
+        self.space["kept"] = self.kept
+        return self.made(given, after)
 
-        def make_plan() -> tuple[Any, ...] | None:
-            return plan(constant, arity, before_kernel, rarely, given, results, after)
-
-        planned = make_plan() if self.door else None
-        checks = [f"        {line}" for line in self.every]
-        if self.rarely:
-            # Set last, and to what was there first: another thread may change things meanwhile.
-            checks += ["        now = changes[0]", "        if now is not kept[0]:"]
-            checks += [f"            {line}" for line in [*self.rarely, "kept[0] = now"]]
-        checks += [f"        {line}" for line in self.last]
-        run = f"rest = kernel({', '.join(given)})"
-        text = ["def call(*a):", "    try:", *checks]
-        text += ["    except Exception:", "        return MISS", "    try:", f"        {run}"]
-        if self.door:
-            text.append("        if rest is MISS: return MISS")
-        text += ["    except Exception as error:", "        return failed(error)"]
-        text += [f"    {line}" for line in after]
-        exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), space)
-        call = space["call"]
+    def made(self, given: list[str], after: list[str]) -> Call:
+        """The call that gives the kernel what is `given`; the lines `after` it use its results."""
 
         def method() -> Any:
-            """The same as the `__call__` of a class, whose `_in_python` does what does not fit."""
-            space["debug"], space["Misfit"] = debug, Misfit
-            text = ["def method(self, /, *a, **k):", "    try:"]
-            text.append("        if k or debug.active: raise Misfit")
-            text += [line.replace("return MISS", "raise Misfit") for line in checks]
-            text += [
-                "    except Exception: pass",
-                "    else:",
-                "        try:",
-                f"            {run}",
-            ]
-            text += ["        except Exception as error: failed(error)", "        else:"]
-            text += [f"            {line}" for line in after]
-            text.append("    return self._in_python(*a, **k)")
-            exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), space)
-            return space["method"]
+            self.space["debug"], self.space["Misfit"] = debug, Misfit
+            lines = ["if k or debug.active: raise Misfit"]
+            lines += [line.replace("return MISS", "raise Misfit") for line in self.checks()]
+            header, miss = "call(self, /, *a, **k)", "self._in_python(*a, **k)"
+            return self.function(header, lines, given, after, miss)
 
-        call.method, call.cls = (None if planned is not None else method), None
-        call.plan = planned
-        call.run = call if planned is None else _once_called(call)
-        call.make_plan, call.refused, call.patience = make_plan, 0, REFUSED
-        return call
+        run = self.function("call(*a)", self.checks(), given, after, "MISS")
+        return Call(self.entry, run, method)
 
-    def _failed(self) -> Callable[[Exception], Any]:
+    def checks(self) -> list[str]:
+        """The lines before the kernel."""
+        rarely: list[str] = []
+        if self.rarely:
+            # Set last, and to what was there first: another thread may change things meanwhile.
+            rarely = ["now = changes[0]", "if now is not kept[0]:"]
+            rarely += [f"    {line}" for line in [*self.rarely, "kept[0] = now"]]
+        return [*self.every, *rarely, *self.last]
+
+    def function(
+        self, header: str, checks: list[str], given: list[str], after: list[str], miss: str
+    ) -> Any:
+        """The Python function; `miss` is what it returns for what does not fit."""
+        text = [f"def {header}:", "    try:", *(f"        {line}" for line in checks)]
+        text += ["    except Exception: pass", "    else:", "        try:"]
+        text.append(f"            rest = kernel({', '.join(given)})")
+        text += ["        except Exception as error: failed(error)", "        else:"]
+        if self.is_exact:
+            text.append("          if rest is not MISS:")
+        text += [f"            {line}" for line in after]
+        text.append(f"    return {miss}")
+        exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), self.space)
+        return self.space["call"]
+
+    def _failed(self) -> Callable[[Exception], None]:
         compiled = self.compiled
 
-        def failed(error: Exception) -> Any:
+        def failed(error: Exception) -> None:
+            """Raises what a kernel has met, unless the arguments were not for it."""
             unlike = isinstance(error, TypeError) and str(error).startswith("No matching def")
             untyped = type(error).__module__ == "numba.core.errors"
-            if unlike or untyped or isinstance(error, (Misfit, Overlap)):
-                return MISS
-            raise translate(error, compiled) from None
+            if not (unlike or untyped or isinstance(error, (Misfit, Overlap))):
+                raise translate(error, compiled) from None
 
         return failed
 
@@ -611,10 +606,11 @@ class _Writer:
 
     def _kept(self, i: int) -> str:
         """A Python float stays one, as it would in Python."""
-        if is_python_float(self.compiled.result_types[i]):
-            is_one = self.door and self.door.results[i] == "float"
-            return self.raw[i] if is_one else f"float({self.raw[i]})"
-        return self._result(i)
+        is_float = is_python_float(self.compiled.result_types[i])
+        return self.python_float(i) if is_float else self._result(i)
+
+    def python_float(self, i: int) -> str:
+        return f"float({self.raw[i]})"
 
     def _stays_a_number(self, holder: Any, key: str, tree: OutTree) -> bool:
         """Whether a number takes the place of another, which nobody needs to be told."""
@@ -672,30 +668,3 @@ def _maker(tree: Tree) -> Callable[[list[Any]], Any]:
     """A namedtuple or dataclass of values."""
     flat = Tree(tree.kind, tree.cls, tree.keys, tuple(Out(i) for i in range(len(tree.children))))
     return lambda values: rebuild(flat, values.__getitem__, lambda path: None)
-
-
-# So many calls that a plan does not take, and the text does, are worth a new plan; twice as many
-# are worth the next.
-REFUSED = 16
-
-
-def plan_again(call: Any) -> None:
-    """Notes that the text of a call fits where its plan does not.  A plan looks at more than it has
-    to, such as whether a module has got any new name; so another is made from time to time."""
-    call.refused += 1
-    if call.refused >= call.patience:
-        call.refused, call.patience = 0, 2 * call.patience
-        planned = call.make_plan()
-        if planned is not None:
-            call.plan = planned
-            call.run = _once_called(call)
-
-
-def _once_called(call: Any) -> Any:
-    """Runs a call's plan, for which what runs plans is loaded when it is first wanted."""
-
-    def run(*args: Any) -> Any:
-        call.run = runner(call.plan)
-        return call.run(*args)
-
-    return run

@@ -1,7 +1,7 @@
 """From the text of a kernel to machine code, by way of the cache.
 
-A kernel that has a door (`s2s.doors`) is kept as object code, others as what Numba made of them
-(`s2s.numba_cache`).  The text becomes a module whose name holds its hash.
+The text becomes a module whose name holds its hash, and what Numba makes of it is kept
+(`s2s.numba_cache`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import linecache
 import sys
 import types
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from . import cache, linking, locks, memory, powers, products
-from .doors import Door
+from . import cache, locks, memory, powers, products
 from .errors import CacheError, internal
 from .numba_entry import ARRAY, BODY, CALL, CALL_WHOLE, CHECK, PREFIX, Entry, entry_text
 
@@ -55,43 +54,6 @@ def build_whole(lowered: str, name: str, signature: tuple[Any, ...] | None) -> A
             kernel.disable_compile()
         _built[module_name] = kernel
     return _built[module_name]
-
-
-def build_door(lowered: str, entry: str, written: Sequence[int], door: Door) -> Any:
-    """The function behind a kernel's door, or None if it cannot have one; it raises `Overlap` as
-    those above."""
-    whose = products.choice() if "rt.gemm(" in lowered else ""
-    how = repr((_spelled(OPTIONS), whose, door, [*written], entry))
-    key = cache.digest(cache.platform_key(), how, lowered)
-    path = cache.directory() / f"kernel_{key}"
-    if path not in _built:
-        code = cache.fetch(path)
-        if code is None:
-            code = _native(lowered, entry, written, door) or REFUSED
-            cache.keep(path, code)
-        _built[path] = None if code == REFUSED else _linked(code)
-    return _built[path]
-
-
-# Kept in place of machine code for a kernel that cannot have a door.
-REFUSED = "has no door"
-
-
-def _linked(code: linking.Code) -> Any:
-    try:
-        return linking.load(code)
-    except (linking.Unlinkable, RuntimeError):  # LLVM could not do it
-        return None
-
-
-def _native(lowered: str, entry: str, written: Sequence[int], door: Door) -> linking.Code | None:
-    from . import machine
-
-    try:
-        kinds = tuple(map(machine.kinds.of_spec, door.takes))
-        return machine.native(source(lowered, entry, kinds), [*written], door)
-    except machine.Unsupported:
-        return None
 
 
 def source(lowered: str, entry: str, kinds: tuple[Any, ...]) -> Any:
@@ -195,6 +157,7 @@ def _compiled(
     import numba
 
     from .machine import Unsupported, inside, pays
+    from .machine.nodes import named
     from .numba_target import compiling
 
     tell_numba(text)
@@ -209,7 +172,7 @@ def _compiled(
     for kernel, make in zip(kernels, bodies):
         setattr(module, BODY, make())
         try:
-            with compiling(reduce_strength=pays(text, name)):
+            with compiling(reduce_strength=pays(named(ast.parse(text), name))):
                 kernel.compile(signature)
         except Unsupported:
             continue
@@ -230,11 +193,11 @@ def _module_name(lowered: str, signature: str) -> str:
     """The name of a kernel's module, which says all that its machine code depends on."""
     data = lowered.encode()
     whose = products.choice() if "rt.gemm(" in lowered else ""
-    key = cache.digest(cache.platform_key(), _spelled(BY_NUMBA), signature, whose, data)
+    key = cache.digest(cache.platform_key(), spelled(BY_NUMBA), signature, whose, data)
     return f"{PREFIX}{key}"
 
 
-def _spelled(options: dict[str, Any]) -> str:
+def spelled(options: dict[str, Any]) -> str:
     return str(sorted((k, sorted(v) if k == "fastmath" else v) for k, v in options.items()))
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import binding, collector, threads
-from .backends import COMPILED
+from .backend_choice import COMPILED
 from .entry import Entry, seed_of
 from .errors import (
     InternalCompilerError,

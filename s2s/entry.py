@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import backends, collector, guards
-from .call import is_python_float, write_call
+from .call import Call, Writer, is_python_float, write_call
 from .errors import TypeError_, ValueError_, translate
 from .locks import making
 from .overlap import overlap, overlaps_itself
@@ -73,18 +73,17 @@ class Entry:
         trees: dict[str, OutTree],
         result: str,
         asked: bool,
-    ) -> Any:
+    ) -> Call | None:
         """The whole call as one function, or None if it is not worth writing out.  `asked`: this
         backend was asked for in the program."""
         kernel = self.kernels.get(backend)
         if kernel is None or self.rewritten > REWRITTEN or self.tells_tensors:
             return None
         self.rewritten += 1
-        function, door = kernel.function, kernel.door  # type: ignore[attr-defined]
+        function: Any = kernel.function  # type: ignore[attr-defined]
         with collector.paused():
-            call = write_call(self, function, door, args, trees, result, asked)
-        call.entry = self
-        return call
+            writer = getattr(kernel, "writer", Writer)(self, args)
+            return write_call(writer, function, trees, result, asked)
 
     def run(
         self,

@@ -69,6 +69,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+# What a call returns that does not fit the arguments; another way is tried then.
+MISS: Any = type("Miss", (), {"__repr__": lambda self: "MISS"})()
+
+
 class Misfit(Exception):
     """Raised by a kernel before it does anything: a guard on sizes does not hold."""
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from . import jit_link
 from .transforms.lazy import once
 
 # A block begins with a header as Numba's runtime has it (`NRT_MemInfo`): reference count,
@@ -415,8 +416,6 @@ def library() -> Any:
     """The functions above, loaded."""
     import ctypes
 
-    from . import linking
-
     text = TEXT.replace("CLASSES", str(CLASSES)).replace("SLACK", str(SLACK))
     least = LEAST if os.environ.get("S2S_KEEP_MEMORY") != "0" else 62  # then every block is small
     text = text.replace("WINDOW", str(WINDOW)).replace("LARGE", str(1 << least))
@@ -427,7 +426,7 @@ def library() -> Any:
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
         for name in names
     }
-    made = linking.runtime(text, (*GIVEN, *_OURS), python, care=False)
+    made = jit_link.runtime(text, (*GIVEN, *_OURS), python, care=False)
     start, forked = (ctypes.CFUNCTYPE(None)(made[name]) for name in ("start", "forked"))
     start()
     if hasattr(os, "register_at_fork"):

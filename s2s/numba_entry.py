@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .doors import Relation
+from .size_guards import Relation
 from .transforms.records import record
 
 PREFIX = "_s2s_"

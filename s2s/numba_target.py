@@ -18,8 +18,8 @@ What is used of `numba.core`, beyond the vocabulary of `numba.extending` (`types
 - `compiler_lock.global_compiler_lock`, `registry.cpu_target` (`locks.py`): the order of locks.
 - `registry.cpu_target` (`inside_njit.py`, `machine/infer.py`, `machine/plain.py`): Numba is asked
   for the types and the code of functions that only it knows.
-- `compiler`, `registry.cpu_target`, `runtime.nrt.rtsys` (`machine/native.py`, `linking.py`): the
-  same for kernels of `backend="native"`, which have no Numba function around them.
+- `compiler`, `registry.cpu_target`, `runtime.nrt.rtsys` (`machine/kernel_module.py`,
+  `jit_link.py`): the same for kernels that have no Numba function around them.
 - `callconv`, `cpu_options.FastMathOptions`, `fastmathpass.rewrite_module`, `registry.cpu_target`
   (`aot/module.py`): the same for libraries that are compiled ahead of time.
 """

@@ -7,7 +7,7 @@ process need not have loaded: LLVM ends the process then.  Here they are `pow` a
 
 from __future__ import annotations
 
-from . import linking
+from . import jit_link
 from .transforms.lazy import once
 
 _TEXT = """
@@ -36,6 +36,6 @@ def offer() -> None:
     """Tells LLVM where the functions are."""
     import llvmlite.binding as llvm
 
-    library = linking.runtime(_TEXT, _NAMES)
+    library = jit_link.runtime(_TEXT, _NAMES)
     for name in _NAMES:
         llvm.add_symbol(name, library[name])

@@ -12,7 +12,7 @@ import _thread
 import os
 from typing import Any
 
-from . import linking
+from . import jit_link
 from .transforms.lazy import once
 
 # For vectors, few numbers, more and very many; where their addresses stand.
@@ -48,9 +48,9 @@ def _library(name: str, whose: str) -> Any:
         return shared.object_code(name, whose)
 
     kind = name.split(".")[1]
-    given = {linking.GEMM: linking.blas()} if kind == "blas" else {}
+    given = {jit_link.GEMM: jit_link.blas()} if kind == "blas" else {}
     names = (name, TABLE) if kind == "gemm" else (name,)
-    made = linking.library(f"{name} {whose}", compiled, names, given)
+    made = jit_link.library(f"{name} {whose}", compiled, names, given)
     if kind == "gemm":
         _offer_ways(made[TABLE], name.rpartition(".")[-1])
     return made
@@ -71,13 +71,13 @@ def _offer_ways(table: int, bits: str) -> None:
             _thread.interrupt_main()  # it is for the program, as soon as the kernel has ended
 
     callback = ctypes.CFUNCTYPE(None, ctypes.c_int64)(find)
-    cells[len(WAYS)] = ctypes.cast(linking.immortal(callback), ctypes.c_void_p)
+    cells[len(WAYS)] = ctypes.cast(jit_link.immortal(callback), ctypes.c_void_p)
 
 
 def _way(kind: str, bits: str) -> int:
     try:
         name = f"s2s.{kind}.{bits}"
         return _library(name, "")[name]
-    except linking.Unlinkable:  # no BLAS
+    except jit_link.Unlinkable:  # no BLAS
         name = f"s2s.blocked.{bits}"
         return _library(name, "")[name]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import debug
-from .backends import choose_backend
+from .backend_choice import choose_backend
 from .errors import SourceError, UnsupportedError, ValueError_
 from .tape_block import NUMBERS, Block, Outcome
 from .tape_world import ADVICE, World

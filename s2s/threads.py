@@ -18,9 +18,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from . import linking
+from . import jit_link
 
-NAME = linking.PARALLEL_FOR
+NAME = jit_link.PARALLEL_FOR
 MOST = 128  # threads
 
 # `state` is 2**32 while there is something to share, plus the number of the pool's threads that
@@ -265,7 +265,7 @@ def _started() -> Any:
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
         for name in (*locks, "PyThread_acquire_lock_timed")
     }
-    library = linking.runtime(text, (NAME, "reset", "work"), python)
+    library = jit_link.runtime(text, (NAME, "reset", "work"), python)
     reset, work = (ctypes.CFUNCTYPE(None)(library[name]) for name in ("reset", "work"))
     reset()
     for _ in range(min(count(), MOST) - 1):

@@ -6,7 +6,6 @@ without some; `--threads-everywhere` runs every loop on threads that may be, how
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -82,7 +81,8 @@ def threads_everywhere() -> Iterator[None]:
     with ExitStack() as stack:
         for path, value in EVERY_LOOP.items():
             stack.enter_context(mock.patch(f"s2s.transforms.{path}", value))
-        stack.enter_context(mock.patch.dict(os.environ, {"NUMBA_NUM_THREADS": "3"}))
+        # Not by NUMBA_NUM_THREADS, which must not change once Numba has started its own threads.
+        stack.enter_context(mock.patch("s2s.threads.count", lambda: 3))
         yield
 
 

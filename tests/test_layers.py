@@ -70,6 +70,24 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True)
 
 
+def test_the_native_back_end_is_imported_in_one_place() -> None:
+    """Its folder may be left out: only the choice of a back end leads there."""
+    package = ROOT / "s2s"
+    outside = {p for p in package.rglob("*.py") if "transforms" not in p.parts}
+    outside -= {*(package / "native").rglob("*.py")}
+    found = []
+    for path in sorted(outside):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                home = path.parents[node.level - 1].relative_to(package)
+                names = [node.module] if node.module else [a.name for a in node.names]
+                if not home.parts and any(n.split(".")[0] == "native" for n in names):
+                    found.append(path.relative_to(package).as_posix())
+    assert found == ["backends.py", "backends.py"]
+    done = run("import sys, s2s.api, s2s.call, s2s.compile; print('s2s.native' in sys.modules)")
+    assert (done.stdout.strip(), done.returncode) == ("False", 0), done.stderr
+
+
 def test_compiler_works_without_numba() -> None:
     done = run("import sys; sys.modules['numba'] = None; import s2s.transforms.pipeline")
     assert done.returncode == 0, done.stderr

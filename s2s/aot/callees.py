@@ -17,8 +17,8 @@ from llvmlite import ir
 from ..machine.buffers import Buffer
 from ..machine.emit import CODE
 from ..machine.infer import Types
+from ..machine.kernel_module import INFO
 from ..machine.kinds import Array
-from ..machine.native import INFO
 from ..machine.outline import Plan
 from ..machine.writing import INT, POINTER, room
 from . import heap, linalg

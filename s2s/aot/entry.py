@@ -12,8 +12,8 @@ from ..machine import apart
 from ..machine import kinds as types
 from ..machine.context import Context, memory_type
 from ..machine.emit import CODE
+from ..machine.kernel_module import INFO
 from ..machine.kinds import Array, of_dtype
-from ..machine.native import INFO
 from ..machine.writing import INT, POINTER, room
 from . import pcg, statuses
 from .describe import Export, Item

@@ -24,8 +24,8 @@ from ..machine.context import Context, memory_type
 from ..machine.emit import CODE, Failures
 from ..machine.infer import Types
 from ..machine.kernel import last_mentions, returned
+from ..machine.kernel_module import INFO
 from ..machine.kinds import Array, Number
-from ..machine.native import INFO
 from ..machine.outline import Plan, call_nest
 from ..machine.writing import INT, NULL, POINTER, room
 from . import heap, unavailable

@@ -15,8 +15,8 @@ from ..machine.buffers import Buffer
 from ..machine.context import memory_type
 from ..machine.emit import CODE, Failures
 from ..machine.infer import Types
+from ..machine.kernel_module import INFO
 from ..machine.kinds import Array
-from ..machine.native import INFO
 from ..machine.writing import INT, room
 from . import heap
 from .plan import GROWING, HEADER, LARGEST, Memory, grown

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import api
-from ..backends import BACKENDS, choose_backend
+from ..backend_choice import BACKENDS, choose_backend
 from ..transforms.quote import printable_lines
 from .environment import cold_cache
 from .exits import OK, PROGRAM, CommandError

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from .. import api
-from ..backends import BACKENDS
+from ..backend_choice import BACKENDS
 from ..testing import Report, check_grads
 from ..transforms.quote import printable_lines
 from .check_tape import check_tape

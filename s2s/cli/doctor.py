@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import api, cache, linking
+from .. import api, backends, cache
 from .._version import __version__
 from ..explain_text import amount
 from .cache import kept
@@ -113,7 +113,7 @@ def _machine() -> dict[str, str]:
 def _backends() -> dict[str, str]:
     """What each back end that compiles is, and whether it is available."""
     native = "the same loop nests, entered without Numba"
-    if not linking.is_layout_known():
+    if not backends.has_native():
         native = "off: this interpreter lays objects out in another way; numba is used instead"
     return {
         "numba": "a Numba dispatcher whose loop nests s2s writes (default)",

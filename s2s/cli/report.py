@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import files
-from ..backends import BACKENDS
+from ..backend_choice import BACKENDS
 from ..sides import Sides, sides
 from . import bench, memory_trace
 from .exits import OK, PROGRAM, USAGE, CommandError

@@ -25,8 +25,8 @@ from .context import Context, of_numba, to_numba
 from .frame import Frame, Word
 from .infer import Types
 from .kernel import Errors, Kernel
+from .kernel_module import STATUS, results_of
 from .kinds import NUMBERS, Array, Integer, Opaque, Tuple, of_spec
-from .native import STATUS, results_of
 from .nodes import named
 from .optimise import forbid_estimates
 from .outline import Plan

@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..doors import Place, Size
+from ..size_guards import Place, Size
 from .writing import INT
 
 DOUBLE = ir.DoubleType()

@@ -1,7 +1,7 @@
 """Routines: functions of Numba's that kernels call and do not contain.
 
 Each is machine code of its own, kept under a name that is the same in all processes, which also is
-the symbol that kernels call it by (`linking.routine`).
+the symbol that kernels call it by.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from .. import cache, linking
+from .. import cache, jit_link
 from . import optimise
 from .infer import Unsupported
 
 
-def taken_apart(text: str, routines: dict[str, Any]) -> str:
+def renamed(text: str, routines: dict[str, Any]) -> str:
     """A module in which routines, given by what Numba made of them, have their lasting names."""
     for told, compiled in sorted(routines.items()):
         mangled = compiled.fndesc.mangled_name
@@ -25,13 +25,13 @@ def taken_apart(text: str, routines: dict[str, Any]) -> str:
 
 
 def _kept(told: str, compiled: Any) -> str:
-    name = linking.ROUTINE + cache.digest(cache.platform_key(), told)
-    if linking.routine_code(name) is None:
-        linking.keep_routine(name, _code(name, compiled))
+    name = jit_link.ROUTINE + cache.digest(cache.platform_key(), told)
+    if jit_link.routine_code(name) is None:
+        jit_link.keep_routine(name, _code(name, compiled))
     return name
 
 
-def _code(name: str, compiled: Any) -> linking.Code:
+def _code(name: str, compiled: Any) -> jit_link.Code:
     mangled = compiled.fndesc.mangled_name
     module = optimise.parsed(str(compiled.library._get_module_for_linking()).replace(mangled, name))
     for function in module.functions:
@@ -44,4 +44,4 @@ def _code(name: str, compiled: Any) -> linking.Code:
     missing = optimise.missing(module)
     if missing is None:
         raise Unsupported("a routine that needs its environment")
-    return linking.Code(optimise.machine().emit_object(module), (), missing)
+    return jit_link.Code(optimise.machine().emit_object(module), (), missing)

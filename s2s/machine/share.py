@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 
 from .. import kernels
-from ..linking import PARALLEL_FOR
+from ..jit_link import PARALLEL_FOR
 from .emit import CODE, Body, is_small
 from .kinds import Array
 from .nodes import walk

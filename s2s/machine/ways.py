@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..linking import GEMM
+from ..jit_link import GEMM
 from ..products import TABLE, WAYS
 from . import blocked, gemm, thin
 from . import kinds as types

@@ -160,7 +160,7 @@ def test_arrays_that_are_not_in_c_order_are_refused() -> None:
 TAKES_ADDRESSES = {
     "ctypes": {
         "s2s/aot/loader_runtime.py",  # arrays are held by the caller and by local variables
-        "s2s/linking.py",  # compares an address, to learn how arrays are laid out
+        "s2s/native/layout.py",  # compares an address, to learn how arrays are laid out
     },
     "voidptr": {"s2s/kernels_external.py"},
     "voidptr_t": {"s2s/kernels_external.py"},

@@ -10,7 +10,7 @@ import pytest
 
 import s2s
 from s2s import memory
-from s2s.backends import BACKENDS
+from s2s.backend_choice import BACKENDS
 from s2s.errors import Misfit
 from tests import oracle
 from tests.corpus import Case, load

@@ -10,8 +10,8 @@ import pytest
 
 import s2s
 from s2s.announce import Announces
-from s2s.call import MISS
-from s2s.linking import same_items
+from s2s.errors import MISS
+from s2s.native.loader import same_items
 
 pytest.importorskip("numba")
 
@@ -201,7 +201,7 @@ def test_calls_in_turns() -> None:
     for _ in range(3):
         for x in (single, double, 2.0):
             assert f(x).dtype == np.asarray(x).dtype
-    assert type(f) is not f._plain and f._shared.calls[0](2.0) is not MISS
+    assert type(f) is not f._plain and f._shared.calls[0].run(2.0) is not MISS
     assert f(x=double)[0] == 2.0
     with pytest.raises(TypeError):
         f()

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s import kernels
+from s2s import kernels, threads
 from s2s.transforms.lower import parallel
 from tests import oracle
 from tests.corpus import Case, load
@@ -190,10 +190,10 @@ def digest() -> str:
 def test_any_number_of_threads() -> None:
     """The second process also finds the machine code of the first."""
     found = {digest()}
-    for threads in ("1", "3"):
+    for number in ("1", "3"):
         run = "from tests.s2s.test_parallel import digest; print(digest())"
         out = subprocess.run(
-            [sys.executable, "-c", run], env={**os.environ, "NUMBA_NUM_THREADS": threads},
+            [sys.executable, "-c", run], env={**os.environ, "NUMBA_NUM_THREADS": number},
             capture_output=True, text=True, check=True, timeout=300,
         )  # fmt: skip
         found.add(out.stdout.strip())
@@ -335,7 +335,7 @@ SMALL, LARGE = np.linspace(-1.0, 1.0, 1000), np.linspace(-1.0, 1.0, 300_000)
 
 @pytest.fixture
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
+    monkeypatch.setattr("s2s.threads.count", lambda: 2)
 
 
 def ripples(x):  # type: ignore[no-untyped-def]
@@ -381,9 +381,14 @@ def test_both_are_found_on_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 @pytest.mark.parametrize("variable", ["NUMBA_NUM_THREADS", "OMP_NUM_THREADS"])
-def test_one_thread_is_enough_for_none(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_many_threads(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
-    monkeypatch.setenv(variable, "1")
+    monkeypatch.setenv(variable, "5")
+    assert threads.count() == 5
+
+
+def test_one_thread_is_enough_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("s2s.threads.count", lambda: 1)
     f = afresh()
     f(LARGE)
     assert "rt.prange(" not in f.lowered

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from s2s import linking, products
+from s2s import jit_link, products
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -61,7 +61,7 @@ def test_only_what_is_called_is_compiled(anew: None, monkeypatch: pytest.MonkeyP
     assert asked == ["thin", "little", "blocked", "blas"]
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, linking.Unlinkable])
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, jit_link.Unlinkable])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_plain_loops_where_there_is_no_other_way(
     anew: None, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
@@ -84,9 +84,9 @@ def test_without_a_library_large_products_are_ours(
     anew: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none() -> int:
-        raise linking.Unlinkable("no BLAS")
+        raise jit_link.Unlinkable("no BLAS")
 
-    monkeypatch.setattr(linking, "blas", none)
+    monkeypatch.setattr(jit_link, "blas", none)
     check(called("s2s.gemm.f64"), 300, 200, 100, 2.0)
 
 

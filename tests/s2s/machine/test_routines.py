@@ -6,24 +6,25 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s import cache, compile, linking
+from s2s import cache, compile, jit_link
+from s2s.native import loader
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(compile, "_built", {})
-    monkeypatch.setattr("s2s.backends.DEFAULT", "native")
+    monkeypatch.setattr("s2s.backend_choice.DEFAULT", "native")
 
 
-def _routines() -> list[linking.Code]:
+def _routines() -> list[jit_link.Code]:
     codes = [cache.fetch(path) for path in cache.directory().glob("runtime_*")]
-    return [c for c in codes if isinstance(c, linking.Code)]
+    return [c for c in codes if isinstance(c, jit_link.Code)]
 
 
 def _called() -> list[set[str]]:
     codes = [cache.fetch(path) for path in sorted(cache.directory().glob("kernel_*"))]
-    return [{s for s in code.symbols if s.startswith(linking.ROUTINE)} for code in codes]
+    return [{s for s in code.symbols if s.startswith(jit_link.ROUTINE)} for code in codes]
 
 
 def total(a, b):
@@ -50,8 +51,8 @@ def test_a_routine_that_is_gone_does_no_harm() -> None:
     for path in cache.directory().glob("runtime_*"):
         path.unlink()
     compile._built.clear()
-    linking._routines.clear()
-    linking._routine.kept.clear()
+    jit_link._routines.clear()
+    loader._routine.kept.clear()
     np.testing.assert_allclose(s2s.function(total)(a, b), np.linalg.solve(a, b).sum())
 
 

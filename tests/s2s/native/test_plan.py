@@ -21,11 +21,11 @@ import pytest
 import s2s
 from s2s import api
 from s2s.announce import Announces
-from s2s.call import MISS
-from s2s.plan_runtime import is_known
+from s2s.errors import MISS
+from s2s.native.plan_runtime import is_known
 
 pytest.importorskip("numba")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 if not is_known():
     pytest.skip("objects are laid out in another way", allow_module_level=True)
 
@@ -33,7 +33,7 @@ if not is_known():
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("S2S_BACKEND", raising=False)
-    monkeypatch.setattr("s2s.backends.DEFAULT", "native")
+    monkeypatch.setattr("s2s.backend_choice.DEFAULT", "native")
 
 
 @pytest.fixture
@@ -368,7 +368,7 @@ def test_steps_that_are_recalled(tmp_path: Any) -> None:
     program = """
         import numpy as np, s2s
         from s2s import api
-        from tests.s2s.test_plan import trained
+        from tests.s2s.native.test_plan import trained
         step, model, optimizer = trained("Adam")
         f = s2s.function(step, backend="native")
         x = np.linspace(-1.0, 1.0, 8, dtype=np.float32)[:, None]

@@ -16,9 +16,9 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from . import announce
-from .guards import Constants
-from .linking import TYPE
+from .. import announce
+from ..guards import Constants
+from .layout import TYPE
 from .plan_runtime import (
     CELL,
     CONSTANT,

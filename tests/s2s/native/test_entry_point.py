@@ -1,9 +1,8 @@
-"""Kernels are entered through doors: what they take, make and keep alive."""
+"""Entry points of kernels: what they take, make and keep alive."""
 
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import subprocess
 import sys
@@ -16,25 +15,29 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s import cache, compile, linking
+from s2s import cache
 from s2s.announce import Announces
-from s2s.doors import door_of
+from s2s.errors import MISS
+from s2s.jit_link import numpy_gemm
+from s2s.native import object_code
+from s2s.native.signature import Signature, signature_of
+from s2s.transforms.structure import describe
 
 pytest.importorskip("numba")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
 def native(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("s2s.backends.DEFAULT", "native")
+    monkeypatch.setattr("s2s.backend_choice.DEFAULT", "native")
 
 
 def entry_of(f: Any) -> Any:
     return f._specialiser(f._mode).latest
 
 
-def has_door(f: Any) -> bool:
-    return entry_of(f).kernels["native"].door is not None
+def is_native(f: Any) -> bool:
+    return hasattr(entry_of(f).kernels["native"], "writer")
 
 
 def compiled(function: Any) -> Any:
@@ -56,7 +59,7 @@ def test_numbers_become_what_numpy_makes_of_them() -> None:
     for dtype in (np.float32, np.float64):
         x = np.arange(3, dtype=dtype) + 1
         out = twice(f, x, 3)
-        assert has_door(f)
+        assert is_native(f)
         complex_ = np.result_type(dtype, np.complex64)
         kinds = [dtype, dtype, int, bool, complex_.type, np.uint8, int]
         assert [type(v) for v in out] == kinds
@@ -70,7 +73,7 @@ def test_numbers_become_what_numpy_makes_of_them() -> None:
 def test_numbers_of_every_kind_are_read(value: Any) -> None:
     f = compiled(lambda x, a: (a * x, a, x.copy()))
     out = twice(f, np.ones(2, np.int8), value)
-    assert has_door(f)
+    assert is_native(f)
     np.testing.assert_array_equal(out[0], np.ones(2, np.int8) * value)
     assert out[1] == value
 
@@ -117,13 +120,10 @@ def test_memory_is_given_back() -> None:
 KERNEL = "import numpy as np\nfrom s2s import kernels as rt\n\n\n"
 
 
-def door(text: str, *args: Any, results: Any) -> Any:
-    """A function behind a door, of lowered text as it is."""
-    from s2s.doors import Door
-    from s2s.transforms.structure import describe
-
+def entry_point(text: str, *args: Any, results: Any) -> Any:
+    """The entry point of lowered text."""
     specs: Any = tuple(describe(a) for a in args)
-    made = compile.build_door(KERNEL + text, "k", (), Door(specs, results, (), ()))
+    made = object_code.build(KERNEL + text, "k", (), Signature(specs, results, (), ()))
     assert made is not None
     return made
 
@@ -136,7 +136,7 @@ def test_a_part_of_an_argument_keeps_it_alive(part: slice) -> None:
     base = np.arange(12.0).reshape(6, 2).view(Owner)
     gone = weakref.ref(base)
     x = base[part].view(np.ndarray)
-    f = door("def k(n, x):\n    row = x[n]\n    return (row,)\n", 1, x, results=("array",))
+    f = entry_point("def k(n, x):\n    row = x[n]\n    return (row,)\n", 1, x, results=("array",))
     row = f(1, x)
     expected = x[1].copy()
     np.testing.assert_array_equal(row, expected)
@@ -152,7 +152,7 @@ def test_a_part_of_an_argument_keeps_it_alive(part: slice) -> None:
 
 def test_what_does_not_fit_is_a_miss() -> None:
     x = np.arange(6.0).reshape(2, 3)
-    f = door("def k(x):\n    return (x[0, 0],)\n", x, results=("float64",))
+    f = entry_point("def k(x):\n    return (x[0, 0],)\n", x, results=("float64",))
     assert f(x) == 0.0
     readonly = x.copy()
     readonly.flags.writeable = False
@@ -162,8 +162,8 @@ def test_what_does_not_fit_is_a_miss() -> None:
         x.astype(np.float32), x.T, x[0], x.tolist(), 3.0, None, readonly, odd, meta,
         x.view(np.memmap), x.astype(">f8"), "x",
     ):  # fmt: skip
-        assert f(other) is linking.MISS
-    assert f() is linking.MISS and f(x, x) is linking.MISS
+        assert f(other) is MISS
+    assert f() is MISS and f(x, x) is MISS
 
 
 def test_what_does_not_fit_at_once_is_made_to() -> None:
@@ -250,17 +250,17 @@ def test_threads_run_at_once() -> None:
     assert not wrong
 
 
-def test_generators_and_records_have_no_door() -> None:
+def test_generators_and_records_have_no_entry_point() -> None:
     f = compiled(lambda rng, x: rng.random() + x)
     f(np.random.default_rng(0), 1.0)
-    assert not has_door(f) and door_of(entry_of(f).compiled, None) is None
+    assert not is_native(f) and signature_of(entry_of(f).compiled, None) is None
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path / "cache"))
-    compile._built.clear()
-    linking._runtime.kept.clear()
+    object_code._built.clear()
+    numpy_gemm.kept.clear()
     return tmp_path / "cache"
 
 
@@ -268,15 +268,15 @@ def home(tmp_path, monkeypatch):
 @pytest.mark.parametrize("damage", ["truncate", "empty", "garble"])
 def test_a_damaged_file_is_made_again(home: Path, name: str, damage: str) -> None:
     text = "def k(x):\n    return (x * np.float64(3.0),)\n"
-    assert door(text, 2.0, results=("float64",))(2.0) == 6.0
+    assert entry_point(text, 2.0, results=("float64",))(2.0) == 6.0
     for file in home.glob(name):
         data = file.read_bytes()
         middle = len(data) // 2
         garbled = data[:middle] + bytes(b ^ 0xFF for b in data[middle:])
         file.write_bytes({"truncate": data[:middle], "empty": b"", "garble": garbled}[damage])
-    compile._built.clear()
-    linking._runtime.kept.clear()
-    assert door(text, 2.0, results=("float64",))(2.0) == 6.0
+    object_code._built.clear()
+    numpy_gemm.kept.clear()
+    assert entry_point(text, 2.0, results=("float64",))(2.0) == 6.0
     assert all(cache.fetch(file) is not None for file in home.glob(name))
 
 
@@ -340,7 +340,7 @@ def test_products_of_all_small_shapes(swap_a: bool, swap_b: bool) -> None:
                 beta * c if beta else 0
             )
             numbers = np.float64(alpha), a, b, np.float64(beta), c
-            made = made or door(text, *numbers, results=("float64",))
+            made = made or entry_point(text, *numbers, results=("float64",))
             assert made(*numbers) == alpha
             np.testing.assert_allclose(c, want, rtol=1e-12, atol=1e-12)
 
@@ -365,7 +365,7 @@ def test_a_factorisation_is_linked_without_a_word(capfd, monkeypatch, tmp_path):
         lambda x: x[x.shape[0] // 4 : x.shape[0] // 2], lambda x: x[2 * x.shape[0] - 9 :],
     ],
 )  # fmt: skip
-def test_sizes_that_are_derived_are_compared_at_the_door(part: Any) -> None:
+def test_sizes_that_are_derived_are_compared_by_the_entry_point(part: Any) -> None:
     f = compiled(lambda x, y: np.sum(part(x) * y))
     for n in (12, 12, 7, 30, 3, 1, 0, 12):
         x = np.arange(float(n)) + 1
@@ -397,7 +397,7 @@ def test_sizes_of_arrays_that_objects_keep() -> None:
     assert entry_of(f).rewritten == 1
 
 
-def test_numbers_made_at_the_door_are_whole_objects() -> None:
+def test_numbers_made_by_the_entry_point_are_whole_objects() -> None:
     f = compiled(lambda x: (x + 1, x * np.float32(2), x * 1j, np.int8(x)))
     rng = np.random.default_rng(0)
     kept = []
@@ -413,14 +413,13 @@ def test_numbers_made_at_the_door_are_whole_objects() -> None:
 
 def test_a_kernel_with_a_loop_lets_other_threads_run() -> None:
     """The interpreter's lock is kept by arithmetic on numbers only."""
-    native = importlib.import_module("s2s.machine.native")
 
     def is_brief(function: Any, *args: Any) -> bool:
         seen = []
-        before = native._is_brief
+        before = object_code._is_brief
         with pytest.MonkeyPatch.context() as patch, pytest.MonkeyPatch.context() as cold:
             cold.setattr(cache, "fetch", lambda path: None)
-            patch.setattr(native, "_is_brief", lambda s: seen.append(before(s)) or seen[-1])
+            patch.setattr(object_code, "_is_brief", lambda s: seen.append(before(s)) or seen[-1])
             compiled(function)(*args)
         return seen[-1]
 

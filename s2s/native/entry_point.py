@@ -1,10 +1,10 @@
-"""The way into a kernel from Python: a C function in the module of the kernel.
+"""The entry point of a kernel from Python: a C function in the module of the kernel.
 
 It takes Python objects as CPython hands them over (METH_FASTCALL), looks at their types, layouts
 and sizes, reads them, calls the kernel, without the interpreter's lock unless that takes no time,
 and makes objects of what comes back.  Arguments that do not fit are no error: it returns `MISS`,
 and who called it knows better.  Addresses that differ between processes stand in a table, which
-`s2s.linking` fills; so the machine code can be kept.
+`loader.py` fills; so the machine code can be kept.
 """
 
 from __future__ import annotations
@@ -14,17 +14,13 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..doors import PYTHON, Door
-from ..linking import DATA, DESCR, DIMS, DOOR, FLAGS, LINKS, NDIM, STRIDES, TYPE, VALUE
-from ..memory import LEAST
-from ..transforms.structure import ArraySpec, ScalarSpec, Spec
-from . import plain, relations
-from .buffers import Buffer, allocate, of_values, parts_of_type
-from .context import Context, memory_type
-from .frame import Frame, Word
-from .kinds import Array, of_dtype, of_spec
-from .parts import WORDS
-from .writing import (
+from ..machine import plain, relations
+from ..machine.buffers import Buffer, allocate, of_values, parts_of_type
+from ..machine.context import Context, memory_type
+from ..machine.frame import Frame, Word
+from ..machine.kinds import Array, of_dtype, of_spec
+from ..machine.parts import WORDS
+from ..machine.writing import (
     BIT,
     INT,
     NULL,
@@ -36,6 +32,11 @@ from .writing import (
     room,
     room_for,
 )
+from ..memory import LEAST
+from ..transforms.structure import ArraySpec, ScalarSpec, Spec
+from .layout import DATA, DESCR, DIMS, FLAGS, NDIM, STRIDES, TYPE, VALUE
+from .loader import ENTRY, LINKS
+from .signature import PYTHON, Signature
 
 INT32 = ir.IntType(32)
 POINTERS = POINTER.as_pointer()
@@ -48,14 +49,14 @@ def write(
     target: Any,
     kinds: Any,
     results: Any,
-    door: Door,
+    signature: Signature,
     frame: Frame | None,
     brief: bool,
 ) -> tuple[str, ...]:
     """Adds the way into the function `target`, which may take its arguments in a frame, to its
     module.  Which addresses its table is to hold is returned.  The interpreter's lock is kept
     during a call that is `brief`."""
-    writer = _Writer(context, target, kinds, results, door, frame, brief)
+    writer = _Writer(context, target, kinds, results, signature, frame, brief)
     writer.write()
     return tuple(writer.links)
 
@@ -67,18 +68,18 @@ class _Writer:
         target: Any,
         kinds: Any,
         results: Any,
-        door: Door,
+        signature: Signature,
         frame: Frame | None,
         brief: bool,
     ) -> None:
         self.context, self.target, self.kinds, self.returns = context, target, kinds, results
-        self.door, self.brief = door, brief
+        self.signature, self.brief = signature, brief
         self.words = [*frame.given.values()] if frame else []
         module = self.module = target.module
         type_ = ir.FunctionType(POINTER, [POINTER, POINTERS, INT])
-        self.function = ir.Function(module, type_, DOOR)
+        self.function = ir.Function(module, type_, ENTRY)
         self.places, self.given, self.count = self.function.args
-        addresses = ir.ArrayType(POINTER, 16 + len(door.arguments) + len(door.results))
+        addresses = ir.ArrayType(POINTER, 16 + len(signature.arguments) + len(signature.results))
         self.table: Any = ir.GlobalVariable(module, addresses, LINKS)
         self.table.initializer = ir.Constant(addresses, None)
         self.links: list[str] = []
@@ -88,13 +89,13 @@ class _Writer:
         self.frame = room(self.builder, INT, frame.size) if frame else None
 
     def write(self) -> None:
-        builder, door = self.builder, self.door
-        count, more = len(door.arguments), len(door.buffers)
+        builder, signature = self.builder, self.signature
+        count, more = len(signature.arguments), len(signature.buffers)
         bare = builder.icmp_signed("==", self.count, INT(count))
         whole = builder.icmp_signed("==", self.count, INT(count + more))
         self.need(builder.or_(bare, whole))
         read = self.read if self.frame is None else self.take
-        values = [read(i, spec, self.kinds[i]) for i, spec in enumerate(door.arguments)]
+        values = [read(i, spec, self.kinds[i]) for i, spec in enumerate(signature.arguments)]
         self.relations(values)
         objects = self.buffers(bare, values)
         made = [self.array(o, k) for o, k in zip(objects, self.kinds[count:])]
@@ -222,7 +223,7 @@ class _Writer:
         """What sizes are to be; many of them are looked at together."""
         builder, together = self.builder, 1 if self.frame is None else TOGETHER
         found = []
-        for relation in self.door.relations:
+        for relation in self.signature.relations:
             found.append(relations.holds(builder, *relation, values))
             if len(found) == together:
                 self.need(functools.reduce(builder.and_, found))
@@ -282,9 +283,9 @@ class _Writer:
     def buffers(self, bare: Any, values: list[Any]) -> list[Any]:
         """Arrays for results that have the shape of a parameter: the caller's, or new ones."""
         builder, objects = self.builder, []
-        count = len(self.door.arguments)
-        for i, (_, position) in enumerate(self.door.buffers):
-            spec = self.door.arguments[position]
+        count = len(self.signature.arguments)
+        for i, (_, position) in enumerate(self.signature.buffers):
+            spec = self.signature.arguments[position]
             assert isinstance(spec, ArraySpec)
             with builder.if_else(bare) as (new, old):
                 with new:
@@ -359,7 +360,7 @@ class _Writer:
         of an object that a function belongs to, where it wants them instead."""
         builder, waiting, types = self.builder, iter(objects), iter(self.returns)
         made, position = [], 0
-        for kind in self.door.results:
+        for kind in self.signature.results:
             if kind == "buffer":
                 made.append(next(waiting))
                 continue
@@ -423,7 +424,7 @@ class _Writer:
             with builder.if_else(self.is_null(buffer.memory)) as (lent, own):
                 with lent:
                     data = builder.bitcast(buffer.data, POINTER)
-                    args = [self.given, INT(len(self.door.arguments)), data]
+                    args = [self.given, INT(len(self.signature.arguments)), data]
                     owner = builder.call(self._owner(), args)
                     with builder.if_then(builder.not_(self.is_null(owner))):
                         self.set_base(made, self.retained(owner))

@@ -1,10 +1,10 @@
 """Runs a plan (`s2s.plan`): the steps of a written-out call, as a C function.
 
 A plan is a tuple: the program as bytes, the list of what is kept from call to call, the kernel's
-door, what is to be done with its errors, and further objects.  The program is of 16-bit words: how
-many arguments there are, how many registers, where the kernel is entered, and the steps; each
-begins with its operation and a register to write to.  An operand is a register, or, from 32768 on,
-an item of the plan.  The first registers are the arguments; the others own what they refer to.
+entry point, what is to be done with its errors, and further objects.  The program is of 16-bit
+words: how many arguments there are, how many registers, where the kernel is entered, and the steps;
+each begins with its operation and a register to write to.  An operand is a register, or, from 32768
+on, an item of the plan.  The first registers are the arguments; the others own what they refer to.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ import sys
 import types
 from typing import Any
 
+from .. import debug, jit_link
+from ..errors import MISS
+from .layout import TYPE, is_layout_known
+from .loader import FASTCALL, definition, function
 from .plan_steps import OPERATIONS
 from .plan_steps import TEXT as STEPS
 
@@ -322,19 +326,17 @@ define internal i16* @go_if(i1 %yes, i16* %at, i64 %length) {
 def _library() -> Any:
     import ctypes
 
-    from . import debug, linking
-
     shape = "i16* (i8**, i8**, i16*)*"
     addresses = ", ".join(f"{shape} @op.{name}" for name in OPERATIONS)
     text = (TEXT + STEPS).replace("ADDRESSES", addresses).replace("COUNT", str(len(OPERATIONS)))
     numbers = {
         "ITEMS": ITEMS, "SIZE": SIZE, "HEADER": HEADER, "CONSTANT": CONSTANT, "BYTES": BYTES,
-        "PLAN": PLAN, "TYPE": linking.TYPE, "MANY": MANY,
+        "PLAN": PLAN, "TYPE": TYPE, "MANY": MANY,
     }  # fmt: skip
     for name, number in numbers.items():
         text = text.replace(f" {name}", f" {number}")
-    made = linking.runtime(text, ("s2s.front", "s2s.plan", "s2s.plan.links"))
-    known = [linking.MISS, dict, tuple, list, debug.active, sys.intern(OTHERWISE)]
+    made = jit_link.runtime(text, ("s2s.front", "s2s.plan", "s2s.plan.links"))
+    known = [MISS, dict, tuple, list, debug.active, sys.intern(OTHERWISE)]
     table = (ctypes.c_void_p * len(known)).from_address(made["s2s.plan.links"])
     for i, thing in enumerate(known):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
@@ -342,16 +344,9 @@ def _library() -> Any:
     return made
 
 
-class Planned:
-    """An object that has a plan, or None."""
-
-    __slots__ = ("_plan",)
-    _plan: Any
-
-
 @functools.cache
-def install(cls: type[Planned]) -> None:
-    """Lets calls of objects of a class run their plans."""
+def install(cls: Any) -> None:
+    """Lets calls of objects of a class run their plans, which they have in a slot."""
     import ctypes
 
     front = _library()["s2s.front"]
@@ -364,16 +359,12 @@ def install(cls: type[Planned]) -> None:
 
 def runner(plan: tuple[Any, ...]) -> Any:
     """A function that runs a plan."""
-    from . import linking
-
-    return linking.function(_runner(), plan)
+    return function(_runner(), plan)
 
 
 @functools.cache
 def _runner() -> int:
-    from . import linking
-
-    return linking.definition(b"call", _library()["s2s.plan"], linking.FASTCALL)
+    return definition(b"call", _library()["s2s.plan"], FASTCALL)
 
 
 def tag_of(cls: type) -> int:
@@ -433,12 +424,14 @@ def is_known() -> bool:
     """Whether tuples, lists, cells, classes and slots are laid out as is taken for granted here."""
     import ctypes
 
-    from . import linking
-
-    if not linking.is_layout_known():
+    if not is_layout_known():
         return False
 
-    class Base(Planned):
+    class Slotted:
+        __slots__ = ("_plan",)
+        _plan: Any
+
+    class Base(Slotted):
         more = 0
 
     class Below(Base):

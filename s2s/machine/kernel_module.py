@@ -1,4 +1,5 @@
-"""A kernel as object code, without Numba unless it calls for what only Numba knows."""
+"""A kernel as an LLVM module of its own, with a C calling convention; Numba is asked only for the
+functions that nobody here knows."""
 
 from __future__ import annotations
 
@@ -11,20 +12,17 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..doors import Door
 from ..errors import Overlap
-from ..linking import DOOR, Code
 from ..locks import compiler_lock
-from . import apart, care, counts, door, optimise, routines, scattered
+from . import apart, care, counts, optimise, routines, scattered
 from .buffers import Buffer, of_values, parts_of_type
 from .context import Context
 from .frame import Frame
 from .infer import Types, Unsupported
 from .kernel import Errors, Kernel
 from .kinds import Array, Float, Integer, Number
-from .nodes import named, walk
 from .outline import Plan
-from .parts import MANY, WORDS, frame_of, is_long
+from .parts import WORDS, frame_of, is_long
 from .plain import converted, float64, int64
 from .writing import INT, NULL, POINTER, declared, member
 
@@ -52,75 +50,46 @@ class Source:
         self.kinds, self.options = kinds, options
 
 
-def native(source: Source, written: list[int], way_in: Door) -> Code:
-    """The machine code of a kernel with its way in from Python; it may turn out to be
-    `Unsupported`.  Arrays at the positions `written` are to lie apart from others."""
-    final, links = _optimised(source, written, way_in)
-    missing = optimise.missing(final)
-    if missing is None:
-        raise Unsupported("a function that needs its environment")
-    return Code(optimise.object_code(final, _pays(source.function)), links, missing)
-
-
 def listing(source: Source, level: str) -> str:
-    """The same without the way in, for people to read: in LLVM's language ("llvm") or for this
-    machine ("asm")."""
-    final, _ = _optimised(source, [], None)
-    return str(final) if level == "llvm" else optimise.assembly(final, _pays(source.function))
+    """A kernel for people to read: in LLVM's language ("llvm") or for this machine ("asm")."""
+    final = optimised(source, [])
+    return str(final) if level == "llvm" else optimise.assembly(final, pays(source.function))
 
 
-def pays(text: str, name: str) -> bool:
-    """Whether loop strength reduction pays for function `name` of a text."""
-    return _pays(named(ast.parse(text), name))
-
-
-def _pays(function: ast.FunctionDef) -> bool:
+def pays(function: ast.FunctionDef) -> bool:
+    """Whether loop strength reduction pays for a kernel."""
     # Most of a long kernel runs no loop often enough for its addresses to matter.
     return not is_long(function) and care.pays(function)
 
 
-def _optimised(
-    source: Source, written: list[int], way_in: Door | None
-) -> tuple[Any, tuple[str, ...]]:
+# add_entry(context, kernel, frame) adds an entry point for a kernel to its module.  A kernel with a
+# frame takes its arguments there.
+AddEntry = Callable[[Context, Any, Frame | None], None]
+
+
+def optimised(source: Source, written: list[int], add_entry: AddEntry | None = None) -> Any:
+    """The optimised module of a kernel; it may turn out to be `Unsupported`.  The kernel raises
+    `Overlap` if an array at one of the positions `written` may overlap with another."""
     module = ir.Module("s2s")
     asked: list[Any] = []
-    links: tuple[str, ...] = ()
     with contextlib.ExitStack() as stack:
         context = Context(lambda: _numba(source.options, asked, stack))
         target, frame = _write(context, module, source, written)
-        if way_in is not None:
-            links = door.write(
-                context, target, source.kinds, source.types.results, way_in, frame,
-                _is_brief(source),
-            )  # fmt: skip
-            if is_long(source.function) and len(source.kinds) > MANY:
-                way: Any = module.get_global(DOOR)
-                for attribute in ("noinline", "optnone"):  # as for parts that hand on
-                    way.attributes.add(attribute)
+        if add_entry is not None:
+            add_entry(context, target, frame)
         counts.write(module)
         optimise.mark(module, source.options["fastmath"])
     known = source.types.routines
-    final = optimise.parsed(routines.taken_apart(str(module), known))
+    final = optimise.parsed(routines.renamed(str(module), known))
     elsewhere = [compiled.library for compiled in known.values()]
     for library in dict.fromkeys(other for one in asked for other in one._linking_libraries):
         if library not in elsewhere:
             final.link_in(library._get_module_for_linking(), preserve=True)
-    if way_in is not None:
+    if add_entry is not None:
         final.get_function(KERNEL).linkage = "internal"
     optimise.run(final, neighbours=scattered.is_used(final))
     final.verify()
-    return final, links
-
-
-def _is_brief(source: Source) -> bool:
-    """Whether a kernel is arithmetic on numbers, without loops, arrays and functions of its own."""
-    if any(isinstance(kind, Array) for kind in source.kinds):
-        return False
-    return not any(
-        isinstance(node, (ast.For, ast.While))
-        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
-        for node in walk(source.function)
-    )
+    return final
 
 
 def _numba(options: dict[str, Any], asked: list[Any], stack: contextlib.ExitStack) -> Any:
@@ -169,7 +138,7 @@ def _write(
             if parameter.arg in plan.given:
                 parts[0].add_attribute("noalias")
             values.append(of_values(kind, [*parts, NULL]) if isinstance(kind, Array) else parts[0])
-    ends = DoorErrors()
+    ends = StatusErrors()
     if written:
         arrays = [i for i, k in enumerate(source.kinds) if isinstance(k, Array)]
         order = [*written, *(i for i in arrays if i not in written)]
@@ -204,7 +173,7 @@ def results_of(context: Context, kind: Any) -> list[Any]:
     return parts_of_type(kind) if isinstance(kind, Array) else [context.value_type(kind)]
 
 
-class DoorErrors(Errors):
+class StatusErrors(Errors):
     """Told as functions of Numba's tell theirs, so that it makes no difference whose they are."""
 
     def set(self, builder: Any, exception: Any, args: tuple[Any, ...]) -> None:

@@ -1,0 +1,58 @@
+"""`backend="native"`: kernels that are entered without Numba at run time.
+
+An opt-in for programs that wait for calls of a microsecond and for their start: a scalar gradient
+takes 0.1 µs, and a process that finds its kernels in the cache imports no Numba.  The loop nests
+are those of the default back end (`s2s.machine`); what is added here is the entry:
+
+- `signature.py`: what a kernel takes and returns; `entry_point.py`: the C function that checks
+  Python objects, calls the kernel and makes objects of its results.
+- `object_code.py`: compiles both, by way of the cache; `loader.py`: loads them into the process.
+- `call.py`: the call with its guards, as a plan (`plan.py`) that a C function runs
+  (`plan_runtime.py`, `plan_steps.py`).
+- `layout.py`: the fields of objects that machine code reads, and whether this interpreter has them
+  there.  On one that has not, `s2s doctor` says so, and the default back end is used.
+
+Only `s2s.backends` imports this folder, when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import Kernel, aligned, fitted
+from ..errors import MISS
+from . import call, layout
+from .object_code import build
+from .signature import signature_of
+
+if TYPE_CHECKING:
+    from ..transforms.pipeline import Compiled
+
+is_available = layout.is_layout_known
+
+
+def kernel(compiled: Compiled, seed: Any) -> Kernel | None:
+    """The kernel of a specialisation (`s2s.backends`); None where only Numba can enter it."""
+    signature = signature_of(compiled, seed)
+    if signature is None:
+        return None
+    function = build(compiled.lowered, compiled.entry, compiled.written, signature)
+    if function is None:
+        return None
+    count, specs = len(compiled.result_types), [p.spec for p in compiled.params]
+
+    def run(params: tuple[Any, ...], seed: Any, buffers: Sequence[Any]) -> Sequence[Any]:
+        given = () if seed is None else (seed,)
+        rest = given if any(b is None for b in buffers) else (*given, *buffers)
+        found = function(*params, *rest)
+        if found is MISS:
+            found = function(*map(fitted, specs, params), *rest)
+        if found is MISS:
+            raise TypeError(f"{compiled.name} does not take {[*map(type, params)]}")
+        return (found,) if count == 1 else found
+
+    whole: Any = aligned(run, compiled, function)
+    whole.writer = partial(call.NativeWriter, signature=signature)
+    return whole
