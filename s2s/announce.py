@@ -2,14 +2,15 @@
 
 What is compiled for objects holds as long as they are what they were.  Looking at every attribute
 in every call would take longer than a small step; so the classes of this package announce when
-one is set, and are looked at again only then.  A user's class does the same by deriving from
-`Announces`; objects that announce nothing are looked at in every call.
+one is set, on an object or on a class, and are looked at again only then.  A user's class does the
+same by deriving from `Announces`; objects that announce nothing are looked at in every call.
 """
 
 from __future__ import annotations
 
 import sys
 import types
+from abc import ABCMeta
 from typing import Any
 
 # Read in every call, so it is an item of a list that never changes its place.
@@ -18,7 +19,24 @@ changes = [0]
 _NUMBERS = (int, float)
 
 
-class Announces:
+class AnnouncingType(ABCMeta):
+    """A class that announces when one of its attributes is set or deleted, such as a method or its
+    bases.  (It derives from `ABCMeta` so that users can mix in abstract classes.)"""
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        changes[0] += 1
+
+    def __delattr__(cls, name: str) -> None:
+        super().__delattr__(name)
+        changes[0] += 1
+
+    # Nobody registers virtual subclasses; looking for them takes longer than a small kernel.
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
+
+
+class Announces(metaclass=AnnouncingType):
     """Objects whose attributes are set one by one, never through `__dict__`."""
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -66,6 +84,16 @@ def tells(value: Any) -> bool:
         and cls.__setattr__ is Announces.__setattr__
         and cls.__delattr__ is Announces.__delattr__
     )
+
+
+def tells_class(cls: type, name: str) -> bool:
+    """Whether a class announces it if an attribute is found in another place, or is another."""
+    for base in cls.__mro__:
+        if base is not object and not isinstance(base, AnnouncingType):
+            return False
+        if name in vars(base):
+            return True
+    return False
 
 
 def is_number(value: Any) -> bool:

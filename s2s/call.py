@@ -21,7 +21,7 @@ from .announce import Announces, is_number
 from .backend_choice import VARIABLE, environment
 from .errors import MISS, Misfit, Overlap, translate
 from .fingerprint import fingerprint
-from .guards import Constants, dim_text, guard_text
+from .guards import Constants, code_text, dim_text, guard_text
 from .overlap import overlaps_itself
 from .size_guards import relation
 from .tensor import immutable
@@ -200,6 +200,8 @@ class Writer:
                 if guard.kind == "is":
                     self._pin(path, guard.expected)
                 continue
+            if guard.kind == "function" and self._of_class(path, guard):
+                continue
             own = self._is_of_own_module(path)
             rarely = own or self._is_announced(path, guard)
             if rarely and not own and self._is_own_method(path):
@@ -212,8 +214,6 @@ class Writer:
                 done |= self.whole_list(path, told)
                 if done >= {(*path, ("[]", 0))}:
                     continue
-            if not rarely and guard.kind == "function" and self._of_class(path, guard):
-                continue
             if not rarely:
                 self._note_list(path, guard)
             if guard.kind == "length" and not rarely:
@@ -230,16 +230,24 @@ class Writer:
     def _of_class(self, path: Path, guard: Any) -> bool:
         """A method of an object that announces it if it gets one of its own, or becomes one of
         another class: it is looked for in the class, which makes no bound method."""
+        by_object = path[-1] == (".", "__func__")
+        by_class = len(path) > 2 and path[-2] == (".", "__class__")
         holder = self.pinned.get(path[:-2])
-        if path[-1] != (".", "__func__") or not announce.tells(holder):
+        if not (by_object or by_class) or not announce.tells(holder):
             return False
-        cls, function, name = type(holder), guard.expected, path[-2][1]
+        cls, function, name = type(holder), guard.expected, path[-2 if by_object else -1][1]
         plain = cls.__getattribute__ is object.__getattribute__ and name not in vars(holder)
         if not plain or inspect.getattr_static(cls, name, None) is not function:
             return False
-        self.miss(f"{self.text(path)} is not {self.constant(function)}", True)
         here = attribute(self.constant(cls), name)
-        self.miss(f"not ({guard_text(guard, here, self.constant)})")
+        condition = guard_text(guard, here, self.constant)
+        announced = self._tells_class(cls, name)
+        self.miss(f"{self.text(path)} is not {self.constant(function)}", True)
+        if by_class:
+            self.miss(f"type({self.text(path[:-2])}) is not {self.constant(cls)}")
+        self.miss(f"not ({condition})", announced)
+        if announced and not _is_own_function(function):
+            self.miss(f"not ({code_text(function, self.constant)})")
         return True
 
     def _pin(self, path: Path, value: Any) -> None:
@@ -324,12 +332,33 @@ class Writer:
         if len(path) < 2 or path[:-1] not in self.pinned:
             return False
         holder, (step, key) = self.pinned[path[:-1]], path[-1]
-        if step != "." or not announce.tells(holder) or key not in vars(holder):
+        if step != "." or not announce.tells(holder):
+            return False
+        if key not in vars(holder) and not self._is_of_class(holder, key, path):
             return False
         if guard is None:
             return True
         number = is_number(guard.expected) and guard.kind == "equals"
         return not number and guard.kind not in ("length", "keys")
+
+    def _is_of_class(self, holder: Any, key: str, path: Path) -> bool:
+        """Whether a path leads to a plain attribute of a class that announces its changes."""
+        cls = type(holder)
+        if cls.__getattribute__ is not object.__getattribute__:
+            return False
+        plain = inspect.getattr_static(cls, key, None) is self.value(path)
+        return plain and self._tells_class(cls, key)
+
+    def _tells_class(self, cls: type, name: str) -> bool:
+        """Whether a change of what a class has by a name is announced.  It may come to be found in
+        another base; so that is asked again after a change."""
+        if not announce.tells_class(cls, name):
+            return False
+        self.space["tells_class"] = announce.tells_class
+        line = f"if not tells_class({self.constant(cls)}, {name!r}): return MISS"
+        if line not in self.rarely:
+            self.rarely.append(line)
+        return True
 
     def _is_own_method(self, path: Path) -> bool:
         """Whether a path leads to a function of a class of this package by one of its objects,
@@ -362,8 +391,10 @@ class Writer:
         if not (type(holder).__module__ + ".").startswith(_OWN):
             here = attribute(self.constant(type(holder)), path[-1][1])
             line = f"if {here} is not {self.constant(raw)}: return MISS"
-            if line not in self.every:
-                self.every.append(line)
+            announced = self._tells_class(type(holder), path[-1][1])
+            lines = self.rarely if announced else self.every
+            if line not in lines:
+                lines.append(line)
         return True
 
     def _note_list(self, path: Path, guard: Any) -> None:
@@ -626,6 +657,11 @@ class Writer:
 def is_python_float(type_: Type) -> bool:
     """Whether a number of this type is one that Python made."""
     return isinstance(type_, Scalar) and type_.weak and type_.dtype == "float64"
+
+
+def _is_own_function(function: Any) -> bool:
+    """Whether a function is of this package, whose code nobody replaces."""
+    return (function.__module__ + ".").startswith(_OWN)
 
 
 def _is_plain(value: Any) -> bool:

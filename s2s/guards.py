@@ -200,16 +200,22 @@ def guard_text(guard: ObjectGuard, value: str, constant: Constants) -> str:
         if guard.kind == "attribute" and not has:
             return f"not hasattr({value}, {name!r})"
     if guard.kind == "function":
-        # Tools that reload modules put new code into the functions there are.  Where there were
-        # no defaults, every argument is given, and those that are added change nothing.
-        names = ("__code__", "__defaults__", "__kwdefaults__")
-        parts = [(name, getattr(expected, name)) for name in names]
-        here = constant(expected)
-        known = [f"{here}.{name} is {constant(part)}" for name, part in parts if part is not None]
-        same = " and ".join(known)
-        known = f"{value} is {here}"
+        known = f"{value} is {constant(expected)}"
+        same = code_text(expected, constant)
         return f"({same}) if {known} else {constant(guard)}.holds({value})"
     return f"{constant(guard)}.holds({value})"
+
+
+def code_text(function: Any, constant: Constants) -> str:
+    """The condition under which a function has the code and the defaults that it has now."""
+    # Tools that reload modules put new code into the functions there are.  Where there were
+    # no defaults, every argument is given, and those that are added change nothing.
+    names = ("__code__", "__defaults__", "__kwdefaults__")
+    parts = [(name, getattr(function, name)) for name in names]
+    here = constant(function)
+    return " and ".join(
+        f"{here}.{name} is {constant(part)}" for name, part in parts if part is not None
+    )
 
 
 def dim_text(dim: Dim | None, symbols: Mapping[str, str]) -> str:

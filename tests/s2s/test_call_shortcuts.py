@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import types
 from typing import Any
 
@@ -229,3 +230,102 @@ def test_calls_that_were_written_before_a_method_was_known() -> None:
     owner: Any = type("Owner", (), {"of": free})()
     assert owner.of(3.0) == owner.of(3.0) == 6.0
     assert free(None, 4.0) == 8.0
+
+
+class Doubled(Announces):
+    factor_of_class: Any = None
+
+    def of(self, x: Any) -> Any:
+        return x * 2.0
+
+
+class Base(Doubled):
+    pass
+
+
+class Mixin:
+    pass
+
+
+class Mixed(Mixin, Doubled):
+    pass
+
+
+def changed_of(self: Any, x: Any) -> Any:
+    return x * 3.0
+
+
+@pytest.mark.parametrize("backend", ["numba", "native"])
+@pytest.mark.parametrize("cls", [Doubled, Base, Mixed])
+def test_methods_that_are_replaced_in_classes(
+    cls: Any, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the class, in a base, in one that announces nothing; or the code of the function."""
+    thing = cls()
+    f = s2s.function(lambda x: thing.of(x), backend=backend)
+
+    def now() -> Any:
+        return [f(4.0) for _ in range(3)]
+
+    assert now() == [8.0] * 3
+    for holder in cls.__mro__[:-1]:
+        if holder is Announces:
+            continue
+        had = "of" in vars(holder)
+        before = vars(holder).get("of")
+        holder.of = changed_of
+        assert now() == [4.0 * (3 if type(thing).of is changed_of else 2)] * 3
+        if had:
+            holder.of = before
+        else:
+            del holder.of
+        assert now() == [8.0] * 3
+    code = Doubled.of.__code__
+    monkeypatch.setattr(Doubled.of, "__code__", changed_of.__code__)
+    assert now() == [12.0] * 3
+    monkeypatch.setattr(Doubled.of, "__code__", code)
+    assert now() == [8.0] * 3
+
+
+def test_attributes_of_classes() -> None:
+    class Scaled(Doubled):
+        kind = "twice"
+        power = 1
+
+        def of(self, x: Any) -> Any:
+            return x * 2.0**self.power if self.kind == "twice" else x
+
+    thing = Scaled()
+    f = s2s.function(lambda x: thing.of(x))
+
+    def now() -> Any:
+        return [f(3.0) for _ in range(3)]
+
+    assert now() == [6.0] * 3
+    Scaled.kind = "once"
+    assert now() == [3.0] * 3
+    thing.kind = "twice"
+    assert now() == [6.0] * 3
+    thing.power = 1
+    assert now() == [6.0] * 3
+    thing.power = 2
+    assert now() == [12.0] * 3
+    del thing.power, thing.kind
+    assert now() == [3.0] * 3
+
+
+def test_abstract_classes_can_be_mixed_in() -> None:
+    class Abstract(s2s.layers.Layer, abc.ABC):
+        @abc.abstractmethod
+        def call(self, x: Any) -> Any: ...
+
+    class Concrete(Abstract):
+        def call(self, x: Any) -> Any:
+            return x * 2.0
+
+    layer = Concrete()
+    assert isinstance(layer, Abstract) and not isinstance(3, Abstract)
+    f = s2s.function(lambda x: layer(x))
+    assert [f(2.0) for _ in range(3)] == [4.0] * 3
+    with pytest.raises(TypeError, match="abstract"):
+        Abstract()
