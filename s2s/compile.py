@@ -11,11 +11,11 @@ import linecache
 import sys
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from . import cache, locks, memory, powers, products
+from . import cache, locks, powers, products
 from .errors import CacheError, internal
 from .numba_entry import ARRAY, BODY, CALL, CALL_WHOLE, CHECK, PREFIX, Entry, entry_text
 
@@ -98,13 +98,6 @@ def offer(lowered: str) -> None:
     if "**" in lowered or "pow" in lowered:
         powers.offer()
     products.offer(lowered)
-    _offer_memory()
-
-
-def _offer_memory() -> None:
-    import llvmlite.binding as llvm
-
-    llvm.add_symbol(memory.ALLOCATE, memory.library()[memory.ALLOCATE])
 
 
 def _offer_threads() -> None:
@@ -130,18 +123,18 @@ def _failing_as_internal() -> Iterator[None]:
 
 
 def _build(module_name: str, text: str, name: str, signature: tuple[Any, ...], entry: Entry) -> Any:
-    """Our own machine code in a Numba function if the text allows it, else all of it Numba's."""
     from .numba_cache import keep_code
     from .numba_target import dispatcher
 
     module = load(module_name, text)
-    kernels = [
-        keep_code(dispatcher(getattr(module, call), WRAPPED), getattr(module, call))
-        for call in (CALL, CALL_WHOLE)
-    ]
+
+    def empty(call: str, library: bool) -> Any:
+        function = getattr(module, call)
+        return keep_code(dispatcher(function, WRAPPED, library), function)
+
     with _failing_as_internal():
-        kernel = next((k for k in kernels if k.load(signature)), None)
-        kernel = kernel or _compiled(module, text, name, signature, entry, kernels)
+        kept = (k for k in (empty(CALL, False), empty(CALL_WHOLE, True)) if k.load(signature))
+        kernel = next(kept, None) or _compiled(module, text, name, signature, entry, empty)
     kernel.disable_compile()
     return kernel
 
@@ -152,32 +145,49 @@ def _compiled(
     name: str,
     signature: tuple[Any, ...],
     entry: Entry,
-    kernels: list[Any],
+    empty: Callable[[str, bool], Any],
 ) -> Any:
+    """The first of these that the text allows: all of it our own machine code in a Numba function,
+    our own with calls of Numba's functions, or all of it Numba's."""
     import numba
+    from numba.core.errors import NumbaNotImplementedError
 
-    from .machine import Unsupported, inside, pays
+    from .machine import NeedsNumba, Unsupported, inside, pays
     from .machine.nodes import named
     from .numba_target import compiling
 
-    tell_numba(text)
-    jit_helpers(module, name)
+    reduce_strength = pays(named(ast.parse(text), name))
     setattr(module, CHECK, inside.checks(entry))
     for i in entry.tabled:
         setattr(module, f"{ARRAY}_{i}", inside.from_table(entry, i))
-    bodies = (
-        lambda: inside.body(text, name, vars(module), entry),
-        lambda: numba.njit(getattr(module, name), **BY_NUMBA),
-    )
-    for kernel, make in zip(kernels, bodies):
-        setattr(module, BODY, make())
+
+    def tried(kernel: Any, body: Any) -> Any:
+        setattr(module, BODY, body)
         try:
-            with compiling(reduce_strength=pays(named(ast.parse(text), name))):
+            with compiling(reduce_strength):
                 kernel.compile(signature)
-        except Unsupported:
-            continue
+        except Unsupported as error:
+            return error
+        except NumbaNotImplementedError as error:  # as for a constant of some rare type
+            return NeedsNumba(error)
         return kernel
-    raise AssertionError
+
+    def alone() -> None:
+        raise NeedsNumba
+
+    def prepare() -> None:
+        tell_numba(text)
+        jit_helpers(module, name)
+
+    made = tried(empty(CALL, False), inside.body(text, name, vars(module), entry, alone))
+    if isinstance(made, NeedsNumba):
+        made = tried(empty(CALL, True), inside.body(text, name, vars(module), entry, prepare))
+    if isinstance(made, Unsupported):
+        prepare()
+        made = tried(empty(CALL_WHOLE, True), numba.njit(getattr(module, name), **BY_NUMBA))
+    if isinstance(made, Exception):
+        raise made
+    return made
 
 
 def _whole(module: types.ModuleType, entry: str) -> Any:

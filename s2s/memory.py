@@ -435,6 +435,14 @@ def library() -> Any:
     return made
 
 
+@once
+def offer() -> None:
+    """Tells LLVM of the function that allocates arrays."""
+    import llvmlite.binding as llvm
+
+    llvm.add_symbol(ALLOCATE, library()[ALLOCATE])
+
+
 def release_memory() -> None:
     """Gives the memory that compiled functions keep for their next calls back to the system."""
     import ctypes

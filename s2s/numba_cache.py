@@ -15,10 +15,11 @@ from typing import Any
 import llvmlite.binding as llvm
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
 from numba.core.runtime import _nrt_python as _nrt  # type: ignore[attr-defined]
 from numba.core.serialize import dumps
 
-from . import cache
+from . import cache, memory
 from .numba_target import environments
 
 
@@ -64,7 +65,7 @@ class EntryCache(_Cache):
             return None
         symbols, data = kept
         if not _are_resolved(symbols):
-            target_context.refresh()
+            cpu_target.target_context.refresh()
             if not _are_resolved(symbols):  # loading it would end the process
                 return None
         try:
@@ -108,4 +109,6 @@ def _are_resolved(symbols: list[str]) -> bool:
     if _nrt.c_helpers and not llvm.address_of_symbol("NRT_Free"):
         for name, address in _nrt.c_helpers.items():
             llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+    if memory.ALLOCATE in symbols:
+        memory.offer()
     return all(llvm.address_of_symbol(s) for s in symbols)

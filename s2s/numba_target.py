@@ -12,9 +12,12 @@ What is used of `numba.core`, beyond the vocabulary of `numba.extending` (`types
 - `registry.CPUTarget`, `registry.CPUDispatcher`, `registry.cpu_target`, `cpu`,
   `codegen.JITCPUCodegen`, `codegen.JITCodeLibrary`, `environment.lookup_environment` (here):
   `numba.extending` has no way to choose the passes of LLVM.
-- `caching._Cache`, `compiler.CompileResult`, `serialize.dumps`, `runtime._nrt_python`
-  (`numba_cache.py`): machine code is kept under `S2S_CACHE_DIR`, with seals and owners checked, and
-  loaded without preparing Numba to compile.
+- `target_extension.CPU`, `target_extension.dispatcher_registry`,
+  `target_extension.target_registry`, `typing`, `runtime.nrt.rtsys` (here): most kernels call no
+  function of Numba's, and their target loads none.
+- `caching._Cache`, `compiler.CompileResult`, `serialize.dumps`, `runtime._nrt_python`,
+  `registry.cpu_target` (`numba_cache.py`): machine code is kept under `S2S_CACHE_DIR`, with seals
+  and owners checked, and loaded without preparing Numba to compile.
 - `compiler_lock.global_compiler_lock`, `registry.cpu_target` (`locks.py`): the order of locks.
 - `registry.cpu_target` (`inside_njit.py`, `machine/infer.py`, `machine/plain.py`): Numba is asked
   for the types and the code of functions that only it knows.
@@ -30,12 +33,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba.core import cpu
+from numba.core import cpu, imputils, typing
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
+from numba.core.runtime.nrt import rtsys
+from numba.core.target_extension import CPU, dispatcher_registry, target_registry
+from numba.core.typing.templates import builtin_registry as declarations
 
-from .transforms.lazy import lazy
+from .transforms.lazy import lazy, once
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -92,7 +98,12 @@ class KernelCodegen(JITCPUCodegen):
     reduce_strength = True
 
 
-class KernelTarget(CPUTarget):
+@once
+def _codegen() -> Any:
+    return KernelCodegen("s2s.exec")
+
+
+class LibraryTarget(CPUTarget):
     """Shares Numba's typing context, so that all that is registered with Numba is known here."""
 
     options = cpu.CPUTargetOptions
@@ -100,18 +111,69 @@ class KernelTarget(CPUTarget):
     @lazy
     def target_context(self) -> Any:
         context: Any = cpu_target.target_context
-        return context.subtarget(_internal_codegen=KernelCodegen("s2s.exec"))
+        return context.subtarget(_internal_codegen=_codegen())
 
     @property
     def typing_context(self) -> Any:
         return cpu_target.typing_context
 
 
-kernel_target = KernelTarget("cpu")
+class KernelTyping(typing.Context):
+    """Knows the intrinsics it is told of, and nothing else."""
+
+    def refresh(self) -> None:
+        """There is nothing else to load."""
+
+    def insert_intrinsic(self, intrinsic: Any) -> None:
+        found = (type_ for value, type_ in reversed(declarations.globals) if value is intrinsic)
+        self.insert_global(intrinsic, next(found))
 
 
-class KernelDispatcher(CPUDispatcher):
-    targetdescr = kernel_target
+class KernelContext(cpu.CPUContext):
+    """Knows how intrinsics are called, arrays are boxed and errors are raised."""
+
+    def init(self) -> None:
+        super().init()
+        self._internal_codegen = _codegen()
+
+    def refresh(self) -> None:
+        from numba.cpython import builtins, numbers, tupleobj  # noqa: F401
+        from numba.np import arrayobj  # noqa: F401
+
+        rtsys.initialize(cpu_target.target_context)
+        self.install_registry(imputils.builtin_registry)
+
+
+class KernelTarget(CPUTarget):
+    """The target of kernels that call nothing of Numba's.  All that Numba knows takes it 0.6 s to
+    load, SciPy included."""
+
+    options = cpu.CPUTargetOptions
+
+    @lazy
+    def typing_context(self) -> Any:
+        return KernelTyping()
+
+    @lazy
+    def target_context(self) -> Any:
+        return KernelContext(self.typing_context, TARGET)
+
+
+TARGET = "s2s"
+
+
+class LoopNests(CPU):
+    """Numba's name for the target: `intrinsic` looks it up for where to register code."""
+
+
+target_registry[TARGET] = LoopNests
+kernel_target, library_target = KernelTarget(TARGET), LibraryTarget("cpu")
+
+
+class LibraryDispatcher(CPUDispatcher):
+    """The dispatcher of a kernel that calls functions of Numba's."""
+
+    targetdescr = library_target
 
     def load(self, signature: Any) -> bool:
         """Whether the machine code for a signature was in the cache; then it is loaded."""
@@ -124,16 +186,31 @@ class KernelDispatcher(CPUDispatcher):
         return True
 
 
-def dispatcher(function: Any, options: dict[str, Any]) -> Any:
-    """A Numba dispatcher of a kernel, which is yet to be compiled."""
-    return KernelDispatcher(function, targetoptions={"nopython": True, **options})
+class KernelDispatcher(LibraryDispatcher):
+    targetdescr = kernel_target
+
+    def add_overload(self, cres: Any) -> None:
+        super().add_overload(cres)
+        # For users' functions that call it.
+        context: Any = cpu_target.target_context
+        context.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
+
+
+dispatcher_registry[LoopNests] = KernelDispatcher
+
+
+def dispatcher(function: Any, options: dict[str, Any], library: bool) -> Any:
+    """A Numba dispatcher of a kernel, which is yet to be compiled; `library`: it may call functions
+    of Numba's."""
+    make = LibraryDispatcher if library else KernelDispatcher
+    return make(function, targetoptions={"nopython": True, **options})
 
 
 @contextmanager
 def compiling(reduce_strength: bool) -> Iterator[None]:
     """While a kernel is compiled, under Numba's compiler lock: whether LLVM's loop strength
     reduction runs."""
-    codegen = kernel_target.target_context.codegen()
+    codegen = _codegen()
     codegen.reduce_strength = reduce_strength
     try:
         yield

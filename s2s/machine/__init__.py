@@ -11,7 +11,7 @@ goes through all of Numba.
 from __future__ import annotations
 
 from . import kinds
-from .infer import Unsupported
+from .infer import NeedsNumba, Unsupported
 from .kernel_module import KERNEL, Source, listing, optimised, pays
 
-__all__ = ["KERNEL", "Source", "Unsupported", "kinds", "listing", "optimised", "pays"]
+__all__ = ["KERNEL", "NeedsNumba", "Source", "Unsupported", "kinds", "listing", "optimised", "pays"]

@@ -53,6 +53,10 @@ class Unsupported(Exception):
     """Text that Numba's own front end has to compile."""
 
 
+class NeedsNumba(Unsupported):
+    """Text that calls a function of Numba's, where there is none."""
+
+
 class Types:
     """`of[node]` is the type of an expression, `names[name]` of a variable, `results` those of
     the returned values.  `calls[node]` is what an operator or a call calls.  `slots` are the names

@@ -8,6 +8,7 @@ allocates the results and runs the loop nests.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -15,10 +16,11 @@ from numba.core import types
 from numba.core.typing.templates import signature
 from numba.np import arrayobj
 
-from .. import array_table
+from .. import array_table, memory
 from ..errors import Misfit, Overlap
 from ..kernels_external import intrinsic_of
 from ..numba_entry import Entry, empty_text, scalar_text
+from ..numba_target import kernel_target
 from . import apart, relations
 from .buffers import Buffer, of_values, pack, parts_of_type, unpack
 from .context import Context, of_numba, to_numba
@@ -36,15 +38,17 @@ from .writing import INT, NULL, member, new_function, room
 WORDS = Array(NUMBERS["int64"], 1, "C")
 
 
-def body(text: str, name: str, space: dict[str, Any], entry: Entry) -> Any:
-    """An intrinsic that does the same as function `name` of a module; Numba knows the other
-    functions of the module.  The text is read when Numba compiles a call of the intrinsic; it may
-    turn out to be `Unsupported`."""
+def body(
+    text: str, name: str, space: dict[str, Any], entry: Entry, prepare: Callable[[], None]
+) -> Any:
+    """An intrinsic that does the same as function `name` of a module; `prepare` makes the other
+    functions of the module known to Numba.  The text is read when Numba compiles a call of the
+    intrinsic; it may turn out to be `Unsupported`."""
 
     def typed(*arguments: Any) -> tuple[Any, Any]:
         kinds = kinds_of(entry, arguments)
         function = without_buffers(named(ast.parse(text), name), entry)
-        known = Types(function, space, kinds)
+        known = Types(function, space, kinds, prepare)
         results = to_numba(Tuple(known.results))
 
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -58,6 +62,8 @@ def body(text: str, name: str, space: dict[str, Any], entry: Entry) -> Any:
             else:
                 found = _in_frame(own, builder, function, known, errors, plan, frame, values)
             forbid_estimates(builder.module)
+            if memory.ALLOCATE in builder.module.globals:
+                memory.offer()
             if found is None:
                 # The program always fails; what follows is never run.
                 builder.position_at_end(builder.append_basic_block("never"))
@@ -71,7 +77,9 @@ def body(text: str, name: str, space: dict[str, Any], entry: Entry) -> Any:
 
 
 def _intrinsic(typed: Any, entry: Entry) -> Any:
-    return intrinsic_of(typed, entry.arguments([f"a{i}" for i in range(entry.parameters)]))
+    made = intrinsic_of(typed, entry.arguments([f"a{i}" for i in range(entry.parameters)]))
+    kernel_target.typing_context.insert_intrinsic(made)
+    return made
 
 
 def from_table(entry: Entry, position: int) -> Any:

@@ -199,12 +199,13 @@ warnings.simplefilter("always")
 {before}
 import numpy as np
 import s2s
-from s2s import cache, compile, numba_cache
+from s2s import cache, numba_cache
+from s2s.native import object_code
 from numba.core.compiler import CompileResult
 
 made = []
-native, reduce = compile._native, CompileResult._reduce
-compile._native = lambda *args: made.append("kernel") or native(*args)
+native, reduce = object_code._compiled, CompileResult._reduce
+object_code._compiled = lambda *args: made.append("kernel") or native(*args)
 load = numba_cache.EntryCache.load_overload
 
 def load_overload(self, *args):

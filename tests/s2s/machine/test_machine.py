@@ -34,7 +34,7 @@ def kernel(text: str, *args):
     jit_helpers(module, "f")
     tell_numba(text)
     space = vars(module)
-    body = inside.body(text, "f", space, plain_entry(text, "f"))
+    body = inside.body(text, "f", space, plain_entry(text, "f"), lambda: None)
     names = ", ".join("abcdefgh"[: len(args)])
     made = {"body": body}
     exec(f"def call({names}):\n    return body({names})\n", made)
