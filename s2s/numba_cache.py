@@ -65,7 +65,8 @@ class EntryCache(_Cache):
             return None
         symbols, data = kept
         if not _are_resolved(symbols):
-            cpu_target.target_context.refresh()
+            context: Any = cpu_target.target_context
+            context.refresh()
             if not _are_resolved(symbols):  # loading it would end the process
                 return None
         try:

@@ -13,8 +13,8 @@ What is used of `numba.core`, beyond the vocabulary of `numba.extending` (`types
   `codegen.JITCPUCodegen`, `codegen.JITCodeLibrary`, `environment.lookup_environment` (here):
   `numba.extending` has no way to choose the passes of LLVM.
 - `target_extension.CPU`, `target_extension.dispatcher_registry`,
-  `target_extension.target_registry`, `typing`, `runtime.nrt.rtsys` (here): most kernels call no
-  function of Numba's, and their target loads none.
+  `target_extension.target_registry`, `typing.context.Context`, `runtime.nrt.rtsys` (here): most
+  kernels call no function of Numba's, and their target loads none.
 - `caching._Cache`, `compiler.CompileResult`, `serialize.dumps`, `runtime._nrt_python`,
   `registry.cpu_target` (`numba_cache.py`): machine code is kept under `S2S_CACHE_DIR`, with seals
   and owners checked, and loaded without preparing Numba to compile.
@@ -33,12 +33,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba.core import cpu, imputils, typing
+from numba.core import cpu, imputils
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher, CPUTarget, cpu_target
 from numba.core.runtime.nrt import rtsys
 from numba.core.target_extension import CPU, dispatcher_registry, target_registry
+from numba.core.typing.context import Context as TypingContext
 from numba.core.typing.templates import builtin_registry as declarations
 
 from .transforms.lazy import lazy, once
@@ -118,7 +119,7 @@ class LibraryTarget(CPUTarget):
         return cpu_target.typing_context
 
 
-class KernelTyping(typing.Context):
+class KernelTyping(TypingContext):
     """Knows the intrinsics it is told of, and nothing else."""
 
     def refresh(self) -> None:
