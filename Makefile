@@ -3,6 +3,7 @@
 #   make test     lint, types and tests: what continuous integration runs
 #   make test-all     the long suites in full       make test-memory  linear algebra on a hostile heap
 #   make test-pythons every supported Python that is installed
+#   make test-floor   the oldest supported versions of Numba, NumPy and SciPy
 #   make attack   bad inputs, hostile files and generated programs: tests/attack in full
 #   make lint     ruff and pyright        make format   apply ruff's fixes and formatting
 #   make golden   rewrite tests/golden after a change of the emitted code
@@ -29,7 +30,7 @@ MEMORY := $(addprefix tests/s2s/,test_kernels_linalg.py test_kernels_fft.py test
   test_linalg.py machine/test_routines.py)
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-all test-memory test-pythons attack lint format golden rules docs fuzz bench accuracy compile-times clean
+.PHONY: demo test test-all test-memory test-pythons test-floor attack lint format golden rules docs fuzz bench accuracy compile-times clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) examples/digits_mlp.py
@@ -58,6 +59,11 @@ test-pythons:
 	    $(MAKE) PYTHON=python$$version VENV=.venv-$$version test || exit 1; \
 	  else echo "== Python $$version is not installed"; fi; \
 	done
+
+test-floor: export PIP_CONSTRAINT := $(CURDIR)/tests/floor.txt
+test-floor:
+	$(MAKE) VENV=.venv-floor .venv-floor/test.stamp
+	.venv-floor/bin/python -m pytest -n $(JOBS) -q
 
 lint: $(VENV)/test.stamp
 	$(RUN) -m ruff check .

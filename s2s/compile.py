@@ -123,18 +123,22 @@ def _failing_as_internal() -> Iterator[None]:
 
 
 def _build(module_name: str, text: str, name: str, signature: tuple[Any, ...], entry: Entry) -> Any:
+    from numba.core.types import Array, Boolean, Number
+
     from .numba_cache import keep_code
     from .numba_target import dispatcher
 
     module = load(module_name, text)
+    alone = all(isinstance(t, (Array, Number, Boolean)) for t in signature)
 
     def empty(call: str, library: bool) -> Any:
         function = getattr(module, call)
         return keep_code(dispatcher(function, WRAPPED, library), function)
 
     with _failing_as_internal():
-        kept = (k for k in (empty(CALL, False), empty(CALL_WHOLE, True)) if k.load(signature))
-        kernel = next(kept, None) or _compiled(module, text, name, signature, entry, empty)
+        kernels = (empty(CALL, not alone), empty(CALL_WHOLE, True))
+        kept = (k for k in kernels if k.load(signature))
+        kernel = next(kept, None) or _compiled(module, text, name, signature, entry, empty, alone)
     kernel.disable_compile()
     return kernel
 
@@ -146,15 +150,15 @@ def _compiled(
     signature: tuple[Any, ...],
     entry: Entry,
     empty: Callable[[str, bool], Any],
+    alone: bool,
 ) -> Any:
     """The first of these that the text allows: all of it our own machine code in a Numba function,
-    our own with calls of Numba's functions, or all of it Numba's."""
+    if it may stand `alone`, our own with calls of Numba's functions, or all of it Numba's."""
     import numba
-    from numba.core.errors import NumbaNotImplementedError
 
     from .machine import NeedsNumba, Unsupported, inside, pays
     from .machine.nodes import named
-    from .numba_target import compiling
+    from .numba_target import KernelDispatcher, compiling
 
     reduce_strength = pays(named(ast.parse(text), name))
     setattr(module, CHECK, inside.checks(entry))
@@ -168,18 +172,22 @@ def _compiled(
                 kernel.compile(signature)
         except Unsupported as error:
             return error
-        except NumbaNotImplementedError as error:  # as for a constant of some rare type
-            return NeedsNumba(error)
+        except Exception as error:
+            if type(kernel) is not KernelDispatcher:
+                raise
+            return NeedsNumba(error)  # for something that its target does not know
         return kernel
 
-    def alone() -> None:
+    def refuse() -> None:
         raise NeedsNumba
 
     def prepare() -> None:
         tell_numba(text)
         jit_helpers(module, name)
 
-    made = tried(empty(CALL, False), inside.body(text, name, vars(module), entry, alone))
+    made: Any = NeedsNumba()
+    if alone:
+        made = tried(empty(CALL, False), inside.body(text, name, vars(module), entry, refuse))
     if isinstance(made, NeedsNumba):
         made = tried(empty(CALL, True), inside.body(text, name, vars(module), entry, prepare))
     if isinstance(made, Unsupported):

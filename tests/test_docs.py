@@ -143,6 +143,22 @@ def test_links(path: Path) -> None:
             assert (path.parent / target).exists(), target
 
 
+# What runs, in the same words wherever it is told.
+RUNS = (
+    "What runs is a Numba dispatcher whose loop nests s2s writes; "
+    '`backend="native"` enters the same nests without Numba'
+)
+TOLD = (
+    "README.md",
+    *(f"docs/{p}.md" for p in ("index", "backends", "how-it-works", "for-numba-users")),
+)
+
+
+@pytest.mark.parametrize("page", TOLD)
+def test_what_runs_is_told_in_the_same_words(page: str) -> None:
+    assert RUNS in " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+
 def test_commands_exist() -> None:
     """What blocks only show of `make` and of examples is there."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

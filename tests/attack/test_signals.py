@@ -164,6 +164,7 @@ INTERRUPTED = """
     x, w = np.linspace(0, 1, 7), np.linspace(0.1, 0.5, 5)
     f = s2s.value_and_grad(program.f)
     where = sys.argv[1]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in jobs of some shells
 
     def interrupt():
         os.kill(os.getpid(), signal.SIGINT)
