@@ -3,7 +3,7 @@
 #   make test     lint, types and tests: what continuous integration runs
 #   make test-all     the long suites in full       make test-memory  linear algebra on a hostile heap
 #   make test-pythons every supported Python that is installed
-#   make test-floor   the oldest supported versions of Numba, NumPy and SciPy
+#   make test-floor   the oldest supported version of Numba
 #   make attack   bad inputs, hostile files and generated programs: tests/attack in full
 #   make lint     ruff and pyright        make format   apply ruff's fixes and formatting
 #   make golden   rewrite tests/golden after a change of the emitted code

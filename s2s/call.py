@@ -428,7 +428,8 @@ class Writer:
             if self.is_exact:
                 continue
             # Numba's dispatcher checks types, ranks and layouts.  But it takes any subclass of an
-            # array, any order of bytes, and one kind of number for another.
+            # array, any order of bytes once it has seen an unaligned array, and one kind of number
+            # for another.
             kept = text.startswith("kept[")
             if isinstance(spec, ArraySpec):
                 other = f"{text}.dtype is not {self.constant(value.dtype)}"

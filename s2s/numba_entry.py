@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from .size_guards import Relation
@@ -43,6 +44,13 @@ class Entry:
         """The parameters that are arguments of the Numba function."""
         return [i for i in range(self.parameters) if i not in self.tabled]
 
+    def with_buffers(self, others: Sequence[Any], buffers: Sequence[Any]) -> list[Any]:
+        """All results: the others, and those that have the shape of a parameter."""
+        whole = list(others)
+        for (result, _), buffer in zip(self.buffers, buffers):
+            whole.insert(result, buffer)
+        return whole
+
     def arguments(self, names: list[str]) -> list[str]:
         """The arguments of the Numba function, for the names of the kernel's parameters."""
         return [*(names[i] for i in self.direct), *([TABLE] if self.tabled else [])]
@@ -73,11 +81,11 @@ def entry_text(lowered: str, name: str, entry: Entry) -> str:
     lines += [f"    {names[i]} = {ARRAY}_{i}({given})" for i in entry.tabled]
     if entry.seed is not None:
         passed[entry.parameters] = scalar_text(entry.seed)
-    results = [f"rest[{i}]" for i in range(entry.results - len(entry.buffers))]
-    for buffer, (result, position) in zip(names[len(names) - len(entry.buffers) :], entry.buffers):
-        ndim, dtype = entry.arrays[position]
-        lines.append(f"    {buffer} = {empty_text(names[position], ndim, dtype)}")
-        results.insert(result, buffer)
+    buffers = names[len(names) - len(entry.buffers) :]
+    for buffer, (_, position) in zip(buffers, entry.buffers):
+        lines.append(f"    {buffer} = {empty_text(names[position], *entry.arrays[position])}")
     lines.append(f"    rest = {BODY}({', '.join(passed)})")
+    rest = [f"rest[{i}]" for i in range(entry.results - len(buffers))]
+    results = entry.with_buffers(rest, buffers)
     lines.append(f"    return ({''.join(r + ', ' for r in results)})")
     return "\n".join(["", "", *lines, ""])

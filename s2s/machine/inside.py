@@ -19,16 +19,17 @@ from numba.np import arrayobj
 from .. import array_table, memory
 from ..errors import Misfit, Overlap
 from ..kernels_external import intrinsic_of
-from ..numba_entry import Entry, empty_text, scalar_text
+from ..numba_entry import Entry
 from ..numba_target import kernel_target
 from . import apart, relations
-from .buffers import Buffer, of_values, pack, parts_of_type, unpack
-from .context import Context, of_numba, to_numba
-from .frame import Frame, Word
+from .buffers import Buffer, allocate, of_values, pack, parts_of_type, release, unpack
+from .context import Context, memory_type, of_numba, to_numba
+from .emit import NO_MEMORY
+from .frame import Word
 from .infer import Types
 from .kernel import Errors, Kernel
-from .kernel_module import STATUS, results_of
-from .kinds import NUMBERS, Array, Integer, Opaque, Tuple, of_spec
+from .kernel_module import KERNEL, STATUS, results_of
+from .kinds import NUMBERS, Array, Complex, Integer, Opaque, Tuple, of_spec
 from .nodes import named
 from .optimise import forbid_estimates
 from .outline import Plan
@@ -46,21 +47,21 @@ def body(
     intrinsic; it may turn out to be `Unsupported`."""
 
     def typed(*arguments: Any) -> tuple[Any, Any]:
-        kinds = kinds_of(entry, arguments)
-        function = without_buffers(named(ast.parse(text), name), entry)
+        given = kinds_of(entry, arguments)
+        seed = [] if entry.seed is None else [NUMBERS[entry.seed.dtype.name]]
+        like = [entry.arrays[position] for _, position in entry.buffers]
+        buffers = [Array(NUMBERS[dtype], ndim, "C") for ndim, dtype in like]
+        kinds = (*given, *seed, *buffers)
+        function = named(ast.parse(text), name)
         known = Types(function, space, kinds, prepare)
-        results = to_numba(Tuple(known.results))
+        results = to_numba(Tuple(tuple(entry.with_buffers(known.results, buffers))))
 
         def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            own = Context(lambda: context)
-            values = values_of(entry, own, builder, kinds, args)
-            plan = Plan(function, known)
-            frame = frame_of(own, function, known, plan)
-            errors = NumbaErrors(context, known)
-            if frame is None:
-                found = Kernel(own, builder, known, errors, plan).run(function, values)
-            else:
-                found = _in_frame(own, builder, function, known, errors, plan, frame, values)
+            own, errors = Context(lambda: context), NumbaErrors(context)
+            values = values_of(entry, own, builder, given, args)
+            made = _new_buffers(entry, builder, buffers, values, errors)
+            values += [_constant(kind, entry.seed) for kind in seed]
+            found = _called(own, builder, function, known, kinds, errors, [*values, *made], made)
             forbid_estimates(builder.module)
             if memory.ALLOCATE in builder.module.globals:
                 memory.offer()
@@ -68,7 +69,8 @@ def body(
                 # The program always fails; what follows is never run.
                 builder.position_at_end(builder.append_basic_block("never"))
                 return ir.Constant(context.get_value_type(results), ir.Undefined)
-            packed = [pack(own, builder, v) if isinstance(v, Buffer) else v for v in found]
+            whole = entry.with_buffers(found, made)
+            packed = [pack(own, builder, v) if isinstance(v, Buffer) else v for v in whole]
             return context.make_tuple(builder, results, packed)
 
         return signature(results, *arguments), code
@@ -124,74 +126,101 @@ def values_of(
     return [found[i] for i in range(entry.parameters)]
 
 
-def without_buffers(function: ast.FunctionDef, entry: Entry) -> ast.FunctionDef:
-    """The function that makes its buffers and its scalar cotangent itself, and returns all
-    results."""
-    names = [a.arg for a in function.args.args]
-    buffers = names[len(names) - len(entry.buffers) :]
-    lines = []
-    if entry.seed is not None:
-        (seed,) = names[entry.parameters : len(names) - len(entry.buffers)]
-        lines.append(f"{seed} = {scalar_text(entry.seed)}")
-    for buffer, (_, position) in zip(buffers, entry.buffers):
-        lines.append(f"{buffer} = {empty_text(names[position], *entry.arrays[position])}")
-    made = ast.parse("\n".join(lines)).body
-    function.args.args = function.args.args[: entry.parameters]
-    for node in ast.walk(function):
-        if isinstance(node, ast.Return):
-            assert isinstance(node.value, ast.Tuple)
-            for buffer, (result, _) in zip(buffers, entry.buffers):
-                node.value.elts.insert(result, ast.Name(buffer, ast.Load()))
-    function.body = [*made, *function.body]
-    return function
+def _new_buffers(
+    entry: Entry, builder: Any, kinds: list[Any], values: list[Any], errors: Errors
+) -> list[Buffer]:
+    """New arrays for the results that have the shape of a parameter."""
+    made: list[Buffer] = []
+
+    def fail() -> None:
+        _release(builder, made)
+        errors.set(builder, *NO_MEMORY)
+        errors.leave(builder)
+
+    for kind, (_, position) in zip(kinds, entry.buffers):
+        made.append(allocate(builder, kind, values[position].sizes, fail))
+    return made
 
 
-def _in_frame(
+def _release(builder: Any, arrays: list[Buffer]) -> None:
+    for array in arrays:
+        place = room(builder, array.memory.type)
+        builder.store(array.memory, place)
+        release(builder, place)
+
+
+def _constant(kind: Any, value: Any) -> Any:
+    if isinstance(kind, Complex):
+        part = memory_type(kind.part)
+        return ir.Constant(memory_type(kind), [part(float(value.real)), part(float(value.imag))])
+    return memory_type(kind)(value.item())
+
+
+def _called(
     own: Context,
     builder: Any,
     function: ast.FunctionDef,
     known: Types,
+    kinds: tuple[Any, ...],
     errors: Errors,
-    plan: Plan,
-    frame: Frame,
     values: list[Any],
+    made: list[Buffer],
 ) -> list[Any] | None:
-    """The results of a kernel that is a function of its own, kernel(results, error, frame), as its
-    code expects the arguments in the frame from its beginning on."""
-    base = room(builder, INT, frame.size)
-    for words, value in zip(frame.given.values(), values):
-        _put(builder, base, words, value)
+    """The results of a kernel; None if it always fails.  The kernel is a function of its own,
+    kernel(results, error, arguments…), or kernel(results, error, frame): LLVM is told of the
+    arguments of functions that they do not overlap.  If it fails, the arrays `made` for it are
+    released."""
+    plan = Plan(function, known)
+    frame = frame_of(own, function, known, plan)
+    if frame is None:
+        passed = [part for value in values for part in _parts(value)]
+    else:
+        base = room(builder, INT, frame.size)
+        for words, value in zip(frame.given.values(), values):
+            _put(builder, base, words, value)
+        passed = [base]
     error = builder.function.args[1]  # where Numba's functions note an error
     parts = [results_of(own, kind) for kind in known.results]
     gives = ir.LiteralStructType([type_ for types in parts for type_ in types])
-    kind = ir.FunctionType(STATUS, [gives.as_pointer(), error.type, base.type])
-    target = new_function(builder.module, kind, "s2s.kernel", "noinline")
+    type_ = ir.FunctionType(STATUS, [gives.as_pointer(), error.type, *(p.type for p in passed)])
+    target = new_function(builder.module, type_, KERNEL, *(["noinline"] if frame else []))
     inner: Any = ir.IRBuilder(target.append_basic_block("entry"))
-    found = Kernel(own, inner, known, errors, plan, frame, target.args[2]).run(function, [])
+    given: list[Any] = []
+    if frame is None:
+        rest = list(target.args[2:])
+        for kind, value, parameter in zip(kinds, values, function.args.args, strict=True):
+            own_parts, rest = rest[: len(_parts(value))], rest[len(_parts(value)) :]
+            if parameter.arg in plan.given:
+                own_parts[0].add_attribute("noalias")
+            given.append(of_values(kind, own_parts) if isinstance(kind, Array) else own_parts[0])
+    kernel = Kernel(own, inner, known, errors, plan, frame, target.args[2] if frame else None)
+    found = kernel.run(function, given)
     if found is not None and not inner.block.is_terminated:
-        made = [part for v in found for part in (v.parts() if isinstance(v, Buffer) else [v])]
-        for position, part in enumerate(made):
+        for position, part in enumerate([part for value in found for part in _parts(value)]):
             inner.store(part, member(inner, target.args[0], position))
         inner.ret(STATUS(0))
     results = room(builder, gives)
-    status = builder.call(target, [results, error, base])
+    status = builder.call(target, [results, error, *passed])
     with builder.if_then(builder.icmp_signed("!=", status, STATUS(0)), likely=False):
+        _release(builder, made)
         builder.ret(status)
     if found is None:
+        builder.unreachable()
         return None
     loaded = [builder.load(member(builder, results, i)) for i in range(len(gives.elements))]
-    returned, position = [], 0
-    for kind_, types_ in zip(known.results, parts):
-        own_parts = loaded[position : position + len(types_)]
-        position += len(types_)
-        is_array = isinstance(kind_, Array)
-        returned.append(of_values(kind_, own_parts) if is_array else own_parts[0])
+    returned = []
+    for kind, types_ in zip(known.results, parts):
+        own_parts, loaded = loaded[: len(types_)], loaded[len(types_) :]
+        returned.append(of_values(kind, own_parts) if isinstance(kind, Array) else own_parts[0])
     return returned
 
 
+def _parts(value: Any) -> list[Any]:
+    return value.parts() if isinstance(value, Buffer) else [value]
+
+
 def _put(builder: Any, base: Any, words: list[Any], value: Any) -> None:
-    parts = value.parts() if isinstance(value, Buffer) else [value]
-    for word, part in zip(words, parts):
+    for word, part in zip(words, _parts(value)):
         if isinstance(word, Word):
             builder.store(part, word.place(builder, base))
 
@@ -276,15 +305,13 @@ def _wide(builder: Any, kind: Any, value: Any) -> Any:
 
 
 class NumbaErrors(Errors):
-    def __init__(self, context: Any, known: Types) -> None:
+    def __init__(self, context: Any) -> None:
         self.context = context
-        self.known = known
 
     def set(self, builder: Any, exception: Any, args: tuple[Any, ...]) -> None:
         self.context.call_conv.set_static_user_exc(builder, exception, args)
 
     def set_with(self, builder: Any, exception: Any, values: list[Any], kinds: list[Any]) -> None:
-        self.known.wake()
         told = tuple(
             to_numba(k) if isinstance(v, ir.Value) else None for k, v in zip(kinds, values)
         )
