@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import sys
 import types
-from abc import ABCMeta
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from abc import ABCMeta as _ProtocolMeta
+else:
+    _ProtocolMeta = type(Protocol)  # it derives from ABCMeta
 
 # Read in every call, so it is an item of a list that never changes its place.
 changes = [0]
@@ -19,9 +23,10 @@ changes = [0]
 _NUMBERS = (int, float)
 
 
-class AnnouncingType(ABCMeta):
+class AnnouncingType(_ProtocolMeta):
     """A class that announces when one of its attributes is set or deleted, such as a method or its
-    bases.  (It derives from `ABCMeta` so that users can mix in abstract classes.)"""
+    bases.  (It derives from the class of protocols so that users can mix in those, and abstract
+    classes.)"""
 
     def __setattr__(cls, name: str, value: Any) -> None:
         super().__setattr__(name, value)

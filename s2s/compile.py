@@ -31,8 +31,8 @@ WRAPPED: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
 
 def build(lowered: str, name: str, signature: tuple[Any, ...], entry: Entry) -> Any:
     """The Numba dispatcher of a kernel for one signature.  It takes the parameters and returns all
-    results.  Before it does anything it raises `Overlap` if a written
-    array may overlap with another, and `Misfit` if a guard on sizes does not hold."""
+    results.  Before it does anything it raises `Overlap` if a written array may overlap with
+    another, and `Misfit` if a guard on sizes does not hold."""
     offer(lowered)
     text = lowered + entry_text(lowered, name, entry)
     module_name = _module_name(text, repr((signature, entry)))
@@ -108,8 +108,8 @@ def _offer_threads() -> None:
     llvm.add_symbol(threads.NAME, threads.address())
 
 
-# Kernels are deduplicated by the hash of their text: by the name of a module, or an entry's path.
-_built: dict[Any, Any] = {}
+# Kernels are deduplicated by the hash of their text, which is in the name of their module.
+_built: dict[str, Any] = {}
 
 
 @contextmanager

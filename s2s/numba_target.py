@@ -1,8 +1,9 @@
-"""The Numba target that kernels are compiled for: Numba's CPU target with another pass pipeline.
+"""The Numba targets that kernels are compiled for: Numba's CPU target with another pass pipeline,
+with all that Numba knows (`LibraryTarget`) or, for most kernels, without (`KernelTarget`).
 
 Kernels are loop nests that our code generator has prepared for LLVM.  Numba's pipeline would run
 its passes three times (per function, cheap, full at -O3 with SLP vectorisation), which takes twice
-the time and gains nothing here.  So the code library of this target runs the passes of
+the time and gains nothing here.  So the code library of these targets runs the passes of
 `machine/optimise.py`, which `backend="native"` and ahead-of-time builds run as well; everything
 else (typing, boxing, errors, linking, inspection) is Numba's.
 
@@ -188,13 +189,17 @@ class LibraryDispatcher(CPUDispatcher):
 
 
 class KernelDispatcher(LibraryDispatcher):
+    """The dispatcher of a kernel that calls nothing of Numba's."""
+
     targetdescr = kernel_target
 
-    def add_overload(self, cres: Any) -> None:
-        super().add_overload(cres)
-        # For users' functions that call it.
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Numba asks for it where a user's function calls the kernel, whose code Numba's own
+        target is told of then."""
         context: Any = cpu_target.target_context
-        context.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
+        for found in self.overloads.values():
+            context.insert_user_function(found.entry_point, found.fndesc, [found.library])
+        return super().get_call_template(args, kws)
 
 
 dispatcher_registry[LoopNests] = KernelDispatcher

@@ -1,7 +1,7 @@
 """`backend="native"`: kernels that are entered without Numba at run time.
 
 An opt-in for programs that wait for calls of a microsecond and for their start: a scalar gradient
-takes 0.1 µs, and a process that finds its kernels in the cache imports no Numba.  The loop nests
+takes 0.2 µs, and a process that finds its kernels in the cache imports no Numba.  The loop nests
 are those of the default back end (`s2s.machine`); what is added here is the entry:
 
 - `signature.py`: what a kernel takes and returns; `entry_point.py`: the C function that checks

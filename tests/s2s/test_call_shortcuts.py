@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import types
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pytest
@@ -314,12 +314,16 @@ def test_attributes_of_classes() -> None:
     assert now() == [3.0] * 3
 
 
+class Callable(Protocol):
+    def call(self, x: Any) -> Any: ...
+
+
 def test_abstract_classes_can_be_mixed_in() -> None:
     class Abstract(s2s.layers.Layer, abc.ABC):
         @abc.abstractmethod
         def call(self, x: Any) -> Any: ...
 
-    class Concrete(Abstract):
+    class Concrete(Abstract, Callable):
         def call(self, x: Any) -> Any:
             return x * 2.0
 
