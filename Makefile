@@ -7,6 +7,7 @@
 #   make attack   bad inputs, hostile files and generated programs: tests/attack in full
 #   make lint     ruff and pyright        make format   apply ruff's fixes and formatting
 #   make golden   rewrite tests/golden after a change of the emitted code
+#   make freeze   whether emitted and lowered texts are as they were (tests/freeze)
 #   make fuzz     random programs against plain Python, N of them: make N=10000 fuzz
 #   make rules    rewrite docs/rules.md from the rules
 #   make docs     build the documentation into build/site
@@ -30,7 +31,7 @@ MEMORY := $(addprefix tests/s2s/,test_kernels_linalg.py test_kernels_fft.py test
   test_linalg.py machine/test_routines.py)
 
 .DEFAULT_GOAL := test
-.PHONY: demo test test-all test-memory test-pythons test-floor attack lint format golden rules docs fuzz bench accuracy compile-times clean
+.PHONY: demo test test-all test-memory test-pythons test-floor attack lint format golden freeze rules docs fuzz bench accuracy compile-times clean
 
 demo: $(VENV)/demo.stamp
 	$(RUN) examples/digits_mlp.py
@@ -76,6 +77,9 @@ format: $(VENV)/test.stamp
 
 golden: $(VENV)/test.stamp
 	$(RUN) -m pytest -q tests/test_golden.py tests/test_docs.py --update-golden
+
+freeze: $(VENV)/test.stamp
+	$(RUN) -m tests.freeze $(ARGS)
 
 fuzz: $(VENV)/test.stamp
 	$(RUN) -m tests.fuzz --n $(N) --seed $(SEED)
