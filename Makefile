@@ -27,8 +27,8 @@ RUN := $(VENV)/bin/python
 PYTHONS ?= 3.10 3.11 3.12 3.13 3.14
 
 # These run on a hostile heap: see test-memory.
-MEMORY := $(addprefix tests/s2s/,test_kernels_linalg.py test_kernels_fft.py test_kernels_random.py \
-  test_linalg.py machine/test_routines.py)
+MEMORY := $(addprefix tests/s2s/,kernels/test_linalg.py kernels/test_fft.py kernels/test_random.py \
+  kernels/test_linalg_errors.py codegen/test_external_routines.py)
 
 .DEFAULT_GOAL := test
 .PHONY: demo test test-all test-memory test-pythons test-floor attack lint format golden freeze rules docs fuzz bench accuracy compile-times clean

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special
 
 import s2s
-from s2s.backends import run_text
+from s2s.backends.backends import run_text
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "accuracy.md"
 START, END = "<!-- table -->\n", "<!-- end -->\n"

@@ -22,7 +22,7 @@ import numba  # noqa: E402
 import numpy as np  # noqa: E402
 
 import s2s  # noqa: E402
-from s2s import threads  # noqa: E402
+from s2s.runtime import thread_pool  # noqa: E402
 
 from .rows.arc_distance import arc_distance  # noqa: E402
 from .rows.gmm import gmm  # noqa: E402
@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("names", nargs="*", help="how the names of cases begin")
     options = parser.parse_args()
-    print(f"{threads.count()} threads           serial, ms   by itself          True")
+    print(f"{thread_pool.count()} threads           serial, ms   by itself          True")
     for name, function, wrt, args in cases():
         if options.names and not name.startswith(tuple(options.names)):
             continue

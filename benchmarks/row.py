@@ -45,7 +45,7 @@ def on_backend(name: str) -> Iterator[None]:
     if not name:
         yield
         return
-    from s2s import backend_choice
+    from s2s.call import backend_choice
 
     before, backend_choice.DEFAULT = backend_choice.DEFAULT, name
     try:

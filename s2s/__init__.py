@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
-from .api import function, grad, value_and_grad
-from .custom import adjoint, checkpoint, custom_gradient, defrule, implicit
-from .debug import debug_nans
-from .derivatives import hvp, jvp, stop_gradient, vjp
+from .api.custom_derivatives import adjoint, checkpoint, custom_gradient, defrule, implicit
+from .api.directional import hvp, jvp, stop_gradient, vjp
+from .api.functions import function, grad, value_and_grad
+from .api.jacobian_vmap import hessian, jacobian, vmap
 from .errors import (
     InternalCompilerError,
     RecompilationWarning,
@@ -20,20 +20,20 @@ from .errors import (
     SourceError,
     UnsupportedError,
 )
-from .flat import flatten
-from .many import hessian, jacobian, vmap
-from .tape import GradientTape
-from .variable import Variable
+from .inspect.debug_nans import debug_nans
+from .objects.variable import Variable
+from .tape.gradient_tape import GradientTape
+from .training.flatten_params import flatten
 
 if TYPE_CHECKING:
     from . import aot, data, layers, losses, metrics, mixed_precision, models, optimizers, saving
-    from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
-    from .history import History
     from .layers import Layer
-    from .memory import release_memory
     from .models import Model, Sequential
+    from .runtime.block_pool import release_memory
     from .saving import load_state, load_weights, save_state, save_weights
     from .testing import check_grads
+    from .training.gradient_clipping import clip_by_global_norm, clip_by_norm, clip_by_value
+    from .training.history import History
 
 __all__ = [
     "GradientTape",
@@ -89,14 +89,14 @@ __all__ = [
 # What a gradient of a function does not need is imported when it is asked for.
 _LATER = {
     "check_grads": ".testing",
-    "clip_by_global_norm": ".clipping",
-    "clip_by_norm": ".clipping",
-    "clip_by_value": ".clipping",
-    "History": ".history",
+    "clip_by_global_norm": ".training.gradient_clipping",
+    "clip_by_norm": ".training.gradient_clipping",
+    "clip_by_value": ".training.gradient_clipping",
+    "History": ".training.history",
     "Model": ".models",
     "Sequential": ".models",
     "Layer": ".layers",
-    "release_memory": ".memory",
+    "release_memory": ".runtime.block_pool",
     "save_weights": ".saving",
     "load_weights": ".saving",
     "save_state": ".saving",

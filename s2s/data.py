@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .bars import Bar
-from .tensor import tensor
+from .objects.tensor import tensor
+from .training.progress_bar import Bar
 
 __all__ = ["AUTOTUNE", "Dataset", "progress"]
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .transforms.errors import (
+from .transforms.ir.errors import (
     LinAlgError_,
     S2SError,
     SourceError,
@@ -20,7 +20,7 @@ from .transforms.errors import (
     UnsupportedError,
     ValueError_,
 )
-from .transforms.quote import file_name
+from .transforms.ir.quote import file_name
 
 if TYPE_CHECKING:
     from .transforms.pipeline import Compiled

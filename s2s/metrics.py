@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .losses import alike, labels_like, must_be_labels
-from .tensor import tensor
+from .objects.tensor import tensor
 
 
 class Metric:

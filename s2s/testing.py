@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from . import api, binding, trees
-from .derivatives import hvp, jvp
+from .api import functions
+from .api.directional import hvp, jvp
+from .call import bind_arguments, tree_copy
 from .errors import TypeError_, UnsupportedError
-from .transforms.lazy import lazy
-from .transforms.read import signature
-from .transforms.structure import (
+from .transforms.frontend.pytree import (
     ArraySpec,
     Path,
     ScalarSpec,
@@ -25,6 +24,8 @@ from .transforms.structure import (
     path_text,
     spec_leaves,
 )
+from .transforms.frontend.source import signature
+from .transforms.ir.lazy import lazy
 
 Run = Callable[[dict[str, Any]], Any]
 
@@ -107,7 +108,7 @@ def check_grads(
     f: Any,
     /,
     *args: Any,
-    wrt: binding.Wrt | None = None,
+    wrt: bind_arguments.Wrt | None = None,
     order: int = 1,
     eps: float | None = None,
     rtol: float | None = None,
@@ -135,7 +136,7 @@ def check_grads(
     for name, gradient in zip(subject.wrt, gradients):
         root: Path = (("arg", name),)
         for path, spec in spec_leaves(describe(subject.arguments[name]), root):
-            if not trees.is_inexact(spec):
+            if not tree_copy.is_inexact(spec):
                 continue
             assert isinstance(spec, (ArraySpec, ScalarSpec))
             parts = _parts(np.asarray(follow(gradient, path[1:])))
@@ -163,13 +164,13 @@ class _Subject:
         f: Any,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        wrt: binding.Wrt | None,
+        wrt: bind_arguments.Wrt | None,
         backend: str | None,
     ) -> None:
-        target = f.python if isinstance(f, api.Function) else f
+        target = f.python if isinstance(f, functions.Function) else f
         self.options: dict[str, Any] = {"backend": backend}
         has_aux = False
-        if isinstance(f, api.Function):
+        if isinstance(f, functions.Function):
             options = f._shared.options
             has_aux = options.has_aux
             self.options = {
@@ -178,22 +179,22 @@ class _Subject:
                 "boundscheck": options.boundscheck,
                 "parallel": options.parallel,
             }
-        found = binding.unwrap(target)
+        found = bind_arguments.unwrap(target)
         self.function = found.function
         self.name = found.function.__qualname__
-        binder = binding.Binder(found.function)
+        binder = bind_arguments.Binder(found.function)
         bound = binder.bind((*found.prefix, *args), {**found.fixed, **kwargs})
         self.arguments: dict[str, Any] = dict(zip(binder.names, bound))
-        method = binding.is_method(found.function)
+        method = bind_arguments.is_method(found.function)
         names = binder.countable(found, method)
         if wrt is not None:
-            self.wrt = binding.resolve_wrt(wrt, names, self.name)
-        elif isinstance(f, api.Gradient):
+            self.wrt = bind_arguments.resolve_wrt(wrt, names, self.name)
+        elif isinstance(f, functions.Gradient):
             self.wrt = f._specialiser("vjp").wrt
         else:
             static = self.options.get("static_argnames", ())
             self.wrt = tuple(
-                n for n in names if n not in static and trees.has_floats(self.arguments[n])
+                n for n in names if n not in static and tree_copy.has_floats(self.arguments[n])
             )
             if not self.wrt:
                 raise TypeError_(f"{self.name}: no argument holds floats")
@@ -206,7 +207,7 @@ class _Subject:
         positional: list[Any] = []
         keywords: dict[str, Any] = {}
         for name, p in signature(self.function).parameters.items():
-            value = trees.copy_leaves(arguments[name])
+            value = tree_copy.copy_leaves(arguments[name])
             if p.kind is p.VAR_POSITIONAL:
                 positional += value
             elif p.kind is p.VAR_KEYWORD:
@@ -227,9 +228,9 @@ class _Subject:
 
     def differentiate(self) -> tuple[Any, tuple[Any, ...]]:
         """The value and gradients by s2s."""
-        arguments = [trees.copy_leaves(v) for v in self.arguments.values()]
+        arguments = [tree_copy.copy_leaves(v) for v in self.arguments.values()]
         if len(self.weights) == 1 and not self.weights[0][0] and np.ndim(self.weights[0][1]) == 0:
-            gradient = api.value_and_grad(
+            gradient = functions.value_and_grad(
                 self.function, wrt=self.wrt, has_aux=self.has_aux, **self.options
             )
             parameters = signature(self.function).parameters.values()
@@ -238,7 +239,7 @@ class _Subject:
             else:
                 value, gradients = _call_by_name(gradient, parameters, arguments)
             return (value[0] if self.has_aux else value), gradients
-        gradient = api.value_and_grad(self.projected, wrt=self.wrt, **self.options)
+        gradient = functions.value_and_grad(self.projected, wrt=self.wrt, **self.options)
         return gradient(*arguments)
 
     @lazy
@@ -247,7 +248,7 @@ class _Subject:
 
     def along(self, transform: Any, directions: tuple[Any, ...]) -> Any:
         """A derivative in a direction, by s2s; one direction per `wrt`."""
-        first, *rest = (trees.copy_leaves(v) for v in self.arguments.values())
+        first, *rest = (tree_copy.copy_leaves(v) for v in self.arguments.values())
         return transform(self.projected, wrt=self.wrt, **self.options)(first, directions, *rest)
 
     def directions(self, seed: int) -> tuple[Any, ...]:
@@ -260,7 +261,7 @@ class _Subject:
                 drawn = drawn + 1j * rng.uniform(-1.0, 1.0, np.shape(leaf))
             return drawn.astype(leaf.dtype) if isinstance(leaf, np.ndarray) else drawn.item()
 
-        return tuple(trees.map_leaves(self.arguments[name], draw) for name in self.wrt)
+        return tuple(tree_copy.map_leaves(self.arguments[name], draw) for name in self.wrt)
 
 
 def _call_by_name(gradient: Any, parameters: Any, arguments: list[Any]) -> Any:
@@ -336,7 +337,7 @@ def _is_single(subject: _Subject) -> bool:
 
 
 def _dot(left: Any, right: Any) -> float:
-    pairs = zip(trees.floats_of(left), trees.floats_of(right), strict=True)
+    pairs = zip(tree_copy.floats_of(left), tree_copy.floats_of(right), strict=True)
     return float(sum(np.sum(np.conj(a) * b).real for a, b in pairs))
 
 
@@ -352,7 +353,7 @@ def _check_forward(report: Report, subject: _Subject, gradients: Any, rtol: floa
     directions = subject.directions(1)
     tangent = float(subject.along(jvp, directions)[1])
     want = _dot(gradients, directions)
-    size = sum(float(np.sum(np.abs(g))) for g in trees.floats_of(gradients))
+    size = sum(float(np.sum(np.abs(g))) for g in tree_copy.floats_of(gradients))
     _compare(report, "tangent, forward mode", tangent, want, rtol * max(abs(want), size) + 1e-14)
 
 
@@ -360,14 +361,14 @@ def _check_second(report: Report, subject: _Subject, step: float, rtol: float) -
     one, two = subject.directions(1), subject.directions(2)
     hessian_one, hessian_two = subject.along(hvp, one), subject.along(hvp, two)
     left, right = _dot(hessian_one, two), _dot(hessian_two, one)
-    size = sum(float(np.sum(np.abs(h))) for h in trees.floats_of(hessian_one))
+    size = sum(float(np.sum(np.abs(h))) for h in tree_copy.floats_of(hessian_one))
     _compare(report, "Hessian, symmetry", left, right, rtol * max(abs(left), size) + 1e-14)
 
     def slope(by: float) -> float:
         """The gradient along `two`, after a step along `one`."""
         moved = dict(subject.arguments)
         for name, direction in zip(subject.wrt, one):
-            moved[name] = trees.stepped(moved[name], direction, by)
+            moved[name] = tree_copy.stepped(moved[name], direction, by)
         there = copy.copy(subject)
         there.arguments = moved
         return float(there.along(jvp, two)[1])
@@ -395,7 +396,7 @@ def _check_leaf(
     rtol: float | None,
     samples: int,
 ) -> None:
-    base = {name: trees.in_float64(v) for name, v in subject.arguments.items()}
+    base = {name: tree_copy.in_float64(v) for name, v in subject.arguments.items()}
     name = path[0][1]
     leaf = np.asarray(follow(base[name], path[1:]))
     gradient = np.asarray(gradient)
@@ -408,7 +409,9 @@ def _check_leaf(
         rtol = 1e-3 if _is_single(subject) else 1e-6
 
     def at(index: tuple[int, ...], by: Any) -> Any:
-        return subject.number({**base, name: trees.moved(base[name], path[1:], index, by * unit)})
+        return subject.number(
+            {**base, name: tree_copy.moved(base[name], path[1:], index, by * unit)}
+        )
 
     here = float(np.real(subject.number(base)))
     indices = list(np.ndindex(leaf.shape))

@@ -17,14 +17,14 @@ import numpy as np
 SWITCHES: dict[str, tuple[str, Any]] = {
     "simplify": ("pipeline.simplify", lambda module, facts=None: module),
     "powers": ("pipeline.by_quotients", lambda module: module),
-    "twice": ("simplify.twice._Sharing.stays", lambda self, stmt: True),
-    "recompute": ("recompute.cost", lambda op: np.inf),
+    "twice": ("simplify.cse._Sharing.stays", lambda self, stmt: True),
+    "recompute": ("checkpoint.rematerialize.cost", lambda op: np.inf),
     "few": ("lower.lower.count_few", lambda function, facts: None),
     "fuse": ("lower.lower.as_values", lambda function, facts: function),
     "layout": ("lower.lower.turn", lambda body, params, shares, em: None),
     "twins": ("lower.lower.pair", lambda body, params, shares, em: None),
     "interchange": ("lower.lower.interchange", lambda body, shares: None),
-    "siblings": ("lower.siblings.Merger.block", lambda self, stmts: stmts),
+    "siblings": ("lower.loops.fusion.Merger.block", lambda self, stmts: stmts),
     "scalarise": ("lower.lower.scalarise", lambda body, params: None),
     "checks": ("lower.lower.drop_settled", lambda body, shares, integers: body),
     "checks ahead": ("lower.lower.check_ahead", lambda body, visible, shares: body),
@@ -41,8 +41,11 @@ SWITCHES: dict[str, tuple[str, Any]] = {
     "first touch": ("lower.lower.touch_first", lambda body: None),
     "zeroed": ("lower.lower.write_over", lambda body, visible, shares, fresh: None),
     "unchosen": ("lower.lower.skip_unchosen", lambda body, given, params, shares, em: None),
-    "passed on": ("lower.unchosen.shortened", lambda body, numbers, shares: []),
-    "last chosen": ("lower.unchosen.keep_last", lambda body, sweeps, numbers, fresh: None),
+    "passed on": ("lower.sparsity.skip_zero_updates.shortened", lambda body, numbers, shares: []),
+    "last chosen": (
+        "lower.sparsity.skip_zero_updates.keep_last",
+        lambda body, sweeps, numbers, fresh: None,
+    ),
     "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
     "mirror": ("lower.lower.mirror", lambda body, shares: None),
     "rows": ("lower.lower.join_rows", lambda body, sizes, shares, fresh: None),
@@ -67,11 +70,11 @@ SWITCHES: dict[str, tuple[str, Any]] = {
 
 # With these values every loop that may be shared out is, however short.
 EVERY_LOOP: dict[str, int] = {
-    "lower.worth.WORTH": 1,
-    "lower.worth.BESIDE_PRODUCTS": 1,
-    "lower.parallel.START": 0,
-    "lower.parallel.GRAIN": 1,
-    "lower.parallel.PER_ELEMENT": 0,
+    "lower.analysis.parallel_profit.WORTH": 1,
+    "lower.analysis.parallel_profit.BESIDE_PRODUCTS": 1,
+    "lower.loops.parallelize.START": 0,
+    "lower.loops.parallelize.GRAIN": 1,
+    "lower.loops.parallelize.PER_ELEMENT": 0,
 }
 
 
@@ -82,7 +85,7 @@ def threads_everywhere() -> Iterator[None]:
         for path, value in EVERY_LOOP.items():
             stack.enter_context(mock.patch(f"s2s.transforms.{path}", value))
         # Not by NUMBA_NUM_THREADS, which must not change once Numba has started its own threads.
-        stack.enter_context(mock.patch("s2s.threads.count", lambda: 3))
+        stack.enter_context(mock.patch("s2s.runtime.thread_pool.count", lambda: 3))
         yield
 
 

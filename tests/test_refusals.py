@@ -27,7 +27,7 @@ CASES = [
 
 def run(refusal: Refusal) -> Any:
     f = refusal.function
-    if not isinstance(f, s2s.api.Function):
+    if not isinstance(f, s2s.api.functions.Function):
         options = {"backend": refusal.backend, **refusal.options}
         f = getattr(s2s, refusal.how)(f, **options)
     return f(*oracle.copy_tree(refusal.args))

@@ -6,12 +6,29 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import desugar, log_domain
-from .custom import settle
-from .dims import Guard
-from .errors import TypeError_
-from .fixpoint import Rounds
-from .ir import (
+from .autodiff import log_domain
+from .autodiff.custom_derivative import settle
+from .autodiff.reverse import reverse
+from .bufferize.bufferize import storage
+from .checkpoint.plan_tape import save
+from .emit.numpy_writer import write_with_places
+from .frontend import desugar
+from .frontend.kernel_interface import Build, ObjectGuard, Param, Whence
+from .frontend.pytree import (
+    Fixed,
+    Out,
+    OutTree,
+    Path,
+    Spec,
+    Step,
+    Tree,
+    TreeSpec,
+    child_step,
+    path_text,
+)
+from .ir.errors import TypeError_
+from .ir.fixpoint import Rounds
+from .ir.nodes import (
     Array,
     Assign,
     Draw,
@@ -25,22 +42,17 @@ from .ir import (
     operands_of,
     walk,
 )
+from .ir.printer import show
+from .ir.record import field, record
+from .ir.symbolic_dims import Guard
 from .lower import lower
-from .lower.parallel import Verdict
-from .pipeline_types import Build, ObjectGuard, Param, Whence
-from .records import field, record
-from .reverse import reverse
-from .save import save
-from .show import show
+from .lower.loops.parallelize import Verdict
 from .simplify import simplify
-from .simplify.powers import by_quotients
-from .simplify.twice import once
-from .sink import sink
+from .simplify.code_sinking import sink
+from .simplify.cse import once
+from .simplify.reuse_powers import by_quotients
 from .specialise import NeedStaticArgument, Specialised, specialise
 from .specialise.specialiser import last_return
-from .storage import storage
-from .structure import Fixed, Out, OutTree, Path, Spec, Step, Tree, TreeSpec, child_step, path_text
-from .write import write_with_places
 
 
 @record

@@ -6,15 +6,16 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..machine import kinds as types
-from ..machine.writing import POINTER, declared
+from ..codegen import value_types as types
+from ..codegen.llvm_utils import POINTER, declared
 
 SHORT = ir.IntType(32)
 BY_ROWS, PLAIN, TRANSPOSED = 101, 111, 112
 
 
 def large(builder: Any, dtype: Any, args: Any) -> None:
-    """As `machine.gemm.Large`.  Sizes are those of C's int, as in most builds of BLAS."""
+    """As `codegen.gemm.gemm_dispatch.Large`.  Sizes are those of C's int, as in most builds of
+    BLAS."""
     swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
     number = alpha.type
     kinds = [SHORT] * 6 + [number, POINTER, SHORT, POINTER, SHORT, number, POINTER, SHORT]

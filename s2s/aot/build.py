@@ -15,18 +15,19 @@ import numpy as np
 
 from .. import kernels
 from .._version import __version__
+from ..codegen.gemm import gemm_dispatch
 from ..errors import TypeError_, UnsupportedError
-from ..files import write as write_file
-from ..machine import gemm
-from ..transforms.quote import file_name
+from ..runtime.output_file import write as write_file
+from ..transforms.ir.quote import file_name
 from . import blas as external
-from . import header, link, loader, names, plan, target, unavailable
-from .describe import Export, Item, describe
-from .kernel import Kernel
+from . import c_names, header, link, python_loader, unsupported_calls, workspace_plan
+from . import object_file as target
+from .c_kernel import Kernel
+from .export_spec import Export, Item, describe
+from .library_module import LIBRARY, Library
+from .library_state import Slot, State
 from .link import BuildError
-from .module import LIBRARY, Library
-from .signature import Signature, read
-from .state import Slot, State
+from .type_signature import Signature, read
 
 
 @dataclass
@@ -90,7 +91,7 @@ def build(
     link: False leaves the shared library out, which takes a C compiler
     """
     path = Path(out)
-    name = names.check_symbol(path.name, "library")
+    name = c_names.check_symbol(path.name, "library")
     made = _Build(name, path.parent, cpu, target, blas, max_trips, link)
     return made.run(_wanted(function, signature, name))
 
@@ -102,7 +103,7 @@ def _wanted(function: Any, signature: Any, name: str) -> dict[str, tuple[Any, li
             raise TypeError_(
                 "give the signatures with the functions: {name: (function, signature)}"
             )
-        pairs = {names.check_symbol(str(k), "function"): v for k, v in function.items()}
+        pairs = {c_names.check_symbol(str(k), "function"): v for k, v in function.items()}
     else:
         pairs = {name: (function, signature)}
     found = {}
@@ -125,8 +126,8 @@ class _Build:
         self.machine = target.find(triple, cpu)
         self.libraries = [] if blas is None else [link.library(blas)]
         vectors = self.machine.vector_bytes
-        large = external.large if self.libraries else gemm.builtin(vectors)
-        self.products = gemm.Library(vectors, large)
+        large = external.large if self.libraries else gemm_dispatch.builtin(vectors)
+        self.products = gemm_dispatch.Library(vectors, large)
 
     def run(self, wanted: dict[str, tuple[Any, list[Signature]]]) -> Built:
         state = State()
@@ -150,7 +151,7 @@ class _Build:
                 f"{self.name}.h",
                 header.text(self.name, origin, exports, state, library.messages, workspaces, grows),
             ),
-            "py": (f"{self.name}.py", loader.text(self.name, origin, groups, state, grows)),
+            "py": (f"{self.name}.py", python_loader.text(self.name, origin, groups, state, grows)),
             "adjoint": (f"{self.name}_adjoint.py", _sources(exports)),
             "pc": (f"{self.name}.pc", header.pkg_config(self.name, __version__, self.libraries)),
             "cmake": (f"{self.name}.cmake", header.cmake(self.name, self.libraries)),
@@ -184,7 +185,7 @@ class _Build:
         allowed = LIBRARY | ({"cblas_sgemm", "cblas_dgemm"} if self.libraries else set())
         foreign = [n for n in target.undefined(whole) if n not in allowed]
         if foreign and library.called:
-            raise unavailable.error(*library.called[0])
+            raise unsupported_calls.error(*library.called[0])
         if foreign:
             some = ", ".join(foreign[:3]) + ", …" * (len(foreign) > 3)
             raise UnsupportedError(
@@ -226,7 +227,7 @@ def _fixed_workspace(export: Export, kernel: Kernel) -> int | None:
         else:
             values.append(source)
     copies = sum(
-        plan.rounded(values[i].nbytes)
+        workspace_plan.rounded(values[i].nbytes)
         for i in {id(export.parameters[i].source): i for i in kernel.restored}.values()
     )
-    return copies + plan.needed(memory, [int(n) for n in space["sizes"](*values)])
+    return copies + workspace_plan.needed(memory, [int(n) for n in space["sizes"](*values)])

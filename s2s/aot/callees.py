@@ -14,17 +14,17 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..machine.buffers import Buffer
-from ..machine.emit import CODE
-from ..machine.infer import Types
-from ..machine.kernel_module import INFO
-from ..machine.kinds import Array
-from ..machine.outline import Plan
-from ..machine.writing import INT, POINTER, room
-from . import heap, linalg
-from .kernel import Body
-from .plan import Memory
-from .sizes import give, kinds_of, parameters_of
+from ..codegen.array_values import Buffer
+from ..codegen.kernel_module import INFO
+from ..codegen.llvm_utils import INT, POINTER, room
+from ..codegen.partition.outline_nests import Plan
+from ..codegen.statements import CODE
+from ..codegen.type_inference import Types
+from ..codegen.value_types import Array
+from . import linear_systems, workspace_heap
+from .c_kernel import Body
+from .size_query import give, kinds_of, parameters_of
+from .workspace_plan import Memory
 
 
 class Callees:
@@ -92,7 +92,7 @@ class Callees:
         made.attributes.add("noinline")
         function = self.functions[name]
         known = Types(function, self.space, given)
-        expanded = linalg.expand(function, known)
+        expanded = linear_systems.expand(function, known)
         if expanded is not None:
             function, known = expanded, Types(expanded, self.space, given)
         _Callee(caller, made, known, Plan(function, known), results).run_callee(function)
@@ -134,12 +134,12 @@ class _Callee(Body):
         for element, wanted in zip(s.value.elts, self.results, strict=True):
             value = self.expr(element)
             if isinstance(value, Buffer):
-                heap.retain(builder, value.memory)
+                workspace_heap.retain(builder, value.memory)
                 parts = [value.data, *value.sizes, value.memory]
             else:
                 parts = [self.cast(value, self.types.of[element], wanted)]
             for part in parts:
                 builder.store(part, next(places))
         for name in list(self.owned):
-            heap.release(builder, self.memory_of(name))
+            workspace_heap.release(builder, self.memory_of(name))
         self.fail(CODE(0))

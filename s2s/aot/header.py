@@ -6,13 +6,13 @@ import re
 import textwrap
 from collections.abc import Collection
 
-from ..transforms.quote import c_comment, c_identifier
-from ..transforms.structure import path_text
-from . import statuses
-from .describe import Export, Item
+from ..transforms.frontend.pytree import path_text
+from ..transforms.ir.quote import c_comment, c_identifier
+from . import status_codes
+from .c_names import Unique
+from .export_spec import Export, Item
+from .library_state import State
 from .link import flag
-from .names import Unique
-from .state import State
 
 # Complex numbers are pairs of real ones.
 _C = {
@@ -44,7 +44,7 @@ def text(
 ) -> str:  # fmt: skip
     upper = name.upper()
     unique = Unique()
-    for macro in (*statuses.NAMES.values(), "STATE_BYTES", "STATE_LAYOUT"):
+    for macro in (*status_codes.NAMES.values(), "STATE_BYTES", "STATE_LAYOUT"):
         unique(f"{upper}_{macro}")
     lines = [
         INTRODUCTION.format(
@@ -67,10 +67,10 @@ def text(
         "/* Statuses. */",
         "enum {",
     ]
-    for status, short in statuses.NAMES.items():
+    for status, short in status_codes.NAMES.items():
         lines.append(f"    {upper}_{short} = {status}, /* {c_comment(messages[status])} */")
     for status, message in messages.items():
-        if status >= statuses.FIRST:
+        if status >= status_codes.FIRST:
             unique(f"{upper}_ERROR_{status}")
             lines.append(f"    {upper}_ERROR_{status} = {status}, /* {c_comment(message)} */")
     lines += ["};", "", f"const char *{name}_message(int32_t status);", ""]

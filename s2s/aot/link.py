@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from ..errors import S2SError, ValueError_
-from .target import Target
+from .object_file import Target
 
 
 class BuildError(S2SError, RuntimeError):

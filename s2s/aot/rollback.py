@@ -14,9 +14,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from .. import kernels
-from ..machine.infer import Types
-from ..machine.kinds import Array
-from .plan import Memory, families
+from ..codegen.type_inference import Types
+from ..codegen.value_types import Array
+from .workspace_plan import Memory, families
 
 
 def to_restore(

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..transforms.derived import DIRECTED
-from ..transforms.quote import printable_lines
-from .arguments import Signer
-from .exits import OK, CommandError
-from .filled import arguments, sizes
-from .scripts import as_json
-from .subject import Subject, add_mode, subject
-from .target import split
+from ..transforms.frontend.derivative_spec import DIRECTED
+from ..transforms.ir.quote import printable_lines
+from .argument_syntax import Signer
+from .default_arguments import arguments, sizes
+from .exit_codes import OK, CommandError
+from .json_output import as_json
+from .loaded_function import Subject, add_mode, subject
+from .target_path import split
 
 if TYPE_CHECKING:
     from ..aot import Built

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import api
-from ..backend_choice import BACKENDS, choose_backend
-from ..transforms.quote import printable_lines
+from ..api import functions
+from ..call.backend_choice import BACKENDS, choose_backend
+from ..transforms.ir.quote import printable_lines
 from .environment import cold_cache
-from .exits import OK, PROGRAM, CommandError
-from .scripts import as_json
-from .subject import Subject, add_arguments, add_mode, subject
+from .exit_codes import OK, PROGRAM, CommandError
+from .json_output import as_json
+from .loaded_function import Subject, add_arguments, add_mode, subject
 from .timing import Timing, duration, measure
 
 
@@ -72,7 +72,7 @@ def timed(about: Subject, seconds: float, backend: str | None, python: bool = Tr
     try:
         with np.errstate(all="ignore"):
             times = Times(measured(compiled), compiling=compiling, backend=backend)
-            if isinstance(compiled, api.Gradient):
+            if isinstance(compiled, functions.Gradient):
                 times.primal = measured(primal_of(compiled))
             if python and compiled._s2s_mode in ("grad", "value_and_grad", "function"):
                 times.python = measured(compiled.python)
@@ -85,16 +85,16 @@ def timed(about: Subject, seconds: float, backend: str | None, python: bool = Tr
     return times
 
 
-def primal_of(compiled: api.Function) -> api.Function:
+def primal_of(compiled: functions.Function) -> functions.Function:
     """The function itself, compiled as its gradient is."""
     options = compiled._shared.options
-    return api.function(
+    return functions.function(
         compiled.python, static_argnames=options.static, boundscheck=options.boundscheck,
         backend=options.backend, parallel=options.parallel,
     )  # fmt: skip
 
 
-def with_backend(compiled: api.Function, backend: str) -> api.Function:
+def with_backend(compiled: functions.Function, backend: str) -> functions.Function:
     """The same object, run by that backend."""
     if compiled._shared.options.backend == backend:
         return compiled
@@ -109,7 +109,7 @@ def compile_times(about: Subject, backend: str) -> tuple[dict[str, float], bool]
     """Seconds for each pass, and for machine code, with an empty cache, not counting what loading
     the compiler takes; and whether the code writes into its arguments."""
     with cold_cache():
-        api.grad(_square, backend=backend)(2.0)
+        functions.grad(_square, backend=backend)(2.0)
     specialiser, bound = about.compiled._bind(about.compiled._mode, about.args, about.kwargs)
     specs = specialiser.describe(bound)
     compiled = specialiser.translate(specs, specialiser.named(bound))
@@ -129,7 +129,9 @@ def _square(x):
 
 
 def table(about: Subject, times: Times) -> str:
-    what = "gradient" if isinstance(about.compiled, api.Gradient) else about.compiled._s2s_mode
+    what = (
+        "gradient" if isinstance(about.compiled, functions.Gradient) else about.compiled._s2s_mode
+    )
     rows = [(what, times.gradient, "")]
     if times.primal is not None:
         rows.insert(0, ("function", times.primal, ""))

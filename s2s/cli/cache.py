@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import cache
-from ..explain_text import amount
-from .exits import OK
-from .scripts import as_json
+from ..cache import store
+from ..inspect.explain_text import amount
+from .exit_codes import OK
+from .json_output import as_json
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ class Kept:
 
 
 def run(options: argparse.Namespace) -> int:
-    folder = cache.directory()
+    folder = store.directory()
     found = clear(folder) if options.action == "clear" else kept(folder)
     if options.json:
         print(as_json(as_data(folder, found)))
@@ -76,7 +76,7 @@ def _counted(files: Iterator[tuple[str, Path]]) -> dict[str, Kept]:
 
 
 def _kind(path: Path) -> str:
-    if not cache.is_ours(path):
+    if not store.is_ours(path):
         return "other"
     return "specialisations" if "specialisation_" in path.name else "machine code"
 
@@ -88,7 +88,7 @@ def _files(folder: Path) -> list[Path]:
             files = [f for f in found if not f.is_dir(follow_symlinks=False)]
     except OSError:  # there is none
         return []
-    return [Path(f.path) for f in files if f.name != cache.MARKER]
+    return [Path(f.path) for f in files if f.name != store.MARKER]
 
 
 def as_data(folder: Path, found: dict[str, Kept]) -> dict[str, Any]:

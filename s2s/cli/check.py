@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .. import api
-from ..backend_choice import BACKENDS
+from ..api import functions
+from ..call.backend_choice import BACKENDS
 from ..testing import Report, check_grads
-from ..transforms.quote import printable_lines
+from ..transforms.ir.quote import printable_lines
 from .check_tape import check_tape
-from .exits import OK, PROGRAM, WRONG, CommandError
-from .scripts import as_json
-from .subject import Subject, add_arguments, subject
+from .exit_codes import OK, PROGRAM, WRONG, CommandError
+from .json_output import as_json
+from .loaded_function import Subject, add_arguments, subject
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -39,9 +39,11 @@ def run(options: argparse.Namespace) -> int:
 
 def checked(about: Subject, options: argparse.Namespace) -> Report:
     value = about.target.value
-    function = value if options.wrt is None and isinstance(value, api.Function) else about.compiled
+    function = (
+        value if options.wrt is None and isinstance(value, functions.Function) else about.compiled
+    )
     try:
-        if api._has_tape(value):
+        if functions._has_tape(value):
             return check_tape(about, options.rtol, options.backend)
         return check_grads(
             function, *about.args, order=options.order, eps=options.eps, rtol=options.rtol,

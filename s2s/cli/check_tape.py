@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import trees
+from ..call import tree_copy
 from ..layers.base import Layer
-from ..tape import GradientTape
-from ..tape_question import leaves
+from ..objects.variable import Variable
+from ..tape.gradient_tape import GradientTape
+from ..tape.query import leaves
 from ..testing import Entry, Report
-from ..variable import Variable
 from .environment import setting
-from .exits import CommandError
-from .subject import Subject
+from .exit_codes import CommandError
+from .loaded_function import Subject
 
 STEPS = (1.0, 1 / 8, 1 / 64)  # a kink that one step jumps over is not met by a smaller one
 
@@ -115,8 +115,8 @@ class _Step:
         for generator, state in self.states:
             generator.bit_generator.state = state
         np.random.set_state(self.legacy)
-        args = [trees.copy_leaves(a) for a in self.args]
-        kwargs = {k: trees.copy_leaves(v) for k, v in self.kwargs.items()}
+        args = [tree_copy.copy_leaves(a) for a in self.args]
+        kwargs = {k: tree_copy.copy_leaves(v) for k, v in self.kwargs.items()}
         try:
             with _stopped(answered):
                 self.about.compiled.python(*args, **kwargs)
@@ -138,8 +138,8 @@ class _Step:
     def in_double_precision(self) -> Iterator[None]:
         arrays = [(x, x._array) for x in self.reached if isinstance(x, Variable)]
         layers = [(x, x.dtype) for x in self.reached if isinstance(x, Layer)]
-        self.args = tuple(trees.in_float64(a) for a in self.args)
-        self.kwargs = {k: trees.in_float64(v) for k, v in self.kwargs.items()}
+        self.args = tuple(tree_copy.in_float64(a) for a in self.args)
+        self.kwargs = {k: tree_copy.in_float64(v) for k, v in self.kwargs.items()}
         try:
             for variable, array in arrays:
                 if array.dtype.kind == "f":

@@ -14,8 +14,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from .exits import OK
-from .target import functions_in, split
+from .exit_codes import OK
+from .target_path import functions_in, split
 
 SCRIPTS = {
     "bash": r"""

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import api, backends, cache
 from .._version import __version__
-from ..explain_text import amount
+from ..api import functions
+from ..backends import backends
+from ..cache import store
+from ..inspect.explain_text import amount
 from .cache import kept
-from .exits import OK, WRONG
-from .scripts import as_json
+from .exit_codes import OK, WRONG
+from .json_output import as_json
 
 PACKAGES = (
     "numpy",
@@ -166,12 +168,12 @@ def _blas_threads() -> dict[str, str]:
 def _cache(found: Findings) -> dict[str, str]:
     chosen = os.environ.get("S2S_CACHE_DIR")
     try:
-        folder = cache.directory()
+        folder = store.directory()
     except OSError as error:
         found.trouble.append(str(error))
         return {"folder": chosen or "?"}
-    if folder in cache.temporary:
-        found.trouble.append(f"no lasting cache: {cache.temporary[folder]}")
+    if folder in store.temporary:
+        found.trouble.append(f"no lasting cache: {store.temporary[folder]}")
     everything = kept(folder).values()
     files, size = sum(k.files for k in everything), sum(k.size for k in everything)
     return {"folder": str(folder), "holds": f"{files} files, {amount(size)}"}
@@ -180,7 +182,7 @@ def _cache(found: Findings) -> dict[str, str]:
 def _try_out(found: Findings) -> None:
     """Compiles and runs one small gradient."""
     try:
-        gradient = api.grad(_sample, backend="numba")(np.array([0.5, 1.0]), np.eye(2))
+        gradient = functions.grad(_sample, backend="numba")(np.array([0.5, 1.0]), np.eye(2))
         right = np.allclose(gradient, [1.0, 2.0])
     except Exception as error:
         found.trouble.append(f"a small gradient does not compile: {type(error).__name__}: {error}")

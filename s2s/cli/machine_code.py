@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..backends import signature
-from ..compile import CALL, source
-from ..machine import KERNEL, Unsupported, listing
-from ..machine.context import of_numba
+from ..backends.backends import signature
+from ..backends.build_kernel import CALL, source
+from ..codegen.kernel_module import KERNEL, listing
+from ..codegen.type_inference import Unsupported
+from ..codegen.type_lowering import of_numba
 from .environment import cold_cache
 
 _FOREIGN = ("cpython", "NRT_", "numba_", "_ZN5numba")

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from .._version import __version__
 from ..errors import InternalCompilerError, S2SError
-from ..transforms.quote import printable_lines
-from . import aot, bench, cache, check, completion, doctor, exits, report, show
+from ..transforms.ir.quote import printable_lines
+from . import aot, bench, cache, check, completion, doctor, exit_codes, report, show
 
 COMMANDS = {
     "show": (show, "print the gradient of a function beside it, or what any pass made of it"),
@@ -25,7 +25,7 @@ COMMANDS = {
 
 
 def parser() -> argparse.ArgumentParser:
-    codes = "\n".join(f"  {code:<4} {text}" for code, text in exits.MEANING.items())
+    codes = "\n".join(f"  {code:<4} {text}" for code, text in exit_codes.MEANING.items())
     made = argparse.ArgumentParser(
         prog="s2s",
         description="Looks at, checks and times the gradients of functions in files.",
@@ -48,17 +48,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = options.run(options)
         sys.stdout.flush()  # here, where a reader that has left is no error
         return code
-    except exits.CommandError as error:
+    except exit_codes.CommandError as error:
         return _fail(str(error), error.code)
     except InternalCompilerError as error:
-        return _fail(str(error), exits.INTERNAL)
+        return _fail(str(error), exit_codes.INTERNAL)
     except S2SError as error:
-        return _fail(str(error), exits.REFUSED)
+        return _fail(str(error), exit_codes.REFUSED)
     except KeyboardInterrupt:
-        return _fail("interrupted", exits.INTERRUPTED)
+        return _fail("interrupted", exit_codes.INTERRUPTED)
     except BrokenPipeError:  # `s2s show … | head`: nobody reads any more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exits.OK
+        return exit_codes.OK
 
 
 def _fail(text: str, code: int) -> int:

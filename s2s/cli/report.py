@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import files
-from ..backend_choice import BACKENDS
-from ..sides import Sides, sides
+from ..call.backend_choice import BACKENDS
+from ..inspect.side_by_side import Sides, sides
+from ..runtime import output_file
 from . import bench, memory_trace
-from .exits import OK, PROGRAM, USAGE, CommandError
-from .scripts import as_json
-from .subject import Subject, add_arguments, add_mode, subject
+from .exit_codes import OK, PROGRAM, USAGE, CommandError
+from .json_output import as_json
+from .loaded_function import Subject, add_arguments, add_mode, subject
 from .workspace import workspace
 
 if TYPE_CHECKING:
-    from ..explain import Report
+    from ..inspect.explain import Report
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"{path.parent}: there is no such folder", code=USAGE)
     told = tell(about, options)
     try:
-        files.write(path, page(told).encode())
+        output_file.write(path, page(told).encode())
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}", code=USAGE) from error
     if options.json:

@@ -10,12 +10,12 @@ import platform
 from collections.abc import Iterable, Sequence
 
 from .._version import __version__
-from ..explain_text import amount
-from ..highlight import MARKS, code_html, themed
-from ..sides_html import STYLE, sides_html
-from ..transforms.explain import Place
-from ..transforms.explain_memory import Loop, Saved, Size
-from ..transforms.quote import file_name, html_text
+from ..inspect.explain_text import amount
+from ..inspect.highlight import MARKS, code_html, themed
+from ..inspect.side_by_side_html import STYLE, sides_html
+from ..transforms.diagnostics.activity_report import Place
+from ..transforms.diagnostics.tape_report import Loop, Saved, Size
+from ..transforms.ir.quote import file_name, html_text
 from .memory_trace import PATIENCE
 from .report import Told
 from .show import changes

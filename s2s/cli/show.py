@@ -7,11 +7,11 @@ import difflib
 from collections.abc import Iterator
 from typing import Any
 
-from ..sides import Sides, sides
+from ..inspect.side_by_side import Sides, sides
 from . import machine_code, terminal
-from .exits import OK, CommandError
-from .scripts import as_json
-from .subject import Subject, add_arguments, add_mode, subject
+from .exit_codes import OK, CommandError
+from .json_output import as_json
+from .loaded_function import Subject, add_arguments, add_mode, subject
 
 LEVELS = ("source", "lowered", "llvm", "asm")
 LANGUAGES = {"source": "python", "lowered": "python", "llvm": "llvm", "asm": "gas"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..explain_text import amount
-from ..transforms.quote import html_text
+from ..inspect.explain_text import amount
+from ..transforms.ir.quote import html_text
 
 WIDTH, HEIGHT = 960, 260
 LEFT, RIGHT, TOP, BOTTOM = 74, 14, 16, 36

@@ -8,9 +8,9 @@ import shutil
 import sys
 from typing import Any
 
-from ..sides import Sides
-from ..transforms.quote import printable, printable_lines
-from . import columns
+from ..inspect.side_by_side import Sides
+from ..transforms.ir.quote import printable, printable_lines
+from . import side_by_side_columns
 
 WIDE = 120  # from here on there is room for two sides
 
@@ -71,11 +71,11 @@ class Page:
 
     def sides(self, both: Sides) -> None:
         wide = self.width >= WIDE and bool(both.listings)
-        rows = columns.paired(both) if wide else columns.single(both)
+        rows = side_by_side_columns.paired(both) if wide else side_by_side_columns.single(both)
         width = (self.width - 3) // 2 if wide else self.width
         for row in rows:
             if self.console is None:
-                print(columns.plain(row, width).rstrip())
+                print(side_by_side_columns.plain(row, width).rstrip())
             else:
                 self.console.print(_coloured(row, width), soft_wrap=True)
 
@@ -93,7 +93,7 @@ def highlighted(text: str, language: str) -> Any:
 _PALETTE = ("cyan", "magenta", "yellow", "green", "blue", "red")
 
 
-def _coloured(row: columns.Row, width: int) -> Any:
+def _coloured(row: side_by_side_columns.Row, width: int) -> Any:
     from urllib.parse import quote
 
     from rich.text import Text
@@ -105,7 +105,7 @@ def _coloured(row: columns.Row, width: int) -> Any:
         if cell is None:
             out.append(" " * width)
             continue
-        gutter = columns.gutter(cell)
+        gutter = side_by_side_columns.gutter(cell)
         text = Text(gutter, "dim")
         if cell.mark is not None and cell.place is not None:
             # What tells the user's line has its colour, and leads to the file.
@@ -116,7 +116,9 @@ def _coloured(row: columns.Row, width: int) -> Any:
             start = gutter.rindex(label)
             style = f"not dim {_PALETTE[cell.mark % len(_PALETTE)]} {link}"
             text.stylize(style, start, start + len(label))
-        code = highlighted(columns.fitted(cell.text, width - len(gutter), len(row) > 1), "python")
+        code = highlighted(
+            side_by_side_columns.fitted(cell.text, width - len(gutter), len(row) > 1), "python"
+        )
         if cell.faint:
             code.stylize("dim")
         text = Text().append_text(text).append_text(code)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
-from ..backends import signature
-from ..compile import source
+from ..backends.backends import signature
+from ..backends.build_kernel import source
 
 # Functions that make arrays of their own.
 _MAKERS = ("rt.linalg.", "rt.fft.", "rt.draws.")
@@ -20,10 +20,10 @@ def workspace(entry: Any, params: tuple[Any, ...]) -> int | None:
     """The most bytes in use at a time; None if only the run tells."""
     from numba.core.errors import NumbaError
 
-    from ..aot.plan import plan
-    from ..machine import Unsupported
-    from ..machine.context import of_numba
-    from ..machine.outline import Plan
+    from ..aot.workspace_plan import plan
+    from ..codegen.partition.outline_nests import Plan
+    from ..codegen.type_inference import Unsupported
+    from ..codegen.type_lowering import of_numba
 
     compiled = entry.compiled
     kinds = tuple(map(of_numba, signature(compiled, entry.seed, params)))

@@ -4,9 +4,9 @@ from .base import Layer
 from .conv import Conv1D, Conv2D, Conv2DTranspose
 from .dense import Dense
 from .depthwise import DepthwiseConv2D, SeparableConv2D
+from .elementwise import ELU, Activation, Lambda, LeakyReLU, ReLU, Rescaling, Softmax
 from .flatten import Flatten, Input
-from .merging import Add, Average, Concatenate, Maximum, Minimum, Multiply, Subtract
-from .pointwise import ELU, Activation, Lambda, LeakyReLU, ReLU, Rescaling, Softmax
+from .merge import Add, Average, Concatenate, Maximum, Minimum, Multiply, Subtract
 from .pooling import (
     AveragePooling1D,
     AveragePooling2D,
@@ -21,10 +21,10 @@ from .pooling import (
     MaxPooling1D,
     MaxPooling2D,
 )
-from .regular import BatchNormalization, Dropout, GaussianNoise, LayerNormalization
+from .regularization import BatchNormalization, Dropout, GaussianNoise, LayerNormalization
+from .reshape import Permute, RepeatVector, Reshape, UpSampling1D, UpSampling2D, ZeroPadding2D
 from .sequence import GRU, LSTM, Embedding, MultiHeadAttention, SimpleRNN
-from .shaping import Permute, RepeatVector, Reshape, UpSampling1D, UpSampling2D, ZeroPadding2D
-from .wrapping import Bidirectional, TimeDistributed
+from .wrappers import Bidirectional, TimeDistributed
 
 __all__ = [
     "ELU", "GRU", "LSTM", "Activation", "Add", "Average", "AveragePooling1D", "AveragePooling2D",

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..derivatives import stop_gradient
-from ..later import later
+from ..api.directional import stop_gradient
+from ..runtime.lazy_import import later
 
 scipy: Any = later("scipy")  # which takes longer to load than all of this package
 

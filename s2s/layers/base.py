@@ -1,7 +1,7 @@
 """`Layer`: weights by name, sublayers by attribute, built when the shape of the input is known.
 
-Nothing here is known to the compiler but the marks of `marks.py`, which classes of users may bear
-as well.
+Nothing here is known to the compiler but the marks of `objects/compiler_hints.py`, which classes of
+users may bear as well.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from .. import mixed_precision
-from ..announce import Announces
-from ..marks import built_now, decided, looks_only
-from ..tensor import frozen, snapshot
-from ..variable import Variable
+from ..objects.change_counter import Announces
+from ..objects.compiler_hints import built_now, decided, looks_only
+from ..objects.tensor import frozen, snapshot
+from ..objects.variable import Variable
 from . import initializers
-from .mode import MODE
-from .symbol import is_symbol, promised
+from .symbolic_input import is_symbol, promised
+from .training_mode import MODE
 
 
 class Layer(Announces):

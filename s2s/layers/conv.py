@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .affine import Affine
+from .linear_base import Affine
 
 
 def pair(size: Any) -> tuple[int, int]:

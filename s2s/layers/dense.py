@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .affine import Affine
+from .linear_base import Affine
 
 
 class Dense(Affine):

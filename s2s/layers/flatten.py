@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .base import Layer
-from .symbol import Symbol
+from .symbolic_input import Symbol
 
 SOME = 32  # how many stand for any number in an example
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..variable import Variable
+from ..objects.variable import Variable
 from .base import Optimizer
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..announce import Announces
-from ..marks import built_last
-from ..variable import Variable
-from . import readings
-from .complaints import gradients_must_fit, lengths_must_match, variables_must_be_known
+from ..objects.change_counter import Announces
+from ..objects.compiler_hints import built_last
+from ..objects.variable import Variable
+from . import scalar_views
+from .gradient_checks import gradients_must_fit, lengths_must_match, variables_must_be_known
 
 
 class Optimizer(Announces):
@@ -60,17 +60,17 @@ class Optimizer(Announces):
         self.slots: dict[str, list[Variable]] = {name: [] for name in names}
 
     @property
-    def iterations(self) -> readings.Count:
+    def iterations(self) -> scalar_views.Count:
         """How many steps have been made."""
-        return readings.count(self.steps)
+        return scalar_views.count(self.steps)
 
     @iterations.setter
     def iterations(self, steps: int) -> None:
         self.steps = int(steps)
 
     @property
-    def learning_rate(self) -> readings.Rate:
-        return readings.rate(self.rate, self)
+    def learning_rate(self) -> scalar_views.Rate:
+        return scalar_views.rate(self.rate, self)
 
     @learning_rate.setter
     def learning_rate(self, rate: Any) -> None:

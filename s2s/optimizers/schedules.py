@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..announce import Announces
+from ..objects.change_counter import Announces
 
 
 class Steps(Announces):

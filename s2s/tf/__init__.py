@@ -10,14 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from ..api import Function, make, options_of
-from ..clipping import clip_by_global_norm, clip_by_norm, clip_by_value, global_norm
-from ..custom import checkpoint as recompute_grad
-from ..custom import custom_gradient
-from ..derivatives import stop_gradient
-from ..many import vmap
-from ..tensor import Immutable as Tensor
-from ..tensor import snapshot
+from ..api.custom_derivatives import checkpoint as recompute_grad
+from ..api.custom_derivatives import custom_gradient
+from ..api.directional import stop_gradient
+from ..api.functions import Function, make, options_of
+from ..api.jacobian_vmap import vmap
+from ..objects.tensor import Immutable as Tensor
+from ..objects.tensor import snapshot
+from ..training.gradient_clipping import (
+    clip_by_global_norm,
+    clip_by_norm,
+    clip_by_value,
+    global_norm,
+)
 from . import arrays, data, keras, linalg, math, nn, random
 from .arrays import *  # noqa: F403
 from .data import Dataset

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..variable import Variable
+from ..objects.variable import Variable
 
 # What has a dtype of its own.
 TYPED = (np.ndarray, np.generic, Variable)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import data
 from ..data import AUTOTUNE
-from ..tensor import snapshot
+from ..objects.tensor import snapshot
 
 __all__ = ["AUTOTUNE", "Dataset"]
 

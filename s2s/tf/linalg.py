@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..clipping import global_norm
-from ..later import later
+from ..runtime.lazy_import import later
+from ..training.gradient_clipping import global_norm
 from ._axes import axes
 from .tensors import export
 

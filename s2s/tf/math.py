@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..custom import custom_gradient
-from ..later import later
+from ..api.custom_derivatives import custom_gradient
 from ..layers import activations
 from ..layers.activations import sigmoid, softplus, tanh
+from ..runtime.lazy_import import later
 from ._axes import axes
 from ._inputs import alike, filled, given
 from .tensors import export

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import tape
-from ..tensor import frozen
+from ..objects.tensor import frozen
+from ..tape import gradient_tape
 
 
-class GradientTape(tape.GradientTape):
+class GradientTape(gradient_tape.GradientTape):
     """An `s2s.GradientTape` that gives tensors."""
 
     _s2s_tensors = True

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import immutable, is_immutable
-from ..variable import Variable
+from ..objects.tensor import immutable, is_immutable
+from ..objects.variable import Variable
 
 
 def gives_tensors(function: Callable[..., Any]) -> Callable[..., Any]:

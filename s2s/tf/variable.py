@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor import immutable
-from ..variable import Variable as Native
+from ..objects.tensor import immutable
+from ..objects.variable import Variable as Native
 
 
 class Variable(Native):

@@ -279,11 +279,11 @@ def run_kills(times: int, seed: int) -> tuple[int, list[str]]:
 
 def _damaged(folder: Path) -> list[str]:
     """Files under their final names that are not whole: those would be read again and again."""
-    from s2s import cache
+    from s2s.cache import store
 
     found = [p for p in folder.rglob("*") if p.is_file() and p.suffix == "" and p.name[0] != "."]
     sealed = [p for p in found if p.name.startswith(("kernel_", "runtime_", "specialisation_"))]
-    return [f"{p.name} is damaged" for p in sealed if cache.fetch(p) is None]
+    return [f"{p.name} is damaged" for p in sealed if store.fetch(p) is None]
 
 
 def kills_command(options: argparse.Namespace) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.aot import build, statuses
+from s2s.aot import build, status_codes
 from s2s.layers import LSTM, BatchNormalization, Conv2D, Dense, Dropout, Flatten, MaxPool2D
 from s2s.losses import SparseCategoricalCrossentropy
 from s2s.models import Sequential
@@ -287,11 +287,11 @@ def test_workspaces_and_errors_seen_from_c(make: Any, tmp_path: Path) -> None:
     for word, *rest in lines:
         if word == "small":
             size, status, guarded, same, told = map(int, " ".join(rest).split())
-            assert status == statuses.WORKSPACE, size
+            assert status == status_codes.WORKSPACE, size
             assert guarded and same, size
             assert told == -1 or told == need or program.grows
         elif word == "bad":
-            assert int(rest[0]) >= statuses.FIRST, rest
+            assert int(rest[0]) >= status_codes.FIRST, rest
             assert rest[1] == "1", "a call that failed changed something"
             assert program.fails in " ".join(rest)
         elif word == "again":

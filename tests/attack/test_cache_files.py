@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from s2s import cache, compile
+from s2s.backends import build_kernel
+from s2s.cache import store
 from s2s.cli.main import main
 from s2s.errors import CacheError
 from tests.scale import count, sample
@@ -33,7 +34,7 @@ needs_root = pytest.mark.skipif(
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path / "cache"))
-    return cache.directory()
+    return store.directory()
 
 
 # ---------------------------------------------------------------- which directory
@@ -42,33 +43,33 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_directory_with_other_files_is_left_alone(tmp_path, monkeypatch):
     (tmp_path / "kernel_main.c").write_text("int main(void) { return 0; }")
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
-    assert cache.directory() == tmp_path / "s2s-cache"
-    cache.keep(cache.directory() / f"kernel_{KEY}", 1)
+    assert store.directory() == tmp_path / "s2s-cache"
+    store.keep(store.directory() / f"kernel_{KEY}", 1)
     assert main(["cache", "clear"]) == 0
-    assert cache.directory() == tmp_path / "s2s-cache"
+    assert store.directory() == tmp_path / "s2s-cache"
     assert {p.name for p in tmp_path.iterdir()} == {"kernel_main.c", "s2s-cache"}
-    assert {p.name for p in cache.directory().iterdir()} == {cache.MARKER}
+    assert {p.name for p in store.directory().iterdir()} == {store.MARKER}
 
 
 def test_an_empty_directory_is_marked(tmp_path, monkeypatch):
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path))
-    assert cache.directory() == tmp_path
+    assert store.directory() == tmp_path
     (tmp_path / "mine.txt").write_text("later")
-    assert cache.directory() == tmp_path
+    assert store.directory() == tmp_path
 
 
 def test_the_default_directory_may_be_that_of_another_program(tmp_path, monkeypatch):
     monkeypatch.delenv("S2S_CACHE_DIR")
-    monkeypatch.setattr(cache, "user_directory", lambda: tmp_path / "s2s")
+    monkeypatch.setattr(store, "user_directory", lambda: tmp_path / "s2s")
     (tmp_path / "s2s").mkdir()
     (tmp_path / "s2s" / "other").write_text("of another program")
-    assert cache.directory() == tmp_path / "s2s" / "s2s-cache"
+    assert store.directory() == tmp_path / "s2s" / "s2s-cache"
 
 
 def test_a_relative_xdg_directory_is_ignored(monkeypatch):
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert cache.user_directory() == Path.home() / ".cache" / "s2s"
+    assert store.user_directory() == Path.home() / ".cache" / "s2s"
 
 
 # ---------------------------------------------------------------- what is cleared
@@ -78,8 +79,8 @@ def named_files() -> Iterator[tuple[str, bytes]]:
     """Files of a user, by names that resemble ours, with contents that resemble ours."""
     bodies = {
         "": b"", "text": b"int main(void) { return 0; }", "hash": KEY.encode(),
-        "seal of another": cache._seal(f"kernel_{KEY}") + b"rest",
-        "seal of content": cache._seal("mine", b"data") + b"data",
+        "seal of another": store._seal(f"kernel_{KEY}") + b"rest",
+        "seal of content": store._seal("mine", b"data") + b"data",
     }  # fmt: skip
     stems = [
         "kernel_main.c", "kernel_", "kernel_main", "kernel_ABCDEF", f"kernel_{KEY}x",
@@ -98,7 +99,7 @@ def test_clear_removes_nothing_of_the_user(tmp_path, monkeypatch):
     for name, content in named_files():
         folder = tmp_path / name.split("/")[0]
         monkeypatch.setenv("S2S_CACHE_DIR", str(folder))
-        cache.keep(cache.directory() / f"specialisation_{KEY}", "ours")
+        store.keep(store.directory() / f"specialisation_{KEY}", "ours")
         (tmp_path / name).write_bytes(content)
         os.symlink(outside, folder / f"numba_{KEY}")
         (folder / f"kernel_{KEY}_folder").mkdir()
@@ -112,17 +113,17 @@ def test_clear_removes_nothing_of_the_user(tmp_path, monkeypatch):
 
 def test_clear_removes_a_copy_of_an_entry_only_under_its_own_name(home, capsys):
     entry = home / f"kernel_{KEY}"
-    cache.keep(entry, [1, 2])
+    store.keep(entry, [1, 2])
     other = home / f"kernel_{KEY[::-1]}"
     shutil.copy(entry, other)
     entry.write_bytes(entry.read_bytes()[:-1])  # damaged, and still ours
     unfinished = home / f".new-kernel_{KEY}-abc123"
     unfinished.write_bytes(b"")
     half = home / f".new-kernel_{KEY}-abc124"
-    half.write_bytes(cache._seal(entry.name) + b"ha")
+    half.write_bytes(store._seal(entry.name) + b"ha")
     assert main(["cache", "clear", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["kinds"]["machine code"]["files"] == 3
-    assert {p.name for p in home.iterdir()} == {cache.MARKER, other.name}
+    assert {p.name for p in home.iterdir()} == {store.MARKER, other.name}
 
 
 # ---------------------------------------------------------------- what is used
@@ -130,63 +131,63 @@ def test_clear_removes_a_copy_of_an_entry_only_under_its_own_name(home, capsys):
 
 def test_an_entry_under_another_name_is_not_used(home):
     entry, other = home / f"kernel_{KEY}", home / f"kernel_{KEY[::-1]}"
-    cache.keep(entry, "code")
-    assert cache.fetch(entry) == "code"
+    store.keep(entry, "code")
+    assert store.fetch(entry) == "code"
     shutil.copy(entry, other)
-    assert cache.fetch(other) is None
+    assert store.fetch(other) is None
     os.replace(entry, home / f"runtime_{KEY}")
-    assert cache.fetch(home / f"runtime_{KEY}") is None
+    assert store.fetch(home / f"runtime_{KEY}") is None
 
 
 def test_an_entry_with_any_byte_changed_is_not_used(home):
     entry = home / f"kernel_{KEY}"
-    cache.keep(entry, list(range(20)))
+    store.keep(entry, list(range(20)))
     good = entry.read_bytes()
     for k in range(len(good)):
         entry.write_bytes(good[:k] + bytes([good[k] ^ 1]) + good[k + 1 :])
-        assert cache.fetch(entry) is None
+        assert store.fetch(entry) is None
         entry.write_bytes(good[:k])
-        assert cache.fetch(entry) is None
+        assert store.fetch(entry) is None
     entry.write_bytes(good + b"\0")
-    assert cache.fetch(entry) is None
+    assert store.fetch(entry) is None
     entry.write_bytes(good)
-    assert cache.fetch(entry) == list(range(20))
+    assert store.fetch(entry) == list(range(20))
 
 
 @posix
 def test_links_pipes_and_files_that_others_can_write_are_not_used(home, tmp_path):
     entry = home / f"kernel_{KEY}"
-    cache.keep(entry, "code")
+    store.keep(entry, "code")
     entry.chmod(0o666)
-    assert cache.fetch(entry) is None
+    assert store.fetch(entry) is None
     entry.chmod(0o620)
-    assert cache.fetch(entry) is None
+    assert store.fetch(entry) is None
     entry.chmod(0o644)
-    assert cache.fetch(entry) == "code"
+    assert store.fetch(entry) == "code"
     os.replace(entry, tmp_path / entry.name)
     os.symlink(tmp_path / entry.name, entry)
-    assert cache.fetch(entry) is None
+    assert store.fetch(entry) is None
     entry.unlink()
     os.mkfifo(entry)
-    assert cache.fetch(entry) is None  # and does not wait for a writer
-    assert not cache.is_ours(entry)
+    assert store.fetch(entry) is None  # and does not wait for a writer
+    assert not store.is_ours(entry)
 
 
 @needs_root
 def test_files_and_directories_of_others_are_not_used(home, monkeypatch):
     entry = home / f"kernel_{KEY}"
-    cache.keep(entry, "code")
+    store.keep(entry, "code")
     os.chown(entry, STRANGER, STRANGER)
-    assert cache.fetch(entry) is None
-    assert not cache.is_ours(entry)
+    assert store.fetch(entry) is None
+    assert not store.is_ours(entry)
     os.chown(entry, 0, 0)
     monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
-    assert cache.fetch(entry) == "code"  # of root, who can do anything
+    assert store.fetch(entry) == "code"  # of root, who can do anything
     monkeypatch.undo()
     monkeypatch.setenv("S2S_CACHE_DIR", str(home))
     os.chown(home, STRANGER, STRANGER)
     with pytest.raises(CacheError, match="belongs to another user"):
-        cache.directory()
+        store.directory()
 
 
 # ---------------------------------------------------------------- without a cache
@@ -310,7 +311,7 @@ def test_files_that_cannot_grow(tmp_path):
         made, folder, said = child(tmp_path, before.format(size), S2S_CACHE_DIR=str(home))
         assert made == ALL and folder == home and "cannot keep what it compiled" in said
         for path in home.iterdir():  # nothing half written
-            assert path.name == cache.MARKER or cache.fetch(path) is not None
+            assert path.name == store.MARKER or store.fetch(path) is not None
 
 
 @needs_root
@@ -322,7 +323,7 @@ def test_a_disk_that_is_full(tmp_path):
     try:
         made, folder, said = child(tmp_path, S2S_CACHE_DIR=str(tmp_path / "disk"))
         assert made == ALL and folder == tmp_path / "disk" and "No space left" in said
-        assert all(p.name == cache.MARKER or cache.fetch(p) is not None for p in folder.iterdir())
+        assert all(p.name == store.MARKER or store.fetch(p) is not None for p in folder.iterdir())
     finally:
         subprocess.run(["umount", str(tmp_path / "disk")], check=True)
 
@@ -332,7 +333,7 @@ def test_nothing_is_written_beside_the_sources():
     from numba.core.caching import FunctionCache
     from numba.core.dispatcher import Dispatcher
 
-    from s2s.numba_cache import EntryCache
+    from s2s.codegen.numba_bridge.numba_cache import EntryCache
 
     kinds = []
     for path in (ROOT / "s2s").glob("kernels*.py"):
@@ -352,20 +353,20 @@ def test_a_home_that_is_not_there(monkeypatch):
     monkeypatch.setattr(Path, "home", none)
     for name in ("S2S_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    cache.temporary_directory.cache_clear()
+    store.temporary_directory.cache_clear()
     with pytest.warns(UserWarning, match="without a lasting cache"):
-        folder = cache.directory()
-    assert folder in cache.temporary and cache.directory() == folder
+        folder = store.directory()
+    assert folder in store.temporary and store.directory() == folder
 
 
 def test_a_chosen_directory_below_a_file(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path / "file"))
     with pytest.raises(CacheError, match="it is not a directory"):
-        cache.directory()
+        store.directory()
     monkeypatch.setenv("S2S_CACHE_DIR", str(tmp_path / "file" / "below"))
     with pytest.warns(UserWarning, match="without a lasting cache .*Not a directory"):
-        assert cache.directory() in cache.temporary
+        assert store.directory() in store.temporary
 
 
 # ---------------------------------------------------------------- processes that are killed
@@ -490,7 +491,7 @@ def test_compiling_processes_that_are_killed(tmp_path):
 
 
 def test_kernels_leave_no_files_but_entries(home):
-    compile._built.clear()
+    build_kernel._built.clear()
     import numpy as np
 
     import s2s
@@ -499,5 +500,5 @@ def test_kernels_leave_no_files_but_entries(home):
         return np.sum(x * x * 0.375)
 
     np.testing.assert_allclose(s2s.grad(f, backend="numba")(np.ones(2)), [0.75, 0.75])
-    files = [p for p in home.rglob("*") if p.name != cache.MARKER]
-    assert files and all(cache.is_ours(p) and cache.fetch(p) is not None for p in files)
+    files = [p for p in home.rglob("*") if p.name != store.MARKER]
+    assert files and all(store.is_ours(p) and store.fetch(p) is not None for p in files)

@@ -24,14 +24,14 @@ import pytest
 
 import s2s
 from s2s import aot
-from s2s.aot import header, loader, names, statuses
+from s2s.aot import c_names, header, python_loader, status_codes
 from s2s.aot.build import _origin, _wanted
-from s2s.aot.describe import describe
-from s2s.aot.state import State
-from s2s.cli import columns, report_page
+from s2s.aot.export_spec import describe
+from s2s.aot.library_state import State
+from s2s.cli import report_page, side_by_side_columns
 from s2s.cli.report import Told
-from s2s.notebook import coloured, highlighted, sides_of
-from s2s.sides import sides
+from s2s.inspect.notebook import coloured, highlighted, sides_of
+from s2s.inspect.side_by_side import sides
 from tests.scale import sample
 
 HOSTILE = [
@@ -234,7 +234,9 @@ def test_terminals_get_no_escapes(name: str, capsys: Any) -> None:
         out.sides(both)
     assert is_clean(capsys.readouterr().out)
     assert is_clean(coloured(made.source))
-    assert all(is_clean(columns.plain(row, 80)) for row in columns.paired(both))
+    assert all(
+        is_clean(side_by_side_columns.plain(row, 80)) for row in side_by_side_columns.paired(both)
+    )
 
 
 @pytest.mark.parametrize("name", sample(HOSTILE, 6, 5), ids=ascii)
@@ -283,11 +285,11 @@ def interface(name: str, library: str = "step") -> dict[str, str]:
     one, [given] = wanted[library]
     export = describe(library, one, given, state)
     origin = f"{name}.py:1 {_origin(export)} {made.__qualname__}"
-    messages = dict(statuses.MESSAGES) | {16: f"ValueError: {name}", 17: f"{name}\\"}
+    messages = dict(status_codes.MESSAGES) | {16: f"ValueError: {name}", 17: f"{name}\\"}
     export.guards.append(("x", name))
     return {
         "h": header.text(library, origin, [export], state, messages, {library: 64}),
-        "py": loader.text(library, origin, {library: [export]}, state, set()),
+        "py": python_loader.text(library, origin, {library: [export]}, state, set()),
         "adjoint": export.entry.compiled.source,
     }
 
@@ -393,7 +395,7 @@ def test_parameters_named_like_macros_and_keywords(tmp_path: Path) -> None:
         given = _wanted(_taking(every[k : k + 50]), ", ".join(["float64"] * len(every[k : k + 50])),
                         library)[library][1][0]  # fmt: skip
         export = describe(library, _taking(every[k : k + 50]), given, state)
-        parts.append(header.text(library, "x", [export], state, dict(statuses.MESSAGES),
+        parts.append(header.text(library, "x", [export], state, dict(status_codes.MESSAGES),
                                  {library: 64}))  # fmt: skip
     before = "".join(f"#include <{h}.h>\n" for h in HEADERS if h not in ("complex", "tgmath"))
     gnu = "#ifndef _GNU_SOURCE\n#define _GNU_SOURCE\n#endif\n"
@@ -452,7 +454,7 @@ def _places(variables: list[str]) -> dict[str, str]:
     state = State()
     given = _wanted(step, "float64", "step")["step"][1][0]
     export = describe("step", s2s.function(step), given, state)
-    text = header.text("step", "x", [export], state, dict(statuses.MESSAGES), {"step": 64})
+    text = header.text("step", "x", [export], state, dict(status_codes.MESSAGES), {"step": 64})
     pairs = re.findall(r"^#define (\w+) (\d+)", text, re.MULTILINE)
     assert len(dict(pairs)) == len(pairs), pairs
     return dict(pairs)
@@ -506,7 +508,7 @@ def test_defaults_in_loaders_are_literals(default: Any) -> None:
     state = State()
     given = _wanted(step, "float64", "step")["step"][1][0]
     export = describe("step", s2s.function(step), given, state)
-    text = loader.text("step", "x", {"step": [export]}, state, set())
+    text = python_loader.text("step", "x", {"step": [export]}, state, set())
     assert "abort" not in text
     compiled = ast.parse(text).body[-1]
     assert isinstance(compiled, ast.FunctionDef)
@@ -624,4 +626,4 @@ def test_file_names_are_shown_in_one_way() -> None:
 
 
 def test_the_words_that_c_reserves_are_listed_once() -> None:
-    assert {"int", "class", "NULL", "linux"} <= names.RESERVED
+    assert {"int", "class", "NULL", "linux"} <= c_names.RESERVED

@@ -126,7 +126,7 @@ def test_arrays_are_released_after_the_call() -> None:
     numba = pytest.importorskip("numba")
     from numba.core import types
 
-    from s2s.kernels_external import ADDRESS, external
+    from s2s.codegen.numba_bridge.external_call import ADDRESS, external
 
     strnlen: Any = external("strnlen", types.intp, ADDRESS, types.intp)
 
@@ -148,7 +148,7 @@ def test_arrays_that_are_not_in_c_order_are_refused() -> None:
     numba = pytest.importorskip("numba")
     from numba.core import types
 
-    from s2s.kernels_external import ADDRESS, external
+    from s2s.codegen.numba_bridge.external_call import ADDRESS, external
 
     strnlen: Any = external("strnlen", types.intp, ADDRESS, types.intp)
     call = numba.njit(lambda text: strnlen(text, 1))
@@ -160,12 +160,12 @@ def test_arrays_that_are_not_in_c_order_are_refused() -> None:
 TAKES_ADDRESSES = {
     "ctypes": {
         "s2s/aot/loader_runtime.py",  # arrays are held by the caller and by local variables
-        "s2s/native/layout.py",  # compares an address, to learn how arrays are laid out
+        "s2s/backends/native/object_layout.py",  # compares an address
     },
-    "voidptr": {"s2s/kernels_external.py"},
-    "voidptr_t": {"s2s/kernels_external.py"},
+    "voidptr": {"s2s/codegen/numba_bridge/external_call.py"},
+    "voidptr_t": {"s2s/codegen/numba_bridge/external_call.py"},
     # Intrinsics: the arrays are operands, and alive until the last of their instructions.
-    "make_array": {"s2s/kernels_external.py", "s2s/kernels_fft_passes.py"},
+    "make_array": {"s2s/codegen/numba_bridge/external_call.py", "s2s/kernels_numba/fft_llvm.py"},
     "ExternalFunction": set(),
     "ExternalFunctionPointer": set(),
     "address_as_void_pointer": set(),
@@ -173,8 +173,8 @@ TAKES_ADDRESSES = {
     "farray": set(),
     "val_addr": set(),
     "__array_interface__": {
-        "s2s/array_table.py",  # the table owns references to the arrays
-        "s2s/variable.py",  # only for its remainder by 64
+        "s2s/codegen/numba_bridge/array_table.py",  # the table owns references to the arrays
+        "s2s/objects/variable.py",  # only for its remainder by 64
     },
     "get_array_ctypes": set(),
 }

@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s import files, npz, safetensors
 from s2s.cli.main import main
 from s2s.layers import Dense
+from s2s.runtime import output_file
+from s2s.saving import npz, safetensors
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links and pipes are those of POSIX")
 PROGRAM = "import numpy as np\n\ndef f(x: 'float64[3]'):\n    return np.sum(x * x)\n"
@@ -187,7 +188,7 @@ def test_a_disk_that_is_full_leaves_the_old_file(
 def test_an_error_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    with pytest.raises(KeyboardInterrupt), files.writing(path) as file:
+    with pytest.raises(KeyboardInterrupt), output_file.writing(path) as file:
         file.write(b"half")
         raise KeyboardInterrupt
     assert path.read_bytes() == b"old" and [p.name for p in tmp_path.iterdir()] == ["file"]

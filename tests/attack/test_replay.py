@@ -9,7 +9,7 @@ import pytest
 
 import s2s.tf as tf
 from s2s.errors import UnsupportedError
-from s2s.tape_question import CHECK_REPLAY, _check_alike
+from s2s.tape.query import CHECK_REPLAY, _check_alike
 from tests.scale import count
 
 

@@ -200,7 +200,13 @@ INTERRUPTED = """
 
 @pytest.mark.parametrize(
     "where",
-    ["specialise/statements.py", "reverse.py", "lower/siblings.py", "machine/emit.py", "llvm"],
+    [
+        "specialise/statements.py",
+        "reverse.py",
+        "lower/loops/fusion.py",
+        "codegen/statements.py",
+        "llvm",
+    ],
 )
 def test_ctrl_c_ends_a_compilation_and_the_next_one_is_right(where: str, tmp_path: Any) -> None:
     lines = ["import numpy as np", "def f(x, w):", "    s = 0.0", "    for i in range(x.shape[0]):"]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.aot import build, statuses
+from s2s.aot import build, status_codes
 from tests.attack import sizes_programs as programs
 from tests.s2s.aot.programs import needs_compiler
 from tests.scale import sample
@@ -172,8 +172,8 @@ def test_a_library_refuses_what_is_no_size_and_divides_without_a_signal(tmp_path
         numbers = [ctypes.c_int64(k) for k in (n, m, 1, 1, 4096)]
         return library.divided(*numbers[:2], x_at, *numbers[2:4], *outs, numbers[4])
 
-    assert call(3, 2) == statuses.OK
+    assert call(3, 2) == status_codes.OK
     for sizes in ((-1, 2), (2**61, 2), (2**62 + 1, 4), (2**31, 2**31), (2**40, 2**40)):
-        assert call(*sizes) == statuses.SIZES, sizes
+        assert call(*sizes) == status_codes.SIZES, sizes
     given = [ctypes.c_int64(k) for k in (2**61, 2, 1, 1)]
     assert library.divided_workspace(*given) == -1

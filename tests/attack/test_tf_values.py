@@ -16,7 +16,7 @@ import pytest
 
 import s2s
 import s2s.tf as tf
-from s2s.tensor import Immutable
+from s2s.objects.tensor import Immutable
 from tests.scale import sample
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from s2s import locks
+from s2s.runtime import locks
 from tests import scale
 
 pytest.importorskip("numba")

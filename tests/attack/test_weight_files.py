@@ -20,10 +20,11 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s import npz, safetensors, saving, states
+from s2s import saving
 from s2s.layers import Dense, Dropout, Layer
 from s2s.models import Sequential
 from s2s.optimizers import SGD, Adam
+from s2s.saving import npz, object_state, safetensors
 from tests.attack import safetensors_files
 from tests.scale import count
 
@@ -492,12 +493,12 @@ def test_states_of_generators(name: str) -> None:
     """NumPy uses the positions in a state without looking: one of 10**6 reads foreign memory."""
     generator = np.random.Generator(getattr(np.random, name)(3))
     generator.integers(0, 9, 5, dtype=np.uint32)
-    good = json.loads(states.generator_state(generator).tobytes())
+    good = json.loads(object_state.generator_state(generator).tobytes())
     want = generator.integers(0, 2**40, 5)
     refusals = 0
     for bad in changed_states(good):
         try:
-            states.set_generator(generator, json_state(bad))
+            object_state.set_generator(generator, json_state(bad))
         except ValueError:
             refusals += 1
             continue
@@ -505,7 +506,7 @@ def test_states_of_generators(name: str) -> None:
         inner = state["state"] if isinstance(state["state"], dict) else {}
         assert 0 <= inner.get("pos", 0) <= 624 and 0 <= state.get("buffer_pos", 0) <= 4
     assert refusals > 15
-    states.set_generator(generator, json_state(good))
+    object_state.set_generator(generator, json_state(good))
     np.testing.assert_array_equal(generator.integers(0, 2**40, 5), want)
 
 

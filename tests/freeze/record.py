@@ -71,11 +71,11 @@ class Recorded:
 @contextmanager
 def recording() -> Iterator[Recorded]:
     """Records what is compiled meanwhile."""
-    from s2s.machine import optimise
+    from s2s.codegen import llvm_passes
     from s2s.transforms import pipeline
 
     recorded = Recorded()
-    compile_request, object_code = pipeline.compile_request, optimise.object_code
+    compile_request, object_code = pipeline.compile_request, llvm_passes.object_code
 
     def compiling(request: Any) -> Any:
         compiled = compile_request(request)
@@ -87,7 +87,7 @@ def recording() -> Iterator[Recorded]:
         return made
 
     with mock.patch.object(pipeline, "compile_request", compiling):
-        with mock.patch.object(optimise, "object_code", writing):
+        with mock.patch.object(llvm_passes, "object_code", writing):
             yield recorded
 
 

@@ -292,7 +292,7 @@ def chunks(trial: Any, run: Run) -> None:
 
 def turned(trial: Any, run: Run) -> None:
     """Axes of all buffers that can be turned lie in memory the other way round."""
-    layout = "s2s.transforms.lower.layout"
+    layout = "s2s.transforms.lower.memory.layout"
     with (
         mock.patch(f"{layout}.WORTH", -np.inf),
         mock.patch(f"{layout}._elected", lambda votes, sizes: tuple(range(len(sizes)))[::-1]),

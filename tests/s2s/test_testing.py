@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s import api
+from s2s.api import functions
 
 
 @pytest.fixture(autouse=True)
@@ -79,13 +79,13 @@ def test_large_arrays_are_sampled():
 
 
 def wrong(monkeypatch, change):
-    right = api.ValueAndGradient.__call__
+    right = functions.ValueAndGradient.__call__
 
     def call(self, *args, **kwargs):
         value, gradients = right(self, *args, **kwargs)
         return value, tuple(change(g) for g in gradients)
 
-    monkeypatch.setattr(api.ValueAndGradient, "__call__", call)
+    monkeypatch.setattr(functions.ValueAndGradient, "__call__", call)
 
 
 def test_a_wrong_gradient_is_reported(monkeypatch):

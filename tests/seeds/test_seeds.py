@@ -11,7 +11,7 @@ import pytest
 
 import s2s.tf as tf
 from s2s.layers import initializers
-from s2s.tensor import Tensor
+from s2s.objects.tensor import Tensor
 
 from .documents import BLOCKS, Block
 from .make_oracle import FILE

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from s2s import binding
-from s2s.dispatch import Options, specialiser_for
-from s2s.guards import Reach
+from s2s.call import bind_arguments
+from s2s.call.guards import Reach
+from s2s.dispatch.specializations import Options, specialiser_for
 from s2s.transforms.batch import batch
-from s2s.transforms.dims import Dim, Facts
-from s2s.transforms.evaluate import evaluate
-from s2s.transforms.ir import Module, is_float
+from s2s.transforms.diagnostics.interpreter import evaluate
+from s2s.transforms.ir.nodes import Module, is_float
+from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.pipeline import Request, _specialise
 from s2s.transforms.specialise import Specialised
 from tests.corpus import Call as maker
@@ -27,7 +27,7 @@ ELEMENTS = 5  # unlike any size in the programs, so that no axis passes for anot
 def specialised(case: Case, n: int, dtype: Any = np.float64) -> tuple[Specialised, list[Any]]:
     """A corpus program in value form, and the values of its parameters."""
     args, kwargs = case.arguments(n, dtype)
-    target = binding.unwrap(case.function)
+    target = bind_arguments.unwrap(case.function)
     made = specialiser_for(target, "primal", Options(static=case.static), False)
     bound = made.binder.bind(tuple(args), kwargs)
     static = tuple((("arg", name),) for name in case.static)

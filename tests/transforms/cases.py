@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from s2s.transforms.dims import Dim
-from s2s.transforms.ir import Array, Module, Type
+from s2s.transforms.ir.nodes import Array, Module, Type
+from s2s.transforms.ir.symbolic_dims import Dim
 
 from .programs import F8, Program, int_scalar, program, vector
 

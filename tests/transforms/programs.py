@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from s2s.transforms.build import Builder, NameSupply, Sym, const
-from s2s.transforms.dims import Dim, Facts
-from s2s.transforms.evaluate import evaluate
-from s2s.transforms.ir import (
+from s2s.transforms.diagnostics.interpreter import evaluate
+from s2s.transforms.ir.builder import Builder, NameSupply, Sym, const
+from s2s.transforms.ir.nodes import (
     Array,
     Carried,
     For,
@@ -27,6 +26,7 @@ from s2s.transforms.ir import (
     Var,
     While,
 )
+from s2s.transforms.ir.symbolic_dims import Dim, Facts
 
 F8 = Scalar("float64")
 BOOL = Scalar("bool")

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from s2s.transforms.build import Sym
-from s2s.transforms.dims import Dim
-from s2s.transforms.ir import Array, Function, Module, Scalar, Var
+from s2s.transforms.ir.builder import Sym
+from s2s.transforms.ir.nodes import Array, Function, Module, Scalar, Var
+from s2s.transforms.ir.symbolic_dims import Dim
 
 from .programs import F8, Program
 
@@ -149,8 +149,8 @@ class Random:
 
 
 def _zero(v: Var) -> Any:
-    from s2s.transforms.build import const
-    from s2s.transforms.ir import Assign, Op
+    from s2s.transforms.ir.builder import const
+    from s2s.transforms.ir.nodes import Assign, Op
 
     return Assign(v, Op("multiply", (const(np.float64(0.0)), const(np.float64(1.0)))))
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from s2s.transforms.evaluate import evaluate
-from s2s.transforms.ir import Module, Var
-from s2s.transforms.storage import storage
-from s2s.transforms.write import write
+from s2s.transforms.bufferize.bufferize import storage
+from s2s.transforms.diagnostics.interpreter import evaluate
+from s2s.transforms.emit.numpy_writer import write
+from s2s.transforms.ir.nodes import Module, Var
 
 
 def flat(value: Any) -> list[Any]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from s2s.transforms.evaluate import Run
-from s2s.transforms.ir import Array, Assign, For, Function, Save, While
+from s2s.transforms.diagnostics.interpreter import Run
+from s2s.transforms.ir.nodes import Array, Assign, For, Function, Save, While
 
 
 class _PlannedRun(Run):

@@ -2,12 +2,12 @@
 
 `batch` gives the mapped parameters a leading axis, and every value that depends on them; all
 else is computed once, as before.  Operations follow their batching rules
-(`rules/batching.py`), branches and loops that all elements take alike are kept and carry
-batched values, and whatever is left runs in a loop over the elements (`plan.py`).  The result
+(`rules/batching_rules.py`), branches and loops that all elements take alike are kept and carry
+batched values, and whatever is left runs in a loop over the elements (`vmap_plan.py`).  The result
 is in value form: Jacobians batch the seed of a derivative, whose control flow the primal
 decides alone; `s2s.vmap` batches any function.
 """
 
-from .pass_ import batch
+from .vmap import batch
 
 __all__ = ["batch"]

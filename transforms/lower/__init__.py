@@ -1,6 +1,6 @@
 """Lowering: memory form -> loop-level IR -> Python text that Numba compiles.
 
-`lower(module, facts)` is the whole; `loop_ir.py` holds the grammar of what it produces.
+`lower(module, facts)` is the whole; `lower/loop_ir/nodes.py` holds the grammar of what it produces.
 """
 
 from __future__ import annotations

@@ -5,78 +5,78 @@ from __future__ import annotations
 import builtins
 from dataclasses import dataclass, field
 
-from .. import ir
-from ..dims import Dim, Facts
-from ..rules.registry import RULES
-from . import (  # noqa: F401  (handlers)
-    contract,
+from ..ir import nodes
+from ..ir.op_registry import RULES
+from ..ir.symbolic_dims import Dim, Facts
+from .analysis.bounds import larger, smaller
+from .analysis.dependence import backwards_at_will
+from .analysis.in_bounds import Elsewhere
+from .analysis.parallel_profit import Amounts, judged
+from .build.context import HANDLERS, Context, Failures
+from .build.lazy_array import buffer_value
+from .build.producer_fusion import as_values
+from .build.specialise_small_axes import count_few
+from .build.symbolic_range import CONSTANT
+from .checks.hoist import check_ahead
+from .checks.in_range import stay_within
+from .checks.redundant import drop_settled
+from .checks.version_loop import leave_unchecked
+from .loop_ir import nodes as L
+from .loop_ir.python_printer import write
+from .loops.collapse import join_rows
+from .loops.distribute_calls import take_apart
+from .loops.distribute_shifted import part_shifted
+from .loops.fusion import Merger
+from .loops.gemm_accumulate import accumulate
+from .loops.interchange import interchange
+from .loops.parallelize import Splitter, Verdict
+from .loops.privatize_index import keep_last_counts
+from .loops.reversal import run_forwards
+from .loops.reverse_from_one import count_from_stop
+from .loops.reverse_scatter import mirror
+from .loops.scatter_to_gather import gather
+from .loops.split_interior import part_insides
+from .loops.split_wraparound import cut_wrapping
+from .loops.unroll_and_jam import run_abreast
+from .loops.unroll_and_jam_sums import jam
+from .memory.array_contraction import narrow
+from .memory.canonicalize_accumulate import spell_additions
+from .memory.carried_zeros import keep_zeros
+from .memory.carry_registers import keep_windows
+from .memory.dead_stores import drop_unread
+from .memory.duplicate_layout import pair
+from .memory.forward_copies import read_in_place
+from .memory.forward_scaled_copies import spell_multiples
+from .memory.fuse_zero_accumulate import write_over
+from .memory.hoist_allocations import hoist
+from .memory.hoist_fills import write_borders_once
+from .memory.hoist_reserve import make_room
+from .memory.layout import Parameters, turn
+from .memory.promote_accumulators import sum_up
+from .memory.scalar_replacement import scalarise
+from .memory.store_first_accumulate import touch_first
+from .ops import (  # noqa: F401  (handlers)
+    contraction,
     create,
     fft,
-    index,
+    indexing,
     linalg,
     lists,
     records,
-    reduce,
+    reduction,
     stacks,
-    views,
+    view,
 )
-from . import loop_ir as L
-from .abreast import run_abreast
-from .additions import spell_additions
-from .apart import take_apart
-from .borders import write_borders_once
-from .checks import drop_settled
-from .checks_ahead import check_ahead
-from .context import HANDLERS, Context, Failures
-from .copies import read_in_place
-from .draw import draw
-from .elementwise import cast
-from .elsewhere import Elsewhere
-from .ends import larger, smaller
-from .few import count_few
-from .first_touch import touch_first
-from .forwards import run_forwards
-from .fuse import as_values
-from .gather import gather
-from .gemm_update import accumulate
-from .hoist import hoist
-from .independent import backwards_at_will
-from .insides import part_insides
-from .interchange import interchange
-from .jam import jam
-from .last_counts import keep_last_counts
-from .layout import Parameters, turn
-from .least import count_from_stop
-from .lists import DONE, bind_list, set_item, stacked
-from .maps import elementwise
-from .mirror import mirror
-from .multiples import spell_multiples
-from .narrow import narrow
-from .numbers import fixed_integers, share_numbers
-from .parallel import Splitter, Verdict
-from .prove import CONSTANT
-from .registers import sum_up
-from .room import make_room
-from .rounds import keep_zeros
-from .rows import join_rows
-from .scalarise import scalarise
-from .selects import choose
-from .shifted import part_shifted
-from .siblings import Merger
-from .stacks import push_statement
-from .store import store
-from .twins import pair
-from .unchecked import leave_unchecked
-from .unchosen import skip_unchosen
-from .unread import drop_unread
-from .values import buffer_value
-from .waiting import wait_less
-from .window import keep_windows
-from .within import stay_within
-from .worth import Amounts, judged
-from .wrap import cut_wrapping
-from .write import write
-from .zeroed import write_over
+from .ops.elementwise import elementwise
+from .ops.lists import DONE, bind_list, set_item, stacked
+from .ops.random import draw
+from .ops.scalar_ops import cast
+from .ops.stacks import push_statement
+from .ops.store import store
+from .scalars.if_conversion import choose
+from .scalars.minmax_recurrence import wait_less
+from .scalars.scalar_cse import fixed_integers, share_numbers
+from .sparsity.skip_zero_updates import skip_unchosen
 
 # Bytes of the stack that are left for what the deepest of nested calls calls, as LAPACK.
 RESERVE = 128 << 10
@@ -96,7 +96,7 @@ class LoweredModule:
 
 
 def lower(
-    module: ir.Module,
+    module: nodes.Module,
     facts: Facts | None = None,
     *,
     boundscheck: bool = True,
@@ -122,7 +122,7 @@ def lower(
 
 
 def lower_function(
-    function: ir.Function,
+    function: nodes.Function,
     facts: Facts | None = None,
     failures: Failures | None = None,
     boundscheck: bool = True,
@@ -140,7 +140,7 @@ def lower_function(
     if function.notes.get("callee"):
         cx.stack = L.Name(cx.em.fresh("stack"))
         params.append(cx.stack.name)
-    elif any(isinstance(s, ir.Call) for s in ir.walk(function.body)):
+    elif any(isinstance(s, nodes.Call) for s in nodes.walk(function.body)):
         cx.stack = cx.em.let(L.Call("rt.stack_limit", (L.lit(RESERVE),), "int64"), "stack")
     _block(cx, function.body)
     cx.line = 0
@@ -150,7 +150,7 @@ def lower_function(
         if position not in outs:
             results.append(v)
         elif isinstance(v, L.Whole) and v.buffer != outs[position]:
-            assert isinstance(result.type, ir.Array)
+            assert isinstance(result.type, nodes.Array)
             value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
             cx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
     cx.em.add(L.Return(tuple(results)))
@@ -253,7 +253,7 @@ def _arrays(cx: Context, outs: dict[int, str], visible: set[str]) -> Parameters:
     """The arrays among the parameters, those for results included."""
     values = {cx.python_name(p): p.type for p in cx.function.params}
     values |= {name: cx.function.results[position].type for position, name in outs.items()}
-    arrays = {name: t for name, t in values.items() if isinstance(t, ir.Array)}
+    arrays = {name: t for name, t in values.items() if isinstance(t, nodes.Array)}
     dtypes = {name: t.dtype for name, t in arrays.items()}
     sizes = {name: cx.sizes(buffer_value(name, t.dtype, t.shape)) for name, t in arrays.items()}
     return Parameters(dtypes, sizes, frozenset(outs.values()), visible)
@@ -264,7 +264,7 @@ def _whole_matrices(cx: Context) -> dict[str, tuple[L.Expr, ...]]:
     values = {
         cx.python_name(p): cx.value(p)
         for p in cx.function.params
-        if isinstance(p.type, ir.Array) and p.type.dtype in ("float32", "float64")
+        if isinstance(p.type, nodes.Array) and p.type.dtype in ("float32", "float64")
     }
     return {name: v.sizes for name, v in values.items() if v.ndim == 2 and v.is_buffer}
 
@@ -276,14 +276,14 @@ def _out_buffers(cx: Context) -> dict[int, str]:
     outs: dict[int, str] = {}
     for position in sorted(function.notes.get("out_like", {})):
         result = function.results[position]
-        assert isinstance(result, ir.Var) and isinstance(result.type, ir.Array), result
-        same = [r for r in function.results if isinstance(r, ir.Var) and r.name == result.name]
-        bound = [s for s in ir.walk(function.body) if result in list(ir.targets_of(s))]
+        assert isinstance(result, nodes.Var) and isinstance(result.type, nodes.Array), result
+        same = [r for r in function.results if isinstance(r, nodes.Var) and r.name == result.name]
+        bound = [s for s in nodes.walk(function.body) if result in list(nodes.targets_of(s))]
         once = (
             len(same) == 1
             and len(bound) == 1
             and any(bound[0] is s for s in function.body)
-            and isinstance(bound[0], ir.Assign)
+            and isinstance(bound[0], nodes.Assign)
             and not _is_view(cx, bound[0])
             and result.name not in cx.param_names
         )
@@ -294,17 +294,17 @@ def _out_buffers(cx: Context) -> dict[int, str]:
     return outs
 
 
-def _is_view(cx: Context, stmt: ir.Assign) -> bool:
+def _is_view(cx: Context, stmt: nodes.Assign) -> bool:
     """Whether it may bind its target to memory that has another name already."""
     group = cx.usage.sharing.get(stmt.target.name, ())
-    return any(isinstance(a, ir.Var) and a.name in group for a in stmt.op.args)
+    return any(isinstance(a, nodes.Var) and a.name in group for a in stmt.op.args)
 
 
-def _result(cx: Context, result: ir.Operand) -> L.Expr | L.Whole:
-    if isinstance(result.type, ir.Scalar):
+def _result(cx: Context, result: nodes.Operand) -> L.Expr | L.Whole:
+    if isinstance(result.type, nodes.Scalar):
         return cast(cx.scalar(result), result.type.dtype)
-    assert isinstance(result, ir.Var), result
-    if isinstance(result.type, ir.ListOf):
+    assert isinstance(result, nodes.Var), result
+    if isinstance(result.type, nodes.ListOf):
         dims = (cx.fresh_dim(), *result.type.elem.shape)
         return cx.copied(stacked(cx, result, dims)).whole()
     v = cx.value(result)
@@ -316,7 +316,7 @@ def _result(cx: Context, result: ir.Operand) -> L.Expr | L.Whole:
 # ---------------------------------------------------------------- statements
 
 
-def _block(cx: Context, block: ir.Block) -> None:
+def _block(cx: Context, block: nodes.Block) -> None:
     for position, stmt in enumerate(block):
         cx.origin = stmt.origin
         cx.at = (block, position)
@@ -325,7 +325,7 @@ def _block(cx: Context, block: ir.Block) -> None:
         _changed(cx, stmt)
 
 
-def _nested(cx: Context, block: ir.Block) -> list[L.Stmt]:
+def _nested(cx: Context, block: nodes.Block) -> list[L.Stmt]:
     """A block that may run any number of times: its bindings do not outlast it."""
     env, line, tested = dict(cx.env), cx.line, dict(cx.tested)
     with cx.em.into([]) as out:
@@ -334,40 +334,40 @@ def _nested(cx: Context, block: ir.Block) -> list[L.Stmt]:
     return out
 
 
-def _stmt(cx: Context, block: ir.Block, position: int, stmt: ir.Stmt) -> None:
-    if isinstance(stmt, ir.Assign):
+def _stmt(cx: Context, block: nodes.Block, position: int, stmt: nodes.Stmt) -> None:
+    if isinstance(stmt, nodes.Assign):
         _assign(cx, block, position, stmt)
-    elif isinstance(stmt, ir.Store):
-        if isinstance(stmt.array.type, ir.ListOf):
+    elif isinstance(stmt, nodes.Store):
+        if isinstance(stmt.array.type, nodes.ListOf):
             set_item(cx, stmt)
         else:
             store(cx, stmt)
-    elif isinstance(stmt, ir.Push):
+    elif isinstance(stmt, nodes.Push):
         push_statement(cx, stmt)
-    elif isinstance(stmt, ir.If):
+    elif isinstance(stmt, nodes.If):
         _if(cx, stmt)
-    elif isinstance(stmt, ir.For):
+    elif isinstance(stmt, nodes.For):
         _for(cx, stmt)
-    elif isinstance(stmt, ir.While):
+    elif isinstance(stmt, nodes.While):
         _while(cx, stmt)
-    elif isinstance(stmt, ir.Call):
+    elif isinstance(stmt, nodes.Call):
         _call(cx, stmt)
-    elif isinstance(stmt, ir.Draw):
+    elif isinstance(stmt, nodes.Draw):
         draw(cx, stmt)
-    elif isinstance(stmt, ir.Raise):
+    elif isinstance(stmt, nodes.Raise):
         _raise(cx, stmt)
-    elif isinstance(stmt, ir.Print):
+    elif isinstance(stmt, nodes.Print):
         _print(cx, stmt)
     else:
         raise cx.refuse(f"{type(stmt).__name__} has no place in memory form")
 
 
-def _assign(cx: Context, block: ir.Block, position: int, stmt: ir.Assign) -> None:
+def _assign(cx: Context, block: nodes.Block, position: int, stmt: nodes.Assign) -> None:
     op, target = stmt.op, stmt.target
-    if isinstance(target.type, ir.ListOf) and op.name in ("alias", "copy"):
+    if isinstance(target.type, nodes.ListOf) and op.name in ("alias", "copy"):
         bind_list(cx, stmt)
         return
-    if isinstance(target.type, ir.Record):
+    if isinstance(target.type, nodes.Record):
         _assign_record(cx, stmt)
         return
     handler = HANDLERS.get(op.name)
@@ -381,7 +381,7 @@ def _assign(cx: Context, block: ir.Block, position: int, stmt: ir.Assign) -> Non
         cx.assign(block, position, v)
 
 
-def _assign_record(cx: Context, stmt: ir.Assign) -> None:
+def _assign_record(cx: Context, stmt: nodes.Assign) -> None:
     v = HANDLERS[stmt.op.name](cx, stmt)
     uses = cx.usage.uses(*cx.at)
     if uses is None or uses.disturbed_by(v.reads):
@@ -389,23 +389,23 @@ def _assign_record(cx: Context, stmt: ir.Assign) -> None:
     cx.env[stmt.target.name] = v
 
 
-def _changed(cx: Context, stmt: ir.Stmt) -> None:
-    if isinstance(stmt, ir.Store):
+def _changed(cx: Context, stmt: nodes.Stmt) -> None:
+    if isinstance(stmt, nodes.Store):
         cx.changes(stmt.array.name)
-    for target in ir.targets_of(stmt):
+    for target in nodes.targets_of(stmt):
         cx.changes(target.name)
 
 
-def _forget(cx: Context, stmt: ir.Stmt) -> None:
+def _forget(cx: Context, stmt: nodes.Stmt) -> None:
     """What a compound statement may have bound is a variable afterwards."""
-    for inner in ir.walk([stmt]):
+    for inner in nodes.walk([stmt]):
         _changed(cx, inner)
-        for target in (*ir.targets_of(inner), *ir.inner_targets_of(inner)):
+        for target in (*nodes.targets_of(inner), *nodes.inner_targets_of(inner)):
             cx.env.pop(target.name, None)
             cx.forget(cx.python_name(target))
 
 
-def _if(cx: Context, stmt: ir.If) -> None:
+def _if(cx: Context, stmt: nodes.If) -> None:
     cond = cast(cx.scalar(stmt.cond), "bool")
     then, orelse = _nested(cx, stmt.then), _nested(cx, stmt.orelse)
     _forget(cx, stmt)
@@ -418,7 +418,7 @@ def _if(cx: Context, stmt: ir.If) -> None:
         cx.em.add(L.Branch(cond, then, orelse))
 
 
-def _for(cx: Context, stmt: ir.For) -> None:
+def _for(cx: Context, stmt: nodes.For) -> None:
     em = cx.em
     start, stop, step = (cx.integer(o) for o in (stmt.start, stmt.stop, stmt.step))
     count = None if stmt.count is None else cx.integer(stmt.count)
@@ -447,7 +447,7 @@ def _for(cx: Context, stmt: ir.For) -> None:
     em.add(L.Loop(counter, *bounds, body))
 
 
-def _counts_safely(cx: Context, stmt: ir.For, step: L.Expr) -> bool:
+def _counts_safely(cx: Context, stmt: nodes.For, step: L.Expr) -> bool:
     """Whether the counter does not overflow where it is added to past the end of the range."""
     if not isinstance(step, L.Lit) or abs(step.value) > CONSTANT:
         return False
@@ -457,7 +457,7 @@ def _counts_safely(cx: Context, stmt: ir.For, step: L.Expr) -> bool:
     return start if stmt.reverse or stmt.count is not None else stop
 
 
-def _begins_safely(cx: Context, stmt: ir.For, step: int) -> bool:
+def _begins_safely(cx: Context, stmt: nodes.For, step: int) -> bool:
     """Whether `stop - step`, where a reverse loop begins, does not wrap: `stop` is far from the
     ends of 64 bits, or the range is not empty unless `start` is."""
     start, stop = cx.known(stmt.start), cx.known(stmt.stop)
@@ -470,7 +470,7 @@ def _begins_safely(cx: Context, stmt: ir.For, step: int) -> bool:
 
 def _rounds(
     cx: Context,
-    stmt: ir.For,
+    stmt: nodes.For,
     start: L.Expr,
     stop: L.Expr,
     step: L.Expr,
@@ -486,7 +486,7 @@ def _rounds(
 
 def _bounds(
     cx: Context,
-    stmt: ir.For,
+    stmt: nodes.For,
     start: L.Expr,
     stop: L.Expr,
     step: L.Expr,
@@ -510,7 +510,7 @@ def _bounds(
     return last, L.sub(start, step), L.lit(-step.value)
 
 
-def _index_range(cx: Context, stmt: ir.For) -> tuple[Dim | None, Dim | None]:
+def _index_range(cx: Context, stmt: nodes.For) -> tuple[Dim | None, Dim | None]:
     """Bounds of the index while the body runs."""
     start, stop, step = (cx.known(o) for o in (stmt.start, stmt.stop, stmt.step))
     if step is None or not step.is_const or start is None:
@@ -526,13 +526,13 @@ def _index_range(cx: Context, stmt: ir.For) -> tuple[Dim | None, Dim | None]:
     return (start, stop - 1) if step.const > 0 else (stop + 1, start)
 
 
-def _until(cx: Context, until: ir.Operand | None, body: list[L.Stmt]) -> None:
+def _until(cx: Context, until: nodes.Operand | None, body: list[L.Stmt]) -> None:
     if until is not None:
         with cx.em.into(body):
             cx.em.add(L.Branch(cast(cx.scalar(until), "bool"), [L.Break()]))
 
 
-def _while(cx: Context, stmt: ir.While) -> None:
+def _while(cx: Context, stmt: nodes.While) -> None:
     _forget(cx, stmt)
     env, tested = dict(cx.env), dict(cx.tested)
     with cx.em.into([]) as body:
@@ -547,15 +547,15 @@ def _while(cx: Context, stmt: ir.While) -> None:
     cx.em.add(L.Forever(body))
 
 
-def _call(cx: Context, stmt: ir.Call) -> None:
+def _call(cx: Context, stmt: nodes.Call) -> None:
     """Arrays go in and come out contiguous, so that a function has one compiled form.  The
     last argument says how far the stack reaches: machine code has no limit of its own, and the
     process would end."""
     args: list[L.Expr | L.Whole] = []
     for a in stmt.args:
-        if isinstance(a.type, ir.Scalar):
+        if isinstance(a.type, nodes.Scalar):
             args.append(cast(cx.scalar(a), a.type.dtype))
-        elif isinstance(a.type, ir.Record):
+        elif isinstance(a.type, nodes.Record):
             args.append(cx.value(a).whole() if a.type.ndim else cx.scalar(a))
         else:
             args.append(cx.materialise(cx.value(a)).whole())
@@ -569,7 +569,7 @@ def _call(cx: Context, stmt: ir.Call) -> None:
         cx.forget(cx.python_name(t))
 
 
-def _raise(cx: Context, stmt: ir.Raise) -> None:
+def _raise(cx: Context, stmt: nodes.Raise) -> None:
     # The place goes at the end, where the caller finds it; the user's own message is
     # given back without it.
     message = (*stmt.message, cx.where(quoted=stmt.check))
@@ -590,7 +590,7 @@ def _raise(cx: Context, stmt: ir.Raise) -> None:
     cx.em.add(L.Fail(stmt.exception, "", site, tuple(values)))
 
 
-def _print(cx: Context, stmt: ir.Print) -> None:
+def _print(cx: Context, stmt: nodes.Print) -> None:
     """One call with a template, as of str.format, and the values that go in."""
     texts: list[str] = []
     values: list[L.Expr | L.Whole] = []
@@ -598,7 +598,7 @@ def _print(cx: Context, stmt: ir.Print) -> None:
         text = ""
         for p in part if isinstance(part, tuple) else (part,):
             p, spec = p if isinstance(p, tuple) else (p, "")
-            if not isinstance(p, (ir.Var, ir.Const)):
+            if not isinstance(p, (nodes.Var, nodes.Const)):
                 text += str(p).replace("{", "{{").replace("}", "}}")
                 continue
             text += f"{{:{spec}}}" if spec else "{}"
@@ -608,9 +608,9 @@ def _print(cx: Context, stmt: ir.Print) -> None:
     cx.em.add(L.Show(sep.join(texts) + end, tuple(values)))
 
 
-def _printed(cx: Context, operand: ir.Operand) -> L.Expr | L.Whole:
-    if isinstance(operand.type, ir.ListOf):
-        assert isinstance(operand, ir.Var)
+def _printed(cx: Context, operand: nodes.Operand) -> L.Expr | L.Whole:
+    if isinstance(operand.type, nodes.ListOf):
+        assert isinstance(operand, nodes.Var)
         dims = (cx.fresh_dim(), *operand.type.elem.shape)
         return cx.copied(stacked(cx, operand, dims)).whole()
     if operand.type.ndim:

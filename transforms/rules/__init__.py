@@ -2,48 +2,42 @@
 
 A rule is found by its NumPy path; importing the package fills the two tables."""
 
-from . import (  # noqa: F401
-    batching,
-    batching_index,
-    broadcast,
-    complex,
+# ruff: noqa: F401
+
+from ..ir.op_registry import RULES, SURFACES, Accumulate, NeedStatic, Rule
+from . import batching_index_rules, batching_rules, broadcasting
+from .internal import identity, lists, log_domain_rules, update, value_operations
+from .numpy import (
+    arithmetic,
+    complex_numbers,
     composed,
-    create,
+    creation,
+    cumulative,
     einsum,
-    elementwise,
-    elementwise_math,
-    elementwise_special,
     fft,
-    gather,
-    identity,
-    index,
-    join,
-    linalg,
-    linalg_banded,
-    linalg_expm,
-    linalg_factor,
-    linalg_lu,
-    linalg_parts,
-    linalg_pinv,
-    linalg_scipy,
-    linalg_solve,
-    linalg_surfaces,
-    linalg_triangular,
-    lists,
-    log_domain,
-    nondiff,
+    indexing,
+    joining,
+    matmul,
+    nondifferentiable,
     padding,
-    python,
     random,
     ranges,
-    reduce,
+    reductions,
     roll,
-    scan,
+    selection,
     shape,
-    shape_surfaces,
-    special,
-    update,
+    shape_functions,
+    ufuncs,
 )
-from .registry import RULES, SURFACES, Accumulate, NeedStatic, Rule
+from .numpy.linalg import (
+    factorizations,
+    pinv_norms,
+    product_functions,
+    solve,
+    triangles,
+    triangular,
+)
+from .python import builtins
+from .scipy import banded, expm, linalg_names, lu, special
 
 __all__ = ["RULES", "SURFACES", "Accumulate", "NeedStatic", "Rule"]

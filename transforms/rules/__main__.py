@@ -1,5 +1,5 @@
 """Prints the page docs/rules.md."""
 
-from .overview import page
+from .docs_table import page
 
 print(page(), end="")

@@ -16,15 +16,29 @@ from typing import Any
 
 import numpy as np
 
-from ..build import Builder, Sym
-from ..dims import Dim, floordiv, remainder
-from ..errors import UnsupportedError
-from ..ir import FLOATS, Array, Assign, Const, Op, Scalar, Type, is_complex, is_float, operands_of
-from . import signs
-from .broadcast import broadcast_shapes
+from ..ir.builder import Builder, Sym
+from ..ir.errors import UnsupportedError
+from ..ir.nodes import (
+    FLOATS,
+    Array,
+    Assign,
+    Const,
+    Op,
+    Scalar,
+    Type,
+    is_complex,
+    is_float,
+    operands_of,
+)
+from ..ir.op_registry import SURFACES, Rule, register, surface
+from ..ir.symbolic_dims import Dim, floordiv, remainder
+from . import sign_analysis
+from .axes_and_sizes import known
+from .broadcasting import broadcast_shapes
 from .dtypes import as_dtype
-from .fits import require_fit
-from .promote import (
+from .integer_range_checks import require_fit
+from .operation_text import TextRule, call
+from .promotion import (
     COMPARISONS,
     COUNTING,
     compute_dtype,
@@ -32,9 +46,6 @@ from .promote import (
     is_weak,
     result_dtype,
 )
-from .registry import SURFACES, Rule, register, surface
-from .sizes import known
-from .text import TextRule, call
 
 Partials = Callable[..., Any]
 
@@ -198,7 +209,7 @@ def times(b: Builder, g: Sym, slope: Any, singular: bool = False) -> Sym | None:
         return g * (slope if isinstance(slope, complex) else float(slope))
     # What was emitted for the partial itself may be judged, and taken apart.
     made = {s.target.name: s.op for s in b.block if isinstance(s, Assign)}
-    if singular and not signs.finite(b, slope.operand, made):
+    if singular and not sign_analysis.finite(b, slope.operand, made):
         return b.emit("strong_mul", g, slope)
     return _product(b, g, slope, made)
 

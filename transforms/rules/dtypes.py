@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..build import Sym
-from ..errors import UnsupportedError
-from .registry import NeedStatic
+from ..ir.builder import Sym
+from ..ir.errors import UnsupportedError
+from ..ir.op_registry import NeedStatic
 
 SUPPORTED = (
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64"

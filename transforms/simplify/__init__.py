@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dims import Facts
-from ..fixpoint import rewrites
-from ..ir import (
+from ..autodiff.detach_tests import int_const
+from ..ir.fixpoint import rewrites
+from ..ir.nodes import (
     Assign,
     Block,
     Carried,
@@ -30,14 +30,14 @@ from ..ir import (
     substitute,
     targets_of,
 )
-from ..loops import int_const
-from ..records import replace
-from ..rules.registry import RULES
-from .algebra import Context, simpler
-from .dead import drop_dead, is_users
-from .increments import drop_increments
-from .shapes import ShapeTwins
-from .twice import spelt
+from ..ir.op_registry import RULES
+from ..ir.record import replace
+from ..ir.symbolic_dims import Facts
+from .cancel_increments import drop_increments
+from .cse import spelt
+from .dce import drop_dead, is_users
+from .peephole import Context, simpler
+from .shape_only_uses import ShapeTwins
 
 # Operations that are never shared: each zero array is the start of its own accumulation,
 # and a restore belongs to its place.  Sizes and elements read better where they are used.

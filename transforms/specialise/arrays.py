@@ -10,11 +10,11 @@ import ast
 from dataclasses import replace
 from typing import Any
 
-from ..build import Builder, Sym
-from ..errors import TypeError_
-from ..ir import Array, ListOf, Operand, Record, Rng, Scalar, Var, is_complex
-from ..rules.fits import require_fit
-from ..rules.promote import join_types, mixes_integers
+from ..ir.builder import Builder, Sym
+from ..ir.errors import TypeError_
+from ..ir.nodes import Array, ListOf, Operand, Record, Rng, Scalar, Var, is_complex
+from ..rules.integer_range_checks import require_fit
+from ..rules.promotion import join_types, mixes_integers
 from .values import (
     Bound,
     Cell,

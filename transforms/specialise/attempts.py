@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..build import Builder
-from ..records import record
+from ..ir.builder import Builder
+from ..ir.record import record
 from .values import Mixin, State
 
 # What is known of the source text alone, what holds in every attempt, and what has happened in

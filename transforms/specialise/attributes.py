@@ -11,12 +11,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..build import Builder, Sym
-from ..ir import is_complex
+from ..ir.builder import Builder, Sym
+from ..ir.nodes import is_complex
+from ..ir.op_registry import SURFACES
 from ..rules.declare import python_number
 from ..rules.library import LIBRARY
-from ..rules.promote import is_weak, join_types, mixes_integers
-from ..rules.registry import SURFACES
+from ..rules.promotion import is_weak, join_types, mixes_integers
 from .tape import TapeVal
 from .values import (
     Bound,

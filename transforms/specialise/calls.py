@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from ..build import Builder, Sym
-from ..errors import S2SError, TypeError_, UnsupportedError
-from ..ir import Array
-from ..read import read, signature, why_not_read
-from ..replacements import replacement
+from ..frontend.pytree import Path
+from ..frontend.replacements import replacement
+from ..frontend.source import read, signature, why_not_read
+from ..ir.builder import Builder, Sym
+from ..ir.complex_ops import refuse_complex
+from ..ir.errors import S2SError, TypeError_, UnsupportedError
+from ..ir.nodes import Array
+from ..ir.op_registry import NeedStatic
 from ..rules import SURFACES
-from ..rules.complex_lists import refuse_complex
-from ..rules.integers import with_integers
-from ..rules.join import as_joined
+from ..rules.integer_arguments import with_integers
 from ..rules.library.fill import copy_where
-from ..rules.promote import result_dtype
-from ..rules.registry import NeedStatic
-from ..structure import Path
+from ..rules.numpy.joining import as_joined
+from ..rules.promotion import result_dtype
 from .derived import DerivedVal
 from .indexing import plain_items
 from .numpy_calls import path_of

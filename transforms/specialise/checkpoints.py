@@ -1,5 +1,5 @@
 """`for i in s2s.checkpoint(range(n), snapshots=10)`: loops whose iterations the adjoint sweep
-computes again from snapshots (`revolve.py`).
+computes again from snapshots (`autodiff/revolve.py`).
 
 A snapshot of an array is a row of one that is allocated once, so what goes from one iteration
 to the next keeps its shape.  Where that is not known of the symbols, it is asked of the sizes at
@@ -12,13 +12,13 @@ from __future__ import annotations
 import ast
 from typing import Any, NoReturn
 
-from ..build import Builder
-from ..dims import Dim
-from ..draws import refuse_second_draw
-from ..errors import TypeError_
-from ..fixpoint import Rounds
-from ..ir import Array, Budget, Carried, Draw, For, If, ListOf, Raise, Var, operands_of, walk
-from ..scopes import dims_of
+from ..ir.builder import Builder
+from ..ir.errors import TypeError_
+from ..ir.fixpoint import Rounds
+from ..ir.nodes import Array, Budget, Carried, Draw, For, If, ListOf, Raise, Var, operands_of, walk
+from ..ir.scopes import dims_of
+from ..ir.symbolic_dims import Dim
+from ..rules.random_draws import refuse_second_draw
 from .values import CheckpointedVal, Mixin, RangeVal, State, Value
 
 

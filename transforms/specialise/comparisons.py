@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..build import Builder
-from ..ir import Var
-from ..pipeline_types import ObjectGuard
+from ..frontend.kernel_interface import ObjectGuard
+from ..ir.builder import Builder
+from ..ir.nodes import Var
 from .values import (
     Bound,
     Cell,

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..adjoints import bar_type
-from ..build import Builder
-from ..errors import TypeError_
-from ..fence import on_pause, on_tape
-from ..ir import (
+from ..autodiff.callee_vjps import Products
+from ..autodiff.cotangents import bar_type
+from ..frontend.check_subset import on_pause, on_tape
+from ..ir.builder import Builder
+from ..ir.errors import TypeError_
+from ..ir.nodes import (
     Array,
     Block,
     Custom,
@@ -29,7 +30,6 @@ from ..ir import (
     targets_of,
     walk,
 )
-from ..products import Products
 from .derived import DerivedVal, Traced
 from .patterns import Pattern, leaves_of
 from .values import (

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..build import Builder
-from ..derived import DIRECTED, Derived
-from ..errors import TypeError_
-from ..forward import Pushes, forward_function
-from ..ir import (
+from ..autodiff.callee_vjps import Products
+from ..autodiff.forward import Pushes, forward_function
+from ..autodiff.log_domain import unmarked
+from ..autodiff.reverse import make_products, reverse_function
+from ..frontend.derivative_spec import DIRECTED, Derived
+from ..frontend.source import signature
+from ..ir.builder import Builder
+from ..ir.errors import TypeError_
+from ..ir.nodes import (
     Array,
     Assign,
     Block,
@@ -34,13 +38,9 @@ from ..ir import (
     targets_of,
     walk,
 )
-from ..log_domain import unmarked
-from ..products import Products
-from ..read import signature
-from ..records import field, record, replace
-from ..reverse import make_products, reverse_function
+from ..ir.record import field, record, replace
 from ..simplify import simplify_function
-from ..simplify.twice import computed_once
+from ..simplify.cse import computed_once
 from .patterns import Leaf, Packer, Pattern, leaves_of, unpack
 from .values import (
     Cell,

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ..build import Builder
-from ..dims import Dim
-from ..ir import Span
-from ..pipeline_types import Build
-from ..read import Source
-from ..structure import Argument, Fixed, Out, OutTree, Path, Step, Tree
+from ..frontend.kernel_interface import Build
+from ..frontend.pytree import Argument, Fixed, Out, OutTree, Path, Step, Tree
+from ..frontend.source import Source
+from ..ir.builder import Builder
+from ..ir.nodes import Span
+from ..ir.symbolic_dims import Dim
 from .values import (
     UNDEFINED,
     Cell,

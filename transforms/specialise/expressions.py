@@ -9,14 +9,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..build import Builder
-from ..errors import S2SError, ValueError_
-from ..ir import Assign, Block, Const, Scalar
-from ..records import replace
+from ..ir.builder import Builder
+from ..ir.errors import S2SError, ValueError_
+from ..ir.nodes import Assign, Block, Const, Scalar
+from ..ir.op_registry import RULES, SURFACES
+from ..ir.record import replace
 from ..rules.declare import python_number
-from ..rules.fits import require_fit
-from ..rules.promote import kind_of, mixed_dtypes
-from ..rules.registry import RULES, SURFACES
+from ..rules.integer_range_checks import require_fit
+from ..rules.promotion import kind_of, mixed_dtypes
 from .values import (
     Bound,
     Cell,

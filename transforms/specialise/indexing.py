@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ..build import Builder
-from ..ir import Const, Operand, Record
+from ..ir.builder import Builder
+from ..ir.nodes import Const, Operand, Record
 from ..rules.dtypes import SUPPORTED
-from ..rules.fits import require_fit
-from ..rules.promote import is_inexact, is_weak
+from ..rules.integer_range_checks import require_fit
+from ..rules.promotion import is_inexact, is_weak
 from .arrays import is_basic
 from .values import ListVal, Mixin, Num, Obj, RangeVal, Rec, Ref, SliceVal, State, TupleVal, Value
 

@@ -8,8 +8,8 @@ import sys
 import types
 from typing import Any
 
-from ..errors import UnsupportedError
-from ..structure import refuse_foreign
+from ..frontend.pytree import refuse_foreign
+from ..ir.errors import UnsupportedError
 from .values import UNDEFINED, Fields, InstanceVal, Mixin, Obj, State, TupleVal, Value
 
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ..build import Builder
-from ..ir import Assign, Block, For, If, Op, Raise, While, walk
-from ..records import replace
-from ..rules.registry import RULES
+from ..ir.builder import Builder
+from ..ir.nodes import Assign, Block, For, If, Op, Raise, While, walk
+from ..ir.op_registry import RULES
+from ..ir.record import replace
 from .scopes import targets_of
 from .values import (
     Cell,

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..axes import MODES
 from ..batch import batch
-from ..build import Builder, Sym
-from ..dims import Dim
-from ..errors import TypeError_
-from ..ir import (
+from ..frontend.axis_spec import MODES
+from ..ir.builder import Builder, Sym
+from ..ir.errors import TypeError_
+from ..ir.nodes import (
     Array,
     Block,
     Const,
@@ -28,8 +27,9 @@ from ..ir import (
     operands_of,
     walk,
 )
-from ..records import record, replace
-from ..rules.sizes import known, product
+from ..ir.record import record, replace
+from ..ir.symbolic_dims import Dim
+from ..rules.axes_and_sizes import known, product
 from .derived import DerivedVal, Traced
 from .patterns import Leaf, unpack
 from .values import Mixin, State, Value

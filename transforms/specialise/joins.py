@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..build import OPEN, Builder, Sym, const, resolve_dims
-from ..dims import Dim
-from ..ir import Array, Block, Const, If, ListOf, Operand, Phi, Scalar, Type, Var
-from ..pipeline_types import Param
-from ..records import record, replace
-from ..rules.fits import require_finite, require_fit
-from ..rules.promote import join_conflict, join_types, mixes_integers, type_of
+from ..frontend.kernel_interface import Param
+from ..ir.builder import OPEN, Builder, Sym, const, resolve_dims
+from ..ir.nodes import Array, Block, Const, If, ListOf, Operand, Phi, Scalar, Type, Var
+from ..ir.record import record, replace
+from ..ir.symbolic_dims import Dim
+from ..rules.integer_range_checks import require_finite, require_fit
+from ..rules.promotion import join_conflict, join_types, mixes_integers, type_of
 from .values import (
     UNDEFINED,
     Cell,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ..build import Builder, Sym
+from ..ir.builder import Builder, Sym
 from .values import Growing, ListVal, Mixin, Num, Obj, RangeVal, SliceVal, State, Value
 
 

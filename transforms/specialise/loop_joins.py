@@ -11,10 +11,10 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ..build import OPEN, Builder, const
-from ..ir import Array, Block, Carried, ListOf, Operand, Scalar, Type, Var
-from ..records import field, record, replace
-from ..rules.promote import join_conflict, join_types
+from ..ir.builder import OPEN, Builder, const
+from ..ir.nodes import Array, Block, Carried, ListOf, Operand, Scalar, Type, Var
+from ..ir.record import field, record, replace
+from ..rules.promotion import join_conflict, join_types
 from .joins import joined_tensor
 from .values import (
     UNDEFINED,

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..build import Builder
-from ..counters import note_counter
-from ..dims import Dim
-from ..errors import TypeError_
-from ..fixpoint import Rounds
-from ..ir import For, Operand, Scalar, Var, While
-from ..records import record
+from ..ir.builder import Builder
+from ..ir.errors import TypeError_
+from ..ir.fixpoint import Rounds
+from ..ir.index_bounds import note_counter
+from ..ir.nodes import For, Operand, Scalar, Var, While
+from ..ir.record import record
+from ..ir.symbolic_dims import Dim
 from .expressions import NeedUnroll
 from .iterators import END, EXHAUSTED, Cursor, LengthChanges
 from .peel import LONGEST, SHORT

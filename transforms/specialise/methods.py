@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..build import Builder
+from ..ir.builder import Builder
 from ..rules import SURFACES
 from ..rules.library import LIBRARY
 from .iterators import LengthChanges

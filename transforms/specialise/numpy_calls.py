@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ..build import Builder
-from ..errors import S2SError
+from ..ir.builder import Builder
+from ..ir.complex_ops import refuse_complex
+from ..ir.errors import S2SError
 from ..rules import library
-from ..rules.complex_lists import refuse_complex
-from ..rules.integers import as_integers, integer_parameters
+from ..rules.axes_and_sizes import require_equal, size_of
+from ..rules.integer_arguments import as_integers, integer_parameters
 from ..rules.library import LIBRARY, scans
-from ..rules.promote import join_dtypes
-from ..rules.sizes import require_equal, size_of
+from ..rules.promotion import join_dtypes
 from .values import (
     Bound,
     LibraryVal,

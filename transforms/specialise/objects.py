@@ -19,11 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..build import Builder, const
-from ..errors import UnsupportedError
-from ..ir import Var
-from ..pipeline_types import ObjectGuard, Param
-from ..structure import (
+from ..frontend.kernel_interface import ObjectGuard, Param
+from ..frontend.pytree import (
     CONSTANT_MODULES,
     ArraySpec,
     Fixed,
@@ -43,6 +40,9 @@ from ..structure import (
     path_text,
     refuse_foreign,
 )
+from ..ir.builder import Builder, const
+from ..ir.errors import UnsupportedError
+from ..ir.nodes import Var
 from .outline import Lifted
 from .values import (
     Cell,

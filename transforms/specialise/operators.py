@@ -12,7 +12,7 @@ import sys
 import types
 from typing import Any
 
-from ..build import BINARY
+from ..ir.builder import BINARY
 from .values import DictVal, InstanceVal, Mixin, Num, Obj, Ref, State, TupleVal, Value
 
 STEMS = {op: stem for stem, op in BINARY.items()}

@@ -20,11 +20,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from ..build import OPEN, Builder, NameSupply, resolve_dims
-from ..coalesce import HELPERS, RESERVED
-from ..dims import Dim
-from ..fixpoint import Rounds
-from ..ir import (
+from ..bufferize.coalesce import HELPERS, RESERVED
+from ..frontend.kernel_interface import Build, ObjectGuard, Param
+from ..frontend.pytree import Path
+from ..frontend.source import Source
+from ..ir.builder import OPEN, Builder, NameSupply, resolve_dims
+from ..ir.fixpoint import Rounds
+from ..ir.nodes import (
     Array,
     Call,
     Draw,
@@ -41,10 +43,8 @@ from ..ir import (
     substitute,
     walk,
 )
-from ..pipeline_types import Build, ObjectGuard, Param
-from ..read import Source
-from ..records import field, record
-from ..structure import Path
+from ..ir.record import field, record
+from ..ir.symbolic_dims import Dim
 from .expressions import NeedUnroll
 from .patterns import Leaf, Packer, Pattern, leaves_of, retyped, unpack
 from .values import Cell, Closure, Ended, Mixin, Num, Rec, Ref, State, Value

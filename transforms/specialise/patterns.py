@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
-from ..build import OPEN
-from ..dims import Dim
-from ..ir import Array, Const, ListOf, Record, Scalar, Type
-from ..records import field, record
-from ..structure import Path, identify
+from ..frontend.pytree import Path, identify
+from ..ir.builder import OPEN
+from ..ir.nodes import Array, Const, ListOf, Record, Scalar, Type
+from ..ir.record import field, record
+from ..ir.symbolic_dims import Dim
 from .values import (
     Bound,
     Cell,

@@ -11,8 +11,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ..build import Builder
-from ..ir import Raise
+from ..ir.builder import Builder
+from ..ir.nodes import Raise
 from .values import Maybe, Mixin, Num, Ref, State, Value
 
 LONGEST = 512  # iterations that are written out one by one

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..build import Builder, Sym
-from ..ir import Print
-from ..pipeline_types import ObjectGuard
-from ..rules.library.python import largest, smallest
-from ..rules.promote import is_inexact, is_weak
+from ..frontend.kernel_interface import ObjectGuard
+from ..ir.builder import Builder, Sym
+from ..ir.nodes import Print
+from ..rules.library.python_standard import largest, smallest
+from ..rules.promotion import is_inexact, is_weak
 from .objects import path_of_class
 from .values import (
     UNDEFINED,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..build import Builder, Sym
+from ..ir.builder import Builder, Sym
 from ..rules import SURFACES
-from ..rules.random import permutation_indices
+from ..rules.numpy.random import permutation_indices
 from .values import Mixin, Obj, Ref, RngVal, Value
 
 _ADVICE = {

@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from ..build import Builder, NameSupply
-from ..derived import Derived
-from ..desugar import desugar
-from ..dims import Facts
-from ..errors import S2SError, UnsupportedError
-from ..fence import fence
-from ..fixpoint import Rounds
-from ..ir import Function, Module, Operand, Origin, Scalar, Span, Var, walk
-from ..pipeline_types import Build, ObjectGuard, Param
-from ..quote import file_name
-from ..read import Source, imported_as, read, signature
-from ..records import field, record
-from ..structure import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
+from ..frontend.check_subset import fence
+from ..frontend.derivative_spec import Derived
+from ..frontend.desugar import desugar
+from ..frontend.kernel_interface import Build, ObjectGuard, Param
+from ..frontend.pytree import Argument, Either, Fixed, Out, OutTree, Path, Spec, Step, Tree
+from ..frontend.source import Source, imported_as, read, signature
+from ..ir.builder import Builder, NameSupply
+from ..ir.errors import S2SError, UnsupportedError
+from ..ir.fixpoint import Rounds
+from ..ir.nodes import Function, Module, Operand, Origin, Scalar, Span, Var, walk
+from ..ir.quote import file_name
+from ..ir.record import field, record
+from ..ir.symbolic_dims import Facts
 from .arrays import Arrays
 from .attempts import Attempts
 from .attributes import Attributes

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..build import Builder, Sym
-from ..ir import Assign, Call, Draw, If, Phi, Raise, Var
+from ..ir.builder import Builder, Sym
+from ..ir.nodes import Assign, Call, Draw, If, Phi, Raise, Var
 from .expressions import BINARY, is_count
 from .iterators import LengthChanges
 from .values import (

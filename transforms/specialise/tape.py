@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from ..activity import edges
-from ..adjoints import bar_type
-from ..build import Builder
-from ..errors import ValueError_
-from ..ir import (
+from ..autodiff.activity import edges
+from ..autodiff.cotangents import bar_type
+from ..frontend.kernel_interface import ObjectGuard
+from ..ir.builder import Builder
+from ..ir.errors import ValueError_
+from ..ir.nodes import (
     Assign,
     Block,
     Custom,
@@ -36,8 +37,7 @@ from ..ir import (
     targets_of,
     walk,
 )
-from ..pipeline_types import ObjectGuard
-from ..records import field, record
+from ..ir.record import field, record
 from .outline import Lifted, LiftedVariable
 from .values import Cell, Mixin, Num, Obj, Ref, State, TupleVal, Value
 

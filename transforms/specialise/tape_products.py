@@ -11,11 +11,13 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ..activity import Activity, activity
-from ..build import Builder
-from ..custom import inline
-from ..explain import place_of
-from ..ir import (
+from ..autodiff.activity import Activity, activity
+from ..autodiff.callee_vjps import Products
+from ..autodiff.custom_derivative import inline
+from ..autodiff.revolve import free_variables
+from ..diagnostics.activity_report import place_of
+from ..ir.builder import Builder
+from ..ir.nodes import (
     Assign,
     Block,
     For,
@@ -30,10 +32,8 @@ from ..ir import (
     is_float,
     walk,
 )
-from ..products import Products
-from ..records import record, replace
-from ..revolve import free_variables
-from ..rules.sizes import known, product
+from ..ir.record import record, replace
+from ..rules.axes_and_sizes import known, product
 from .derived import Traced
 from .patterns import Leaf, Pattern, leaves_of
 from .tape import Tape, Unconnected, defined, defining

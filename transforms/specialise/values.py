@@ -11,9 +11,9 @@ import ast
 import weakref
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..ir import Operand, Type, Var
-from ..records import field, record
-from ..structure import Path
+from ..frontend.pytree import Path
+from ..ir.nodes import Operand, Type, Var
+from ..ir.record import field, record
 
 
 class Cell:

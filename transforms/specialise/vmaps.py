@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from ..axes import AxesByName, frozen_axes
 from ..batch import batch
-from ..build import Builder
-from ..dims import Dim
-from ..errors import ValueError_
-from ..ir import Array, Const, Function, Operand, Scalar, Var, targets_of
-from ..read import signature
+from ..frontend.axis_spec import AxesByName, frozen_axes
+from ..frontend.source import signature
+from ..ir.builder import Builder
+from ..ir.errors import ValueError_
+from ..ir.nodes import Array, Const, Function, Operand, Scalar, Var, targets_of
+from ..ir.symbolic_dims import Dim
 from .derived import DerivedVal, Traced
 from .patterns import Leaf, Node, Packer, Pattern
 from .values import DictVal, Ended, ListVal, Mixin, Num, Obj, Ref, State, TupleVal, Value

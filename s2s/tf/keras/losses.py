@@ -13,7 +13,7 @@ from ...losses import (
     MeanSquaredError,
     SparseCategoricalCrossentropy,
 )
-from ...losses_rare import CosineSimilarity, Hinge, KLDivergence, LogCosh, Poisson, SquaredHinge
+from ...losses.more import CosineSimilarity, Hinge, KLDivergence, LogCosh, Poisson, SquaredHinge
 from ..tensors import export
 
 __all__ = [

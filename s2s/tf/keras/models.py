@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ... import functional, models
+from ... import models
+from ...models import functional
 from .layers import Layer
 
 __all__ = ["Model", "Sequential"]

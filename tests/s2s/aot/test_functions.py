@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.aot import build, statuses
+from s2s.aot import build, status_codes
 from tests.s2s.aot.programs import (
     MIXED,
     bits,
@@ -123,24 +123,24 @@ def raw(built: Any, **changes: Any) -> int:
 @pytest.mark.parametrize(
     "changes, status",
     [
-        ({}, statuses.OK),
-        ({"W": 0}, statuses.NULL),
-        ({"value": 0}, statuses.NULL),
-        ({"workspace": 0}, statuses.NULL),
-        ({"n": -1}, statuses.SIZES),
-        ({"workspace": lambda g: g["workspace"] + 8}, statuses.ALIGNMENT),
-        ({"x": lambda g: g["x"] + 2}, statuses.ALIGNMENT),
-        ({"W_bar": lambda g: g["W"] + 8}, statuses.OVERLAP),
-        ({"b_bar": lambda g: g["workspace"]}, statuses.OVERLAP),
-        ({"bytes": lambda g: g["bytes"] - 64}, statuses.WORKSPACE),
-        ({"bytes": 0}, statuses.WORKSPACE),
-        ({"bytes": -64}, statuses.WORKSPACE),
+        ({}, status_codes.OK),
+        ({"W": 0}, status_codes.NULL),
+        ({"value": 0}, status_codes.NULL),
+        ({"workspace": 0}, status_codes.NULL),
+        ({"n": -1}, status_codes.SIZES),
+        ({"workspace": lambda g: g["workspace"] + 8}, status_codes.ALIGNMENT),
+        ({"x": lambda g: g["x"] + 2}, status_codes.ALIGNMENT),
+        ({"W_bar": lambda g: g["W"] + 8}, status_codes.OVERLAP),
+        ({"b_bar": lambda g: g["workspace"]}, status_codes.OVERLAP),
+        ({"bytes": lambda g: g["bytes"] - 64}, status_codes.WORKSPACE),
+        ({"bytes": 0}, status_codes.WORKSPACE),
+        ({"bytes": -64}, status_codes.WORKSPACE),
     ],
 )
 def test_statuses(built, changes, status) -> None:
     assert raw(built, **changes) == status
     message = built.load()._library.message(status).decode()
-    assert message == statuses.MESSAGES[status]
+    assert message == status_codes.MESSAGES[status]
 
 
 def test_an_error_of_the_program(tmp_path) -> None:

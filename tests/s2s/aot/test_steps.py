@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.aot import build, statuses
+from s2s.aot import build, status_codes
 from s2s.layers import Conv2D, Dense, Dropout, Flatten, MaxPool2D, initializers
 from s2s.models import Sequential
 from s2s.optimizers import SGD
@@ -120,11 +120,11 @@ def test_a_foreign_state_is_refused(trained) -> None:
     net.block[16] ^= 1
     with pytest.raises(module.LibraryError, match="not one of this library's") as caught:
         net.step(*batch(np.random.default_rng(2), 8))
-    assert caught.value.status == statuses.STATE
+    assert caught.value.status == status_codes.STATE
     library = ctypes.CDLL(str(trained[0].files["so"]))
     place = ctypes.c_void_p(net.block.ctypes.data)
-    assert library.net_init(place, ctypes.c_size_t(net.block.size - 1)) == statuses.STATE
-    assert library.net_init(None, ctypes.c_size_t(net.block.size)) == statuses.NULL
+    assert library.net_init(place, ctypes.c_size_t(net.block.size - 1)) == status_codes.STATE
+    assert library.net_init(None, ctypes.c_size_t(net.block.size)) == status_codes.NULL
 
 
 def test_a_wrong_label_is_an_error_and_no_crash(trained) -> None:

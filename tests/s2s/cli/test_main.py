@@ -11,7 +11,7 @@ import pytest
 
 import s2s
 from s2s.cli import main
-from s2s.cli.scripts import as_json
+from s2s.cli.json_output import as_json
 from s2s.errors import InternalCompilerError
 
 ROOT = Path(__file__).resolve().parents[3]

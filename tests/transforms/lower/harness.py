@@ -10,30 +10,30 @@ import numpy as np
 
 import s2s.transforms.rules  # noqa: F401  (fills the tables)
 from s2s.kernels import Failure
-from s2s.transforms import ir
-from s2s.transforms.build import Builder, NameSupply, Sym
-from s2s.transforms.dims import Dim, Facts
+from s2s.transforms.bufferize.bufferize import storage
+from s2s.transforms.ir import nodes
+from s2s.transforms.ir.builder import Builder, NameSupply, Sym
+from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.lower import LoweredModule, lower
-from s2s.transforms.storage import storage
 
 
-def param(name: str, value: Any) -> ir.Var:
+def param(name: str, value: Any) -> nodes.Var:
     if isinstance(value, np.ndarray) and value.dtype.names:
         fields = tuple((n, value.dtype[n].name) for n in value.dtype.names)
         dims = tuple(Dim.of(f"{name}.{k}") for k in range(value.ndim))
-        return ir.Var(name, ir.Record(fields, dims), name)
+        return nodes.Var(name, nodes.Record(fields, dims), name)
     if isinstance(value, np.ndarray):
         layout = "C" if value.flags.c_contiguous else "A"
         dims = tuple(Dim.of(f"{name}.{k}") for k in range(value.ndim))
-        return ir.Var(name, ir.Array(value.dtype.name, dims, layout), name)
+        return nodes.Var(name, nodes.Array(value.dtype.name, dims, layout), name)
     dtype = np.asarray(value).dtype.name
     known = Dim.of(name) if dtype == "int64" else None
-    return ir.Var(name, ir.Scalar(dtype, value=known), name)
+    return nodes.Var(name, nodes.Scalar(dtype, value=known), name)
 
 
 def build(
     f: Callable[..., Any], args: Sequence[Any], asked: bool, notes: dict[str, Any]
-) -> tuple[ir.Module, Facts]:
+) -> tuple[nodes.Module, Facts]:
     """`f(b, *syms)` emits operations and returns the result or a tuple of them.  `asked`:
     relations of sizes are read off the arguments, as they are in a call."""
     names = ["abcdefgh"[i] for i in range(len(args))]
@@ -49,8 +49,8 @@ def build(
     out = f(b, *(Sym(b, p) for p in params))
     outs = out if isinstance(out, tuple) else (out,)
     results = [b.sym(o).operand for o in outs]
-    function = ir.Function("f", params, b.block, results, notes=dict(notes))
-    return ir.Module({"f": function}, "f"), facts
+    function = nodes.Function("f", params, b.block, results, notes=dict(notes))
+    return nodes.Module({"f": function}, "f"), facts
 
 
 def lowered(

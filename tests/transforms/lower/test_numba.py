@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from s2s import kernels
-from s2s.compile import build
-from s2s.transforms import ir
-from tests.s2s.entries import plain_entry
+from s2s.backends.build_kernel import build
+from s2s.transforms.ir import nodes
+from tests.s2s.codegen.entries import plain_entry
 
 from .harness import agree, execute, lowered, strong
-from .test_elementwise import BINARY, FLOATS, INTEGER, INTS, UNARY
+from .ops.test_scalar_ops import BINARY, FLOATS, INTEGER, INTS, UNARY
 
 numba = pytest.importorskip("numba")
 
@@ -119,8 +119,8 @@ def test_arrays_of_any_layout():
 
 def test_lists_errors_and_prints(capfd):
     def f(b, x, n):
-        b.block.append(ir.Print(("x is", x.operand, ("n=", (n.operand, "03d")))))
-        items = b.emit("list_new", type=ir.ListOf(x.type))
+        b.block.append(nodes.Print(("x is", x.operand, ("n=", (n.operand, "03d")))))
+        items = b.emit("list_new", type=nodes.ListOf(x.type))
         items = b.emit("list_append", b.emit("list_append", items, x), x * 2.0)
         b.check(n < 5, "ValueError", "n is ", n)
         number = b.emit("index", x, n, items=(("int", 1),))
@@ -136,7 +136,7 @@ def test_lists_errors_and_prints(capfd):
 
 
 def test_gemm():
-    import s2s.kernels_numba  # noqa: F401
+    import s2s.kernels_numba.scalar  # noqa: F401
 
     @numba.njit
     def multiply(swap_a, swap_b, alpha, a, b, beta, c):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from s2s.transforms import ir
-from s2s.transforms.build import const
-from s2s.transforms.dims import Dim
+from s2s.transforms.ir import nodes
+from s2s.transforms.ir.builder import const
+from s2s.transforms.ir.symbolic_dims import Dim
 from s2s.transforms.lower import lower
 
 from .harness import execute, lowered, run
@@ -15,24 +15,24 @@ from .harness import execute, lowered, run
 
 def index_var(b):
     name = b.names.fresh("i")
-    return ir.Var(name, ir.Scalar("int64", value=Dim.of(name)), "i")
+    return nodes.Var(name, nodes.Scalar("int64", value=Dim.of(name)), "i")
 
 
 def collect(b, index, start, stop, step, **options):
     """A list of the values that the loop's index takes."""
-    type_ = ir.ListOf(ir.Scalar("int64"))
+    type_ = nodes.ListOf(nodes.Scalar("int64"))
     init = b.emit("list_new", type=type_)
     phi, out = b.var(type_, "seen"), b.var(type_, "seen")
-    block: ir.Block = []
+    block: nodes.Block = []
     with b.into(block):
         longer = b.emit("list_append", b.sym(phi), b.sym(index))
         until = options.pop("until", lambda i: None)(b.sym(index))
-    carried = [ir.Carried(phi, init.operand, longer.operand, out)]
+    carried = [nodes.Carried(phi, init.operand, longer.operand, out)]
     operands = [b.sym(v).operand for v in (start, stop, step)]
     options = {k: b.sym(v).operand if k == "count" else v for k, v in options.items()}
     if until is not None:
         options["until"] = until.operand
-    b.block.append(ir.For(index, *operands, block, carried, **options))
+    b.block.append(nodes.For(index, *operands, block, carried, **options))
     return b.emit("list_stack", b.sym(out))
 
 
@@ -80,15 +80,15 @@ def test_zero_step_raises():
 
 def test_while_loop():
     def f(b, x):
-        phi, out = b.var(ir.Scalar("float64"), "x"), b.var(ir.Scalar("float64"), "x")
-        test: ir.Block = []
-        body: ir.Block = []
+        phi, out = b.var(nodes.Scalar("float64"), "x"), b.var(nodes.Scalar("float64"), "x")
+        test: nodes.Block = []
+        body: nodes.Block = []
         with b.into(test):
             cond = b.sym(phi) < 10.0
         with b.into(body):
             new = b.sym(phi) * 2.0
-        carried = [ir.Carried(phi, x.operand, new.operand, out)]
-        b.block.append(ir.While(test, cond.operand, body, carried))
+        carried = [nodes.Carried(phi, x.operand, new.operand, out)]
+        b.block.append(nodes.While(test, cond.operand, body, carried))
         return b.sym(out)
 
     assert run(f, 1.5) == 12.0
@@ -100,7 +100,7 @@ def test_while_loop():
 
 def test_lists_of_arrays_may_be_ragged():
     def f(b, x):
-        items = b.emit("list_new", type=ir.ListOf(ir.Array("float64", (Dim.of("?r"),))))
+        items = b.emit("list_new", type=nodes.ListOf(nodes.Array("float64", (Dim.of("?r"),))))
         for stop in (1, 3, 2):
             part = b.emit("index", x, stop, items=(("slice", None, 1, None),))
             items = b.emit("list_append", items, part * 2.0)
@@ -119,7 +119,7 @@ def test_lists_of_arrays_may_be_ragged():
 
 def test_stacking_a_list():
     def f(b, x, y):
-        items = b.emit("list_new", type=ir.ListOf(ir.Array("float64", (Dim.of("?r"),))))
+        items = b.emit("list_new", type=nodes.ListOf(nodes.Array("float64", (Dim.of("?r"),))))
         for v in (x, y, x - y):
             items = b.emit("list_append", items, v)
         return b.emit("list_stack", items)
@@ -132,7 +132,7 @@ def test_stacking_a_list():
 
 def test_list_index_out_of_range():
     def f(b, i):
-        items = b.emit("list_new", type=ir.ListOf(ir.Scalar("float64")))
+        items = b.emit("list_new", type=nodes.ListOf(nodes.Scalar("float64")))
         items = b.emit("list_append", items, 1.5)
         return b.emit("list_get", items, i)
 
@@ -144,32 +144,32 @@ def test_list_index_out_of_range():
 
 def test_stacks_of_ragged_arrays_and_lists():
     """Memory form by hand: what is pushed comes back in the opposite order."""
-    x = ir.Var("x", ir.Array("float64", (Dim.of("x.0"),)))
-    stack = ir.Var("stack", ir.ListOf(ir.Array("float64", (Dim.of("?r"),))))
-    got = [ir.Var(f"got_{k}", ir.Array("float64", (Dim.of(f"got_{k}.0"),))) for k in range(2)]
-    part = ir.Var("part", ir.Array("float64", (Dim.of("part.0"),)))
-    cut = ir.Op("index", (x, const(1)), {"items": (("slice", 1, None, None),)})
-    lists = ir.Var("lists", ir.ListOf(ir.ListOf(ir.Scalar("float64"))))
-    items = ir.Var("items", ir.ListOf(ir.Scalar("float64")))
-    back = ir.Var("back", ir.ListOf(ir.Scalar("float64")))
-    body: ir.Block = [
-        ir.Assign(stack, ir.Op("list_new", (), {"type": stack.type})),
-        ir.Push(stack, x),
-        ir.Assign(part, cut),
-        ir.Push(stack, part),
-        ir.Assign(got[0], ir.Op("pop", (stack,))),
-        ir.Assign(got[1], ir.Op("pop", (stack,))),
-        ir.Assign(lists, ir.Op("list_new", (), {"type": lists.type})),
-        ir.Assign(items, ir.Op("list_new", (), {"type": items.type})),
-        ir.Push(items, const(1.5)),
-        ir.Push(lists, items),
-        ir.Push(items, const(2.5)),
-        ir.Push(lists, items),
-        ir.Assign(back, ir.Op("pop", (lists,))),
-        ir.Assign(back, ir.Op("pop", (lists,))),
+    x = nodes.Var("x", nodes.Array("float64", (Dim.of("x.0"),)))
+    stack = nodes.Var("stack", nodes.ListOf(nodes.Array("float64", (Dim.of("?r"),))))
+    got = [nodes.Var(f"got_{k}", nodes.Array("float64", (Dim.of(f"got_{k}.0"),))) for k in range(2)]
+    part = nodes.Var("part", nodes.Array("float64", (Dim.of("part.0"),)))
+    cut = nodes.Op("index", (x, const(1)), {"items": (("slice", 1, None, None),)})
+    lists = nodes.Var("lists", nodes.ListOf(nodes.ListOf(nodes.Scalar("float64"))))
+    items = nodes.Var("items", nodes.ListOf(nodes.Scalar("float64")))
+    back = nodes.Var("back", nodes.ListOf(nodes.Scalar("float64")))
+    body: nodes.Block = [
+        nodes.Assign(stack, nodes.Op("list_new", (), {"type": stack.type})),
+        nodes.Push(stack, x),
+        nodes.Assign(part, cut),
+        nodes.Push(stack, part),
+        nodes.Assign(got[0], nodes.Op("pop", (stack,))),
+        nodes.Assign(got[1], nodes.Op("pop", (stack,))),
+        nodes.Assign(lists, nodes.Op("list_new", (), {"type": lists.type})),
+        nodes.Assign(items, nodes.Op("list_new", (), {"type": items.type})),
+        nodes.Push(items, const(1.5)),
+        nodes.Push(lists, items),
+        nodes.Push(items, const(2.5)),
+        nodes.Push(lists, items),
+        nodes.Assign(back, nodes.Op("pop", (lists,))),
+        nodes.Assign(back, nodes.Op("pop", (lists,))),
     ]
-    function = ir.Function("f", [x], body, [*got, back])
-    text = lower(ir.Module({"f": function}, "f")).text
+    function = nodes.Function("f", [x], body, [*got, back])
+    text = lower(nodes.Module({"f": function}, "f")).text
     first, second, third = execute(text)["f"](np.arange(3.0))
     np.testing.assert_array_equal(first, [1.0, 2.0])
     np.testing.assert_array_equal(second, [0.0, 1.0, 2.0])
@@ -192,7 +192,7 @@ def test_messages_with_values():
 def test_print(capsys):
     def f(b, x, n):
         fstring = ("x={", (x.operand, ".2f"), "}")
-        b.block.append(ir.Print(("n is", n.operand, fstring), sep="; ", end="!\n"))
+        b.block.append(nodes.Print(("n is", n.operand, fstring), sep="; ", end="!\n"))
         return x
 
     run(f, 1.5, 3)
@@ -220,11 +220,11 @@ def test_out_buffers_are_written_directly():
 def test_out_buffer_of_a_variable_with_several_lives():
     def f(b, x, n):
         phi, last = b.var(x.type, "w"), b.var(x.type, "w")
-        block: ir.Block = []
+        block: nodes.Block = []
         with b.into(block):
             new = b.sym(phi) * 2.0
-        carried = [ir.Carried(phi, x.operand, new.operand, last)]
-        b.block.append(ir.For(index_var(b), const(0), n.operand, const(1), block, carried))
+        carried = [nodes.Carried(phi, x.operand, new.operand, last)]
+        b.block.append(nodes.For(index_var(b), const(0), n.operand, const(1), block, carried))
         return b.sym(last)
 
     x = np.arange(3.0)

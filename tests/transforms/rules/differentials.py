@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from s2s.transforms import helpers
-from s2s.transforms.build import Builder, NameSupply, Sym
-from s2s.transforms.dims import Dim, Facts
-from s2s.transforms.evaluate import evaluate
-from s2s.transforms.ir import Array, Assign, Function, ListOf, Scalar, Type, Var, is_float
-from s2s.transforms.precedence import ADD, ATOM
+from s2s.transforms.diagnostics.interpreter import evaluate
+from s2s.transforms.ir.builder import Builder, NameSupply, Sym
+from s2s.transforms.ir.nodes import Array, Assign, Function, ListOf, Scalar, Type, Var, is_float
+from s2s.transforms.ir.precedence import ADD, ATOM
+from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.rules import RULES, SURFACES, Accumulate, Rule
-from s2s.transforms.rules.broadcast import unbroadcast
-from s2s.transforms.rules.update import accumulate
+from s2s.transforms.rules.broadcasting import unbroadcast
+from s2s.transforms.rules.internal.update import accumulate
+from s2s.transforms.runtime import helpers
 
 Build = Callable[..., Any]
 NAMES = "xyzwuvpqrs"

@@ -13,14 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from s2s.transforms.build import Builder, NameSupply
-from s2s.transforms.dims import Dim, Facts
-from s2s.transforms.evaluate import evaluate
-from s2s.transforms.forward import forward
-from s2s.transforms.ir import Array, Assign, Function, Module, Scalar, Type, Var, is_float, walk
-from s2s.transforms.reverse import reverse
+from s2s.transforms.autodiff.forward import forward
+from s2s.transforms.autodiff.reverse import reverse
+from s2s.transforms.diagnostics.interpreter import evaluate
+from s2s.transforms.ir.builder import Builder, NameSupply
+from s2s.transforms.ir.nodes import (
+    Array,
+    Assign,
+    Function,
+    Module,
+    Scalar,
+    Type,
+    Var,
+    is_float,
+    walk,
+)
+from s2s.transforms.ir.scopes import names_of
+from s2s.transforms.ir.symbolic_dims import Dim, Facts
 from s2s.transforms.rules import RULES
-from s2s.transforms.scopes import names_of
 
 Build = Callable[..., Any]
 

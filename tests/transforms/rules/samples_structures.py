@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from s2s.transforms.ir import Array, ListOf, Scalar
+from s2s.transforms.ir.nodes import Array, ListOf, Scalar
 from s2s.transforms.rules import SURFACES
 
 from .samples import add, number, uniform

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from s2s.transforms.build import Builder, NameSupply
-from s2s.transforms.evaluate import evaluate
-from s2s.transforms.ir import Function, Module, is_float
-from s2s.transforms.reverse import reverse
+from s2s.transforms.autodiff.reverse import reverse
+from s2s.transforms.diagnostics.interpreter import evaluate
+from s2s.transforms.frontend.pytree import describe, rebuild
+from s2s.transforms.ir.builder import Builder, NameSupply
+from s2s.transforms.ir.nodes import Function, Module, is_float
+from s2s.transforms.ir.scopes import names_of
 from s2s.transforms.rules import SURFACES
+from s2s.transforms.rules.docs_table import differentiable_in
 from s2s.transforms.rules.library import LIBRARY
-from s2s.transforms.rules.overview import differentiable_in
-from s2s.transforms.scopes import names_of
 from s2s.transforms.specialise import NeedStaticArgument, specialise
-from s2s.transforms.structure import describe, rebuild
 
 from .spellings import ELSEWHERE, GROUPS, HEADER, VALUES
 

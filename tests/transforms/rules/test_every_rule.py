@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from s2s.transforms.rules import RULES, Accumulate
-from s2s.transforms.rules.log_domain import VALUES
+from s2s.transforms.rules.internal.log_domain_rules import VALUES
 
 from . import samples_structures  # noqa: F401  (adds its samples)
 from .judge import check
@@ -18,10 +18,10 @@ from .samples import SAMPLES
 
 # Not operations on values: they stand for saved values and for what is never read.
 ELSEWHERE = {
-    "restore": "tests/transforms/test_save.py",
-    "undef": "tests/transforms/test_evaluate.py",
-    "field": "tests/transforms/rules/test_shape.py",
-    **dict.fromkeys(VALUES, "tests/transforms/test_log_domain.py"),
+    "restore": "tests/transforms/checkpoint/test_plan_tape.py",
+    "undef": "tests/transforms/diagnostics/test_interpreter.py",
+    "field": "tests/transforms/rules/numpy/test_shape.py",
+    **dict.fromkeys(VALUES, "tests/transforms/autodiff/test_log_domain.py"),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from s2s.transforms.ir import Assign, Const, Function
+from s2s.transforms.ir.nodes import Assign, Const, Function
 from s2s.transforms.rules import RULES
 
 from . import samples_structures  # noqa: F401  (adds its samples)

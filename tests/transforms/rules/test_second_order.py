@@ -6,13 +6,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from s2s.transforms.evaluate import evaluate
-from s2s.transforms.ir import Function, Module
-from s2s.transforms.reverse import reverse
-from s2s.transforms.scopes import names_of
+from s2s.transforms.autodiff.reverse import reverse
+from s2s.transforms.diagnostics.interpreter import evaluate
+from s2s.transforms.ir.nodes import Function, Module
+from s2s.transforms.ir.scopes import names_of
 
 from .numeric import Trial
-from .test_elementwise import DIFFERENTIABLE, point
+from .numpy.test_arithmetic import DIFFERENTIABLE, point
 
 REDUCTIONS = ["sum", "mean", "prod", "var", "std", "max"]
 

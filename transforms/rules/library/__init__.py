@@ -4,20 +4,22 @@ A call of one is translated as a call of a helper of the user's own.  They are h
 operation is lost by writing them out; what deserves an operation has a rule instead.
 """
 
-from . import (  # noqa: F401
+# ruff: noqa: F401
+
+from . import (
     calculus,
     distributions,
     fill,
+    manipulation,
     nans,
     order,
-    parts,
     polynomials,
-    python,
+    python_standard,
     scans,
+    scipy_special,
     sets,
-    special,
     statistics,
 )
-from .declare import LIBRARY
+from .declare_program import LIBRARY
 
 __all__ = ["LIBRARY"]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import special_functions as functions
-from .declare import unsupported, written
-from .special import log_ndtr, ndtr, xlog1py, xlogy
+from ...runtime import special_functions as functions
+from .declare_program import unsupported, written
+from .scipy_special import log_ndtr, ndtr, xlog1py, xlogy
 
 
 def _standard(x: Any, loc: Any, scale: Any) -> Any:

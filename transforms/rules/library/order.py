@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .declare import unsupported, written
+from .declare_program import unsupported, written
 
 
 def _places(x: Any) -> Any:

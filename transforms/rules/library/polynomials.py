@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .calculus import convolve
-from .declare import unsupported, written
+from .declare_program import unsupported, written
 
 
 @written("numpy.polyval")

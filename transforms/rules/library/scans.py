@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .declare import written
+from .declare_program import written
 
 
 def _scan_first(a: Any, axis: Any) -> Any:

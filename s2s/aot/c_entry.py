@@ -1,0 +1,387 @@
+"""The functions of a library that C calls: they check what they are given, and call the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+
+from ..codegen import overlap_check
+from ..codegen import value_types as types
+from ..codegen.kernel_module import INFO
+from ..codegen.llvm_utils import INT, POINTER, room
+from ..codegen.statements import CODE
+from ..codegen.type_lowering import Context, memory_type
+from ..codegen.value_types import Array, of_dtype
+from . import pcg64, status_codes
+from .c_kernel import Kernel
+from .export_spec import Export, Item
+from .library_state import Slot, State
+from .size_query import ask, bytes_of, is_no_size
+from .workspace_plan import HEADER, LARGEST
+
+BOOL = ir.IntType(1)
+NOTHING = ir.Constant(POINTER, None)
+NOWHERE = ir.Constant(INT.as_pointer(), None)
+ALIGNED = 64
+
+
+def write_call(context: Context, module: Any, export: Export, kernel: Kernel, state: State) -> None:
+    """int32_t name(sizes…, arguments…, outputs…, [state], workspace, workspace_bytes)"""
+    _Call(context, module, export, kernel, state).write()
+
+
+class _Call:
+    def __init__(
+        self, context: Context, module: Any, export: Export, kernel: Kernel, state: State
+    ) -> None:
+        self.context, self.export, self.kernel, self.state = context, export, kernel, state
+        self.items = [*export.arguments, *export.outputs]
+        kinds = [INT] * len(export.sizes) + [self._kind(i) for i in self.items]
+        kinds += [POINTER] * export.uses_state + [POINTER, INT]
+        self.made = ir.Function(module, ir.FunctionType(CODE, kinds), export.name)
+        self.builder = ir.IRBuilder(self.made.append_basic_block())
+        given = list(self.made.args)
+        self.sizes = dict(zip(export.sizes, given))
+        self.values = dict(zip(map(id, self.items), given[len(self.sizes) :]))
+        self.workspace, self.bytes = given[-2:]
+        self.block = given[-3] if export.uses_state else None
+        # Places in the state, and copies, by offset.
+        self.generators: dict[int, tuple[Any, Any]] = {}
+
+    def _kind(self, item: Item) -> Any:
+        """Arrays and outputs are pointers, other numbers are passed by value."""
+        if item.axes is not None or item.written:
+            return POINTER
+        return memory_type(of_dtype(item.dtype))
+
+    def write(self) -> None:
+        builder = self.builder
+        pointers = [self.values[id(i)] for i in self.items if self._kind(i) is POINTER]
+        blocks = [self.workspace] if self.block is None else [self.workspace, self.block]
+        for pointer in [*pointers, *blocks]:
+            self._refuse(builder.icmp_unsigned("==", pointer, NOTHING), status_codes.NULL)
+        for item in self.items:
+            if self._kind(item) is POINTER:
+                width = of_dtype(item.dtype).bytes
+                self._check_alignment(self.values[id(item)], min(width, 8))
+        for pointer in blocks:
+            self._check_alignment(pointer, ALIGNED)
+        for size in self.sizes.values():
+            self._refuse(is_no_size(builder, size), status_codes.SIZES)
+        for item in self.items:
+            if len(item.axes or ()) > 1:
+                self._refuse(self._is_too_large(item), status_codes.SIZES)
+        self._refuse(builder.icmp_signed("<", self.bytes, INT(0)), status_codes.WORKSPACE)
+        if self.block is not None:
+            self._check_state()
+        self._check_overlap()
+        self._call()
+
+    def _refuse(self, condition: Any, status: int) -> None:
+        with self.builder.if_then(condition, likely=False):
+            self.builder.ret(CODE(status))
+
+    def _check_alignment(self, pointer: Any, to: int) -> None:
+        if to > 1:
+            low = self.builder.and_(self.builder.ptrtoint(pointer, INT), INT(to - 1))
+            self._refuse(self.builder.icmp_unsigned("!=", low, INT(0)), status_codes.ALIGNMENT)
+
+    def _check_state(self) -> None:
+        words = self.builder.bitcast(self.block, INT.as_pointer())
+        for i, expected in enumerate(self.state.header()):
+            found = self.builder.load(self.builder.gep(words, [INT(i)]))
+            self._refuse(self.builder.icmp_signed("!=", found, INT(expected)), status_codes.STATE)
+
+    def _check_overlap(self) -> None:
+        """What is written lies apart from everything else."""
+        builder = self.builder
+        spans: list[tuple[Any, Any]] = [(self.workspace, self.bytes)]
+        if self.block is not None:
+            spans.append((self.block, INT(self.state.bytes)))
+        arrays = [i for i in self.items if self._kind(i) is POINTER]
+        arrays.sort(key=lambda i: not i.written)
+        spans += [(self.values[id(i)], self._extent(i)) for i in arrays]
+        written = len(spans) - sum(not i.written for i in arrays)
+        table = builder.alloca(INT, 2 * len(spans))
+        for k, (pointer, extent) in enumerate(spans):
+            start = builder.ptrtoint(pointer, INT)
+            empty = builder.icmp_signed("==", extent, INT(0))
+            ends = (
+                builder.select(empty, INT(-1), start),
+                builder.select(empty, INT(0), builder.add(start, extent)),
+            )
+            for end, bound in enumerate(ends):
+                builder.store(bound, builder.gep(table, [INT(2 * k + end)]))
+        check = overlap_check.function(builder.module)
+        fine = builder.call(check, [table, INT(written), INT(len(spans))])
+        self._refuse(builder.not_(fine), status_codes.OVERLAP)
+
+    def _extent(self, item: Item) -> Any:
+        """The bytes of an array; those of an output whose size is computed are not checked."""
+        width = of_dtype(item.dtype).bytes
+        total: Any = INT(width)
+        for axis in item.axes or ():
+            if isinstance(axis, str) and axis not in self.sizes:
+                return INT(width)
+            total = self.builder.mul(total, self._size(axis))
+        return total
+
+    def _is_too_large(self, item: Item) -> Any:
+        """An array that no memory holds: the products of its sizes could overflow."""
+        given = [a for a in item.axes or () if not isinstance(a, str) or a in self.sizes]
+        total = bytes_of(self.builder, of_dtype(item.dtype).bytes, [self._size(a) for a in given])
+        return self.builder.icmp_signed(">=", total, INT(LARGEST))
+
+    def _size(self, axis: str | int) -> Any:
+        return self.sizes[axis] if isinstance(axis, str) else INT(axis)
+
+    # ---- the kernel
+
+    def _call(self) -> None:
+        builder = self.builder
+        arguments: list[Any] = []
+        for parameter, type_ in zip(self.export.parameters, self.export.kinds):
+            arguments += self._argument(parameter.source, type_)
+        given = list(arguments)
+        copies: list[tuple[Any, Slot, Any]] = []
+        for places, type_ in zip(self.export.kept, self._returned()):
+            if not places:
+                continue
+            first, *others = places
+            place = self._place(first, type_)
+            arguments.append(place)
+            for other in others:
+                assert isinstance(other, Slot)
+                copies.append((place, other, type_))
+        code = room(builder, CODE)
+        unused = room(builder, INFO.as_pointer())
+        backups, left = self._back_up(given)
+        failed = builder.call(
+            self.kernel.function, [code, unused, *arguments, self.workspace, left]
+        )
+        failed = builder.icmp_signed("!=", failed, CODE(0))
+        status = builder.select(failed, CODE(status_codes.FAILED), builder.load(code))
+        with builder.if_else(builder.icmp_signed("==", status, CODE(0)), likely=True) as (
+            succeeded,
+            otherwise,
+        ):
+            with succeeded:
+                for place, slot, type_ in copies:
+                    self._copy(self._place(slot, type_), place, INT(slot.bytes))
+                for place, own in self.generators.values():
+                    self._copy(place, own, INT(8 * pcg64.WORDS))
+            with otherwise:
+                for place, backup, size in backups:
+                    self._copy(place, backup, size)
+                if backups:
+                    self._add_to_need(status)
+        builder.ret(status)
+
+    def _copy(self, to: Any, source: Any, size: Any) -> None:
+        cgutils.raw_memcpy(self.builder, to, source, size, INT(1))
+
+    def _back_up(self, given: list[Any]) -> tuple[list[tuple[Any, Any, Any]], Any]:
+        """Copies what a call that fails has to restore to the end of the workspace: each place,
+        its copy and its size, and the bytes of workspace that are left.  `given` are the kernel's
+        arguments."""
+        builder = self.builder
+        left: Any = self.bytes
+        if not self.kernel.restored:
+            return [], left
+        found = []
+        need = restored_bytes(builder, self.export, self.kernel, self.sizes)
+        # What is left must hold at least the size that a kernel notes.
+        least = builder.add(need, INT(HEADER))
+        with builder.if_then(builder.icmp_signed("<", self.bytes, least), likely=False):
+            total = ask(builder, self.kernel.sizes, NOWHERE, given)
+            self._refuse(builder.icmp_signed("<", total, INT(0)), status_codes.SIZES)
+            with builder.if_then(builder.icmp_signed(">=", self.bytes, INT(HEADER))):
+                place = builder.bitcast(self.workspace, INT.as_pointer())
+                builder.store(builder.add(total, need), place)
+            builder.ret(CODE(status_codes.WORKSPACE))
+        left = builder.and_(builder.sub(self.bytes, need), INT(-64))
+        at = left
+        for source in restored(self.export, self.kernel):
+            size = _bytes(builder, source, self.sizes)
+            if isinstance(source, Slot):
+                place = builder.gep(self.block, [INT(source.offset)])
+            else:
+                place = self.values[id(source)]
+            backup = builder.gep(self.workspace, [at])
+            self._copy(backup, place, size)
+            found.append((place, backup, size))
+            at = builder.add(at, _rounded(builder, size))
+        return found, left
+
+    def _add_to_need(self, status: Any) -> None:
+        """A kernel that ran out of workspace has noted how much it needs, without the copies."""
+        builder = self.builder
+        short = builder.icmp_signed("==", status, CODE(status_codes.WORKSPACE))
+        with builder.if_then(short, likely=False):
+            copies = restored_bytes(builder, self.export, self.kernel, self.sizes)
+            place = builder.bitcast(self.workspace, INT.as_pointer())
+            builder.store(builder.add(builder.load(place), copies), place)
+
+    def _returned(self) -> Sequence[Any]:
+        out_like = self.export.entry.compiled.out_like
+        results = self.export.entry.compiled.result_types
+        return [t for i, t in enumerate(results) if i not in out_like]
+
+    def _place(self, where: Item | Slot, type_: Any) -> Any:
+        kind = memory_type(of_dtype(type_.dtype)).as_pointer()
+        if isinstance(where, Slot):
+            raw = self.builder.gep(self.block, [INT(where.offset)])
+        else:
+            raw = self.values[id(where)]
+        return self.builder.bitcast(raw, kind)
+
+    def _argument(self, source: Any, type_: Any) -> list[Any]:
+        builder, context = self.builder, self.context
+        if isinstance(type_, Array):
+            kind = memory_type(type_.dtype).as_pointer()
+            if isinstance(source, Slot):
+                raw = builder.gep(self.block, [INT(source.offset)])
+                sizes = [INT(n) for n in source.shape or ()]
+            elif isinstance(source, Item):
+                raw = self.values[id(source)]
+                sizes = [self._size(a) for a in source.axes or ()]
+            else:
+                place = room(builder, kind.pointee)
+                builder.store(ir.Constant(kind.pointee, source.item()), place)
+                raw, sizes = place, []
+            return [builder.bitcast(raw, kind), *sizes]
+        if isinstance(source, Slot):
+            raw = builder.gep(self.block, [INT(source.offset)])
+            if type_ == types.generator:
+                own = self._own_generator(source, raw)
+                return [pcg64.generator(context, builder, type_, own)]
+            place = builder.bitcast(raw, memory_type(type_).as_pointer())
+            return [context.load(builder, type_, place)]
+        if isinstance(source, Item):
+            return [context.of_memory(builder, type_, self.values[id(source)])]
+        return [ir.Constant(context.value_type(type_), source.item())]
+
+    def _own_generator(self, slot: Slot, place: Any) -> Any:
+        """A copy of a generator, which becomes the state's when the call has succeeded."""
+        if slot.offset not in self.generators:
+            words = room(self.builder, ir.ArrayType(INT, pcg64.WORDS))
+            own = self.builder.bitcast(words, POINTER)
+            self._copy(own, place, INT(8 * pcg64.WORDS))
+            self.generators[slot.offset] = place, own
+        return self.generators[slot.offset][1]
+
+
+# ---------------------------------------------------------------- copies of what is written
+
+
+def restored(export: Export, kernel: Kernel) -> list[Item | Slot]:
+    """The arrays of which a call keeps a copy; one that is reached in two ways has one."""
+    sources = {id(s): s for i in kernel.restored if (s := export.parameters[i].source)}
+    return list(sources.values())
+
+
+def restored_bytes(builder: Any, export: Export, kernel: Kernel, sizes: dict[str, Any]) -> Any:
+    total: Any = INT(0)
+    for source in restored(export, kernel):
+        total = builder.add(total, _rounded(builder, _bytes(builder, source, sizes)))
+    return total
+
+
+def _bytes(builder: Any, source: Item | Slot, sizes: dict[str, Any]) -> Any:
+    """The bytes of an array whose axes are sizes of the interface."""
+    if isinstance(source, Slot):
+        return INT(source.bytes)
+    axes = [sizes[a] if isinstance(a, str) else INT(a) for a in source.axes or ()]
+    return bytes_of(builder, of_dtype(source.dtype).bytes, axes)
+
+
+def _rounded(builder: Any, size: Any) -> Any:
+    return builder.and_(builder.add(size, INT(63)), INT(-64))
+
+
+# ---------------------------------------------------------------- the other functions
+
+
+def write_workspace(
+    context: Context, module: Any, export: Export, kernel: Kernel, name: str
+) -> None:
+    """int64_t name(sizes…, numbers…): bytes, or -1 if the sizes do not fit."""
+    numbers = [i for i in export.arguments if i.axes is None]
+    kinds = [INT] * len(export.sizes) + [memory_type(of_dtype(i.dtype)) for i in numbers]
+    made = ir.Function(module, ir.FunctionType(INT, kinds), name)
+    builder = ir.IRBuilder(made.append_basic_block())
+    sizes = dict(zip(export.sizes, made.args))
+    values = dict(zip(map(id, numbers), made.args[len(sizes) :]))
+    bad: Any = BOOL(0)
+    for size in sizes.values():
+        bad = builder.or_(bad, is_no_size(builder, size))
+    with builder.if_then(bad, likely=False):
+        builder.ret(INT(-1))
+    arguments: list[Any] = []
+    for parameter, type_ in zip(export.parameters, export.kinds):
+        source = parameter.source
+        if isinstance(type_, Array):
+            arguments.append(ir.Constant(memory_type(type_.dtype).as_pointer(), None))
+            axes = source.shape if isinstance(source, Slot) else getattr(source, "axes", ())
+            arguments += [sizes[a] if isinstance(a, str) else INT(a) for a in axes or ()]
+        elif isinstance(source, Item):
+            arguments.append(context.of_memory(builder, type_, values[id(source)]))
+        elif type_ == types.generator:
+            arguments.append(ir.Constant(context.value_type(type_), None))
+        else:
+            start = source.start if isinstance(source, Slot) else source
+            arguments.append(ir.Constant(context.value_type(type_), start.item()))
+    total = ask(builder, kernel.sizes, NOWHERE, arguments)
+    with builder.if_then(builder.icmp_signed("<", total, INT(0)), likely=False):
+        builder.ret(total)
+    builder.ret(builder.add(total, restored_bytes(builder, export, kernel, sizes)))
+
+
+def write_init(module: Any, name: str, state: State) -> None:
+    """int32_t name(state, state_bytes): the state when the library was built."""
+    made = ir.Function(module, ir.FunctionType(CODE, [POINTER, INT]), name)
+    builder = ir.IRBuilder(made.append_basic_block())
+    block, size = made.args
+    data = cgutils.make_bytearray(state.image())
+    image: Any = cgutils.global_constant(module, f"{name}.image", data)
+    image.align = ALIGNED
+    checks = [
+        (builder.icmp_unsigned("==", block, NOTHING), status_codes.NULL),
+        (builder.icmp_signed("<", size, INT(state.bytes)), status_codes.STATE),
+        (
+            builder.icmp_unsigned(
+                "!=", builder.and_(builder.ptrtoint(block, INT), INT(ALIGNED - 1)), INT(0)
+            ),
+            status_codes.ALIGNMENT,
+        ),
+    ]
+    for condition, status in checks:
+        with builder.if_then(condition, likely=False):
+            builder.ret(CODE(status))
+    source = builder.bitcast(image, POINTER)
+    cgutils.raw_memcpy(builder, block, source, INT(state.bytes), INT(1))
+    builder.ret(CODE(0))
+
+
+def write_message(module: Any, name: str, messages: dict[int, str]) -> None:
+    """const char *name(int32_t status)"""
+    made = ir.Function(module, ir.FunctionType(POINTER, [CODE]), name)
+    builder = ir.IRBuilder(made.append_basic_block())
+    unknown = builder.append_basic_block()
+    choice = builder.switch(made.args[0], unknown)
+
+    def answer(text: str, label: str) -> None:
+        data = cgutils.make_bytearray(text.encode() + b"\0")
+        constant = cgutils.global_constant(module, f"{name}.{label}", data)
+        builder.ret(builder.bitcast(constant, POINTER))
+
+    for status, text in messages.items():
+        block = builder.append_basic_block()
+        choice.add_case(CODE(status), block)
+        builder.position_at_end(block)
+        answer(text, str(status))
+    builder.position_at_end(unknown)
+    answer("no status of this library", "unknown")

@@ -1,0 +1,202 @@
+"""A library as one LLVM module: the kernels of its functions and what C calls."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba.core import callconv
+from numba.core.cpu_options import FastMathOptions
+from numba.core.fastmathpass import rewrite_module
+from numba.core.registry import cpu_target
+
+from ..backends.build_kernel import FASTMATH, OPTIONS, tell_numba
+from ..codegen import stack_limit
+from ..codegen.gemm import gemm_dispatch
+from ..codegen.llvm_passes import forbid_estimates
+from ..codegen.llvm_utils import POINTER
+from ..codegen.statements import Failures
+from ..codegen.type_inference import Types, Unsupported
+from ..codegen.type_lowering import Context
+from ..errors import UnsupportedError, ValueError_, exception
+from ..runtime.locks import compiler_lock
+from . import (
+    c_entry,
+    c_kernel,
+    c_names,
+    linear_systems,
+    object_file,
+    status_codes,
+    unsupported_calls,
+)
+from .callees import Callees
+from .export_spec import Export
+from .library_state import State
+
+# What every C library has.
+_MATH = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 "
+    "fabs floor fma fmod frexp hypot ldexp lgamma log log10 log1p log2 modf nearbyint pow powi "
+    "rint round sin sinh sqrt tan tanh tgamma trunc"
+)
+LIBRARY = {f"{n}{end}" for n in _MATH.split() for end in ("", "f")}
+LIBRARY |= {"memcpy", "memset", "memmove"}
+
+
+class Phrases:
+    """How the errors of one kernel are told."""
+
+    def __init__(self, compiled: Any) -> None:
+        self.compiled = compiled
+        self.called: list[tuple[Any, str]] = []  # functions of arrays, and where
+
+    def failure(self, site: int) -> tuple[Any, tuple[str, ...]]:
+        """The type and the text of an error with numbers in it, which become dots."""
+        name, parts = self.compiled.failures[site]
+        return name, ("".join(p if isinstance(p, str) else "…" for p in parts),)
+
+    def spell_out(self, function: ast.FunctionDef, space: dict[str, Any]) -> None:
+        """Gives errors without numbers in them the type and the message they stand for."""
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+                continue
+            if ast.unparse(node.exc.func) == "rt.Failure" and len(node.exc.args) == 1:
+                (site,) = node.exc.args
+                assert isinstance(site, ast.Constant)
+                name, (text,) = self.failure(int(site.value))  # type: ignore[arg-type]
+                space[name] = exception(name)
+                node.exc.func = ast.copy_location(ast.Name(name, ast.Load()), site)
+                node.exc.args = [ast.copy_location(ast.Constant(text), site)]
+
+    def place_of(self, stmt: Any) -> str:
+        """The user's line for a statement of the lowered text, as the remark above it says."""
+        lines = self.compiled.lowered.splitlines()
+        for line in reversed(lines[: getattr(stmt, "lineno", 1) - 1]):
+            found = re.match(r"\s*# (L\d+|\w+\.py:\d+)\b(.*)", line)
+            if found:
+                return f" (line {found[1].removeprefix('L')}{found[2]})"
+        return ""
+
+
+class Library:
+    """`functions` by name in C; `messages` by status."""
+
+    def __init__(
+        self, name: str, exports: list[Export], state: State, machine: Any, trips: int | None
+    ) -> None:
+        self.trips = trips
+        self.name, self.exports, self.state, self.machine = name, exports, state, machine
+        self.exported: set[str] = set()
+        self.kernels: dict[str, c_kernel.Kernel] = {}
+        self.messages = dict(status_codes.MESSAGES)
+        self.called: list[tuple[Any, str]] = []  # functions of Numba's over arrays, and where
+
+    def build(self, products: gemm_dispatch.Library) -> Any:
+        """The optimised module."""
+        with compiler_lock():
+            return self._build(products)
+
+    def _build(self, products: gemm_dispatch.Library) -> Any:
+        for export in self.exports:
+            tell_numba(export.entry.compiled.lowered)
+        typing: Any = cpu_target.typing_context
+        typing.refresh()
+        base: Any = cpu_target.target_context
+        base.refresh()
+        model = callconv.create_error_model("numpy", base)
+        flags = FastMathOptions(FASTMATH)
+        context = base.subtarget(fastmath=flags, error_model=model)
+        library = context.codegen().create_library(self.name)
+        module = library.create_ir_module(self.name)
+        stack_limit.define_for_library(module)
+        failures = Failures(status_codes.FIRST)
+        with context.push_code_library(library):
+            for export in self.exports:
+                self._write(Context(lambda: context), module, export, failures, products)
+        for (kind, args), code in failures.known.items():
+            name = kind if isinstance(kind, str) else kind.__name__
+            self.messages[code] = ": ".join([name, *map(str, args)])
+        if self.state.slots:
+            c_entry.write_init(module, self._export(f"{self.name}_init"), self.state)
+        c_entry.write_message(module, self._export(f"{self.name}_message"), self.messages)
+        _count_nothing(module)
+        forbid_estimates(module)
+        rewrite_module(module, flags)
+        whole = object_file.link(module, library._linking_libraries, self.machine)
+        if object_file.needs_python(whole):
+            if self.called:
+                raise unsupported_calls.error(*self.called[0])
+            raise UnsupportedError(
+                f"{self.name} needs Python at run time, which a library does not have",
+                advice=unsupported_calls.ADVICE,
+            )
+        object_file.optimise(whole, self.exported, self.machine)
+        return whole
+
+    def _write(
+        self, context: Context, module: Any, export: Export, failures: Failures, products: Any
+    ) -> None:
+        compiled = export.entry.compiled
+        phrases = Phrases(compiled)
+        function, known, callees = _read(compiled, export, phrases)
+        made = c_kernel.write(
+            context, module, export.name, function, known, export.room(),
+            export.conditions, failures, phrases, products, self.trips,
+            callees, compiled.written,
+        )  # fmt: skip
+        self.called += phrases.called
+        self.kernels[export.name] = made
+        self._export(export.name)
+        c_entry.write_call(context, module, export, made, self.state)
+        workspace = self._export(f"{export.name}_workspace")
+        c_entry.write_workspace(context, module, export, made, workspace)
+
+    def _export(self, name: str) -> str:
+        """Notes a name that C sees."""
+        if name in self.exported or name in LIBRARY or name in c_names.FUNCTIONS:
+            raise ValueError_(
+                f"two functions would be called {name} in C", advice="choose another name"
+            )
+        self.exported.add(name)
+        return name
+
+
+def _count_nothing(module: Any) -> None:
+    """Functions of Numba's count references to arrays, which here belong to the workspace."""
+    for name in ("NRT_incref", "NRT_decref"):
+        function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), name)
+        function.attributes.add("noinline")
+        ir.IRBuilder(function.append_basic_block()).ret_void()
+
+
+def _read(
+    compiled: Any, export: Export, phrases: Phrases
+) -> tuple[ast.FunctionDef, Types, Callees]:
+    """The kernel's function, the types in it and the functions that it calls; refuses what only
+    Numba's front end takes."""
+    tree = ast.parse(compiled.lowered)
+    space: dict[str, Any] = {}
+    exec(compile(tree, f"<s2s {compiled.name}, lowered>", "exec"), space)
+    functions = {s.name: s for s in tree.body if isinstance(s, ast.FunctionDef)}
+    for name, function in functions.items():
+        phrases.spell_out(function, space)
+        if name != compiled.entry:  # Numba says what it returns
+            space[name] = numba.njit(space[name], **OPTIONS)
+    function = functions.pop(compiled.entry)
+    callees = Callees(functions, space)
+    try:
+        known = Types(function, space, export.kinds)
+        expanded = linear_systems.expand(function, known)
+        if expanded is None:
+            return function, known, callees
+        return expanded, Types(expanded, space, export.kinds), callees
+    except Unsupported as error:
+        why = str(error)
+        if "generator" in why:
+            why = "it makes a generator of random numbers; make it outside, once"
+        raise UnsupportedError(
+            f"{compiled.name} cannot be compiled ahead of time: {why}"
+        ) from error

@@ -1,0 +1,130 @@
+"""From LLVM's representation of a library to an object file for a machine.
+
+The passes are the same: code for this machine computes what the code that is compiled when it is
+called computes, to the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from ..codegen import llvm_passes as passes
+from ..codegen.gemm import blocked, indexed
+from ..errors import ValueError_
+
+# Machines by the width of their vectors; what else there is has at least the narrowest.
+_WIDE = ("x86-64-v4", "skylake-avx512", "icelake-server", "sapphirerapids", "znver4", "znver5")
+_NARROW = ("", "x86-64", "x86-64-v2", "generic")
+
+
+@dataclass
+class Target:
+    """`triple` names a machine and its system, `cpu` a model of it."""
+
+    triple: str
+    cpu: str
+    features: str
+    machine: Any
+    vector_bytes: int
+
+    @property
+    def is_native(self) -> bool:
+        return self.triple == llvm.get_process_triple()
+
+
+def find(triple: str | None, cpu: str | None) -> Target:
+    """This machine, unless another is named; then one of any model, unless that is named, too."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    own = llvm.get_process_triple()
+    native = triple is None or _architecture(triple) == _architecture(own)
+    if triple is None:
+        triple = own
+    else:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    if cpu is None:
+        cpu = "native" if triple == own else "generic"
+    try:
+        target = llvm.Target.from_triple(triple)
+    except RuntimeError as error:
+        raise ValueError_(f"there is no target {triple!r}: {error}") from None
+    if cpu in ("native", "host"):
+        if not native:
+            raise ValueError_(f"this machine is not a {triple}", advice="name a model with cpu=")
+        name, features = llvm.get_host_cpu_name(), passes.features()
+        width = blocked.width(features)
+    else:
+        name, features = cpu, ""
+        arch = _architecture(triple)
+        wide = 32 if cpu not in _NARROW else 16
+        width = (64 if cpu in _WIDE else wide) if arch == "x86_64" else 16
+    machine = target.create_target_machine(
+        cpu=name, features=features, opt=3, reloc="pic", codemodel="default"
+    )
+    return Target(triple, name, features, machine, width)
+
+
+def _architecture(triple: str) -> str:
+    return triple.partition("-")[0]
+
+
+def link(module: Any, libraries: list[Any], target: Target) -> Any:
+    """One module of ours and of what it calls."""
+    whole = llvm.parse_assembly(str(module))
+    whole.triple = target.triple
+    whole.data_layout = str(target.machine.target_data)
+    whole.verify()
+    seen: list[Any] = []
+    for library in libraries:
+        if library not in seen:
+            seen.append(library)
+            part = library._get_module_for_linking().clone()
+            part.triple, part.data_layout = whole.triple, whole.data_layout
+            whole.link_in(part)
+    return whole
+
+
+def optimise(whole: Any, exported: set[str], target: Target) -> None:
+    """Leaves what is exported, and what that needs; other names are numbers.  What is weak may be
+    called by nobody before loops are vectorised."""
+    hidden = [
+        value
+        for kind in (whole.functions, whole.global_variables)
+        for value in kind
+        if not value.is_declaration and value.name not in exported
+    ]
+    late = [value for value in hidden if value.linkage == llvm.Linkage.weak_odr]
+    for value in hidden:
+        if value not in late:
+            value.linkage = "internal"
+    passes.run(whole, target.machine, indexed.is_used(whole))
+    for value in late:
+        value.linkage = "internal"
+    unused = llvm.create_new_module_pass_manager()
+    unused.add_global_dead_code_eliminate_pass()
+    unused.run(whole, passes.builder(target.machine, level=3))
+    for prefix, kind in (("s2s.f", whole.functions), ("s2s.d", whole.global_variables)):
+        names = [v for v in kind if not v.is_declaration and v.name not in exported]
+        for number, value in enumerate(names):
+            value.name = f"{prefix}{number}"
+    whole.verify()
+
+
+def needs_python(whole: Any) -> bool:
+    """Whether a function of Numba's uses what the interpreter keeps for it."""
+    names = [v.name for v in whole.global_variables if "NumbaEnv" in v.name]
+    if not names:
+        return False
+    text = str(whole)
+    return any(text.count(name) > 1 for name in names)
+
+
+def undefined(whole: Any) -> list[str]:
+    """What a module calls and does not define, apart from what the machine does itself."""
+    kinds = (whole.functions, whole.global_variables)
+    names = [v.name for kind in kinds for v in kind if v.is_declaration]
+    return sorted(n for n in names if not n.startswith("llvm."))

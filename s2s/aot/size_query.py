@@ -1,0 +1,143 @@
+"""The sizes of a kernel's arrays as a function, which answers for the workspace as well; and how
+the arguments of such functions are passed."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from ..codegen import statements as machine
+from ..codegen.array_values import Buffer
+from ..codegen.kernel_module import INFO
+from ..codegen.llvm_utils import INT, room
+from ..codegen.statements import CODE, Failures
+from ..codegen.type_inference import Types
+from ..codegen.type_lowering import memory_type
+from ..codegen.value_types import Array
+from . import workspace_heap
+from .workspace_plan import GROWING, HEADER, LARGEST, Memory, grown
+
+LONGEST = 1 << 61  # of an axis
+
+
+def parameters_of(function: ast.FunctionDef) -> list[str]:
+    return [a.arg for a in function.args.args]
+
+
+def kinds_of(context: Any, type_: Any) -> list[Any]:
+    if isinstance(type_, Array):
+        return [memory_type(type_.dtype).as_pointer(), *[INT] * type_.ndim]
+    return [context.value_type(type_)]
+
+
+class _Sizes(machine.Body):
+    def _return(self, s: ast.Return) -> None:
+        assert isinstance(s.value, ast.Tuple)
+        self.found = [self.integer(e) for e in s.value.elts]
+
+    _STATEMENTS = {**machine.Body._STATEMENTS, ast.Return: _return}
+
+
+def write_sizes(
+    context: Any, module: Any, name: str, memory: Memory, known: Types, conditions: Sequence[str]
+) -> Any:
+    """sizes(bytes, unused, places, arguments…): the bytes of workspace, or -1 for sizes that do
+    not fit; unless it is null, `places` gets the size of each group of arrays."""
+    assert memory.sizes is not None
+    function = copy.deepcopy(memory.sizes)
+    fits: ast.expr = ast.Constant(True)
+    if conditions:
+        tests = [ast.parse(c, mode="eval").body for c in conditions]
+        fits = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+    done = function.body[-1]
+    assert isinstance(done, ast.Return) and isinstance(done.value, ast.Tuple)
+    function.body.insert(-1, ast.Assign([ast.Name("fits", ast.Store())], fits))
+    done.value.elts.append(ast.Name("fits", ast.Load()))
+    parameters = parameters_of(function)
+    given = tuple(known.names[p] for p in parameters)
+    own = Types(function, known.space, given)
+    kinds = [k for p in parameters for k in kinds_of(context, own.names[p])]
+    kinds = [workspace_heap.WORDS, INFO.as_pointer().as_pointer(), workspace_heap.WORDS, *kinds]
+    made = ir.Function(module, ir.FunctionType(CODE, kinds), name)
+    made.linkage = "internal"
+    made.attributes.add("noinline")
+    builder = ir.IRBuilder(made.append_basic_block())
+    body = _Sizes(context, builder, own, Failures())
+    places = made.args[2]
+    give(body, parameters, list(made.args[3:]))
+    for s in function.body:
+        body.stmt(s)
+    *found, fits_here = body.found
+    with builder.if_then(builder.icmp_signed("==", fits_here, INT(0)), likely=False):
+        answer(builder, INT(-1))
+    wanted = builder.icmp_unsigned("!=", places, ir.Constant(workspace_heap.WORDS, None))
+    total: Any = INT(HEADER)
+    for i, (sites, count) in enumerate(memory.groups()):
+        largest: Any = INT(0)
+        for site in sites:
+            extents = [found.pop(0) for _ in site.known or ()]
+            size = bytes_of(builder, site.itemsize, extents)
+            larger = builder.icmp_signed(">", size, largest)
+            largest = builder.select(larger, size, largest)
+        largest = builder.and_(builder.add(largest, INT(63)), INT(-64))
+        with builder.if_then(wanted):
+            builder.store(largest, builder.gep(places, [INT(i)]))
+        if count > 1:
+            largest = builder.mul(builder.add(largest, INT(HEADER)), INT(count))
+        total = builder.add(total, largest)
+    for growth in memory.growth:
+        each = bytes_of(builder, grown(growth.itemsize, memory.trips), [found.pop(0)])
+        total = builder.add(total, builder.add(each, INT(GROWING)))
+    answer(builder, total)
+    return made
+
+
+def answer(builder: Any, value: Any) -> None:
+    """Returns a value from a function such as Numba's: at the place that was given for it."""
+    builder.store(value, builder.function.args[0])
+    builder.ret(CODE(0))
+
+
+def ask(builder: Any, sizes: Any, places: Any, arguments: list[Any]) -> Any:
+    """The answer of such a function."""
+    total = room(builder, INT)
+    unused = room(builder, INFO.as_pointer())
+    failed = builder.call(sizes, [total, unused, places, *arguments])
+    fine = builder.icmp_signed("==", failed, CODE(0))
+    return builder.select(fine, builder.load(total), INT(-1))
+
+
+def give(body: machine.Body, names: list[str], values: list[Any]) -> None:
+    """Binds parameters to what stands for them in a call."""
+    for name in names:
+        type_ = body.types.names[name]
+        if isinstance(type_, Array):
+            data, sizes = values[0], values[1 : type_.ndim + 1]
+            values = values[type_.ndim + 1 :]
+            body.parameter(name, Buffer(type_, data, sizes))
+        else:
+            body.parameter(name, values[0])
+            values = values[1:]
+
+
+def is_no_size(builder: Any, size: Any) -> Any:
+    """Whether a number is negative, or beyond what the size of an axis can be: sums of a few sizes
+    and their bytes do not overflow."""
+    return builder.icmp_unsigned(">=", size, INT(LONGEST))
+
+
+def bytes_of(builder: Any, item: int, sizes: list[Any]) -> Any:
+    """The size of an array; a large number where there is no such size."""
+    total: Any = INT(item)
+    bad: Any = ir.IntType(1)(0)
+    for size in sizes:
+        size = builder.select(builder.icmp_signed("<", size, INT(0)), INT(0), size)
+        both = builder.smul_with_overflow(total, size)
+        total = builder.extract_value(both, 0)
+        bad = builder.or_(bad, builder.extract_value(both, 1))
+    bad = builder.or_(bad, builder.icmp_signed(">", total, INT(LARGEST)))
+    return builder.select(bad, INT(LARGEST), total)

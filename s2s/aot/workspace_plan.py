@@ -1,0 +1,398 @@
+"""Where the arrays of a kernel are put in the caller's workspace.
+
+An array whose size is known when the kernel is entered has a place of its own, and shares it with
+arrays that are in use at other times.  Arrays that loops make again and again, and that go by
+several names, take turns in a pool.  What is known only along the way comes from the rest of the
+workspace (`heap`).  The sizes are computed by a part of the kernel, in the language of lowered
+text, which serves the caller's question for the size as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import kernels
+from ..codegen.type_inference import Types
+from ..codegen.value_types import Array
+
+ALIGNMENT = 64
+HEADER = 64
+LARGEST = 1 << 48  # bytes; what is larger than this is no size but an overflow
+
+_PURE = (
+    kernels.trip_count, kernels.arange_count, kernels.slice_start, kernels.slice_stop,
+    kernels.floor_divide, kernels.remainder,
+)  # fmt: skip
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
+
+
+@dataclass(eq=False)
+class Site:
+    """A statement that makes an array."""
+
+    stmt: ast.Assign
+    name: str
+    itemsize: int
+    sizes: list[ast.expr]  # as they stand
+    repeated: bool  # whether it is in a loop
+    known: list[ast.expr] | None = None  # in terms of what is known on entry
+    first: int = 0  # the statements of the function between which it is in use
+    last: int = 0
+
+
+@dataclass
+class Pool:
+    """Arrays of one family, of which at most `count` are in use at a time."""
+
+    sites: list[Site]
+    count: int
+
+
+@dataclass
+class Growth:
+    """A statement that makes room for more elements."""
+
+    itemsize: int
+    more: ast.expr
+
+
+@dataclass
+class Memory:
+    """`slots` are places for sites that are never in use together; `heap` tells whether there
+    are sites besides, `counted` the names of arrays from pools and the heap."""
+
+    slots: list[list[Site]] = field(default_factory=list)
+    pools: list[Pool] = field(default_factory=list)
+    slot_of: dict[ast.Assign, int] = field(default_factory=dict)
+    pool_of: dict[ast.Assign, int] = field(default_factory=dict)
+    heap: bool = False
+    counted: set[str] = field(default_factory=set)
+    # the most that lists and saved values are expected to take, where a number of trips is given
+    growth: list[Growth] = field(default_factory=list)
+    trips: int = 0
+    sizes: ast.FunctionDef | None = None  # yields the sizes of all planned sites, in order
+
+    def groups(self) -> list[tuple[list[Site], int]]:
+        """Sites that share a place, and how many such places there are."""
+        return [(sites, 1) for sites in self.slots] + [(p.sites, p.count) for p in self.pools]
+
+
+def plan(
+    function: ast.FunctionDef,
+    known: Types,
+    private: set[str],
+    trips: int | None = None,
+    calls: bool = False,
+) -> Memory:
+    """`private` are the arrays that have one name only and are bound in one place; `trips` is how
+    often loops run at most whose end is known only along the way; with `calls` of functions, there
+    is a heap for those."""
+    shared = families(function, known)
+    sites = list(_sites(function, known))
+    entry = _Entry(function, known)
+    for site in sites:
+        found = [entry.known(e) for e in site.sizes]
+        site.known = None if None in found else found  # type: ignore[assignment]
+    spans = _spans(function, shared)
+    memory = Memory(trips=trips or 0)
+    pools: dict[str, Pool] = {}
+    planned: list[Site] = []
+    for site in sites:
+        family = shared[site.name]
+        site.first, site.last = spans[family]
+        if site.known is not None and (not site.repeated or site.name in private):
+            planned.append(site)
+        elif site.known is not None:
+            members = [n for n, f in shared.items() if f == family]
+            pool = pools.setdefault(family, Pool([], len(members) + 1))
+            pool.sites.append(site)
+        else:
+            memory.heap = True
+    memory.slots = _share(planned)
+    memory.pools = list(pools.values())
+    memory.slot_of = {s.stmt: i for i, group in enumerate(memory.slots) for s in group}
+    memory.pool_of = {s.stmt: i for i, p in enumerate(memory.pools) for s in p.sites}
+    placed = memory.slot_of.keys()
+    loose = {shared[s.name] for s in sites if s.stmt not in placed}
+    grown_or_returned = _grown(function, known) | _returned_by_calls(function, shared)
+    loose |= {shared[n] for n in grown_or_returned}
+    memory.heap = memory.heap or bool(grown_or_returned) or calls
+    memory.counted = {n for n, f in shared.items() if f in loose}
+    if trips is not None:
+        memory.growth = list(_growth(function, known, entry))
+    wanted = [e for group, _ in memory.groups() for s in group for e in s.known or ()]
+    memory.sizes = entry.function([*wanted, *(g.more for g in memory.growth)])
+    return memory
+
+
+# ---------------------------------------------------------------- what is made, and its names
+
+
+def _sites(function: ast.FunctionDef, known: Types) -> Iterator[Site]:
+    def walk(stmts: list[ast.stmt], repeated: bool) -> Iterator[Site]:
+        for s in stmts:
+            if isinstance(s, ast.Assign) and _makes(s, known):
+                (target,) = s.targets
+                assert isinstance(target, ast.Name) and isinstance(s.value, ast.Call)
+                sizes = s.value.args[0]
+                assert isinstance(sizes, ast.Tuple)
+                item = known.names[target.id].dtype.bytes
+                yield Site(s, target.id, item, list(sizes.elts), repeated)
+            inner = repeated or isinstance(s, (ast.For, ast.While))
+            yield from walk(getattr(s, "body", []), inner)
+            yield from walk(getattr(s, "orelse", []), inner)
+
+    return walk(function.body, False)
+
+
+def _makes(s: ast.Assign, known: Types) -> bool:
+    if not isinstance(s.value, ast.Call) or not isinstance(s.targets[0], ast.Name):
+        return False
+    return not _is_method(s.value) and known.value(s.value.func) is np.empty
+
+
+def _is_method(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "reshape"
+
+
+def _grown(function: ast.FunctionDef, known: Types) -> set[str]:
+    """Arrays that are made longer along the way."""
+    names = set()
+    for s in ast.walk(function):
+        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call):
+            target = s.targets[0]
+            if not _is_method(s.value) and known.value(s.value.func) is kernels.reserve:
+                assert isinstance(target, ast.Name)
+                names.add(target.id)
+    return names
+
+
+def _returned_by_calls(function: ast.FunctionDef, families: dict[str, str]) -> set[str]:
+    """Arrays that functions return, several things at a time."""
+    tuples = [
+        s.targets[0]
+        for s in ast.walk(function)
+        if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Tuple)
+    ]
+    names = {n.id for t in tuples for n in ast.walk(t) if isinstance(n, ast.Name)}
+    return names & families.keys()
+
+
+def _growth(function: ast.FunctionDef, known: Types, entry: _Entry) -> Iterator[Growth]:
+    """One for each array that grows by a size that is known on entry."""
+    for s in ast.walk(function):
+        if not isinstance(s, ast.Assign) or not isinstance(s.value, ast.Call):
+            continue
+        if _is_method(s.value) or known.value(s.value.func) is not kernels.reserve:
+            continue
+        assert isinstance(s.targets[0], ast.Name)
+        more = entry.known(s.value.args[2])
+        if more is not None:
+            yield Growth(known.names[s.targets[0].id].dtype.bytes, more)
+
+
+def families(function: ast.FunctionDef, known: Types) -> dict[str, str]:
+    """Array variables by a representative of those they may share memory with."""
+    parent = {n: n for n, t in known.names.items() if isinstance(t, Array)}
+
+    def find(name: str) -> str:
+        while parent[name] != name:
+            name = parent[name]
+        return name
+
+    for s in ast.walk(function):
+        if not isinstance(s, ast.Assign) or isinstance(s.targets[0], ast.Subscript):
+            continue
+        mentioned = [n.id for n in ast.walk(s) if isinstance(n, ast.Name) and n.id in parent]
+        targets = {n.id for n in ast.walk(s.targets[0]) if isinstance(n, ast.Name)}
+        if _makes(s, known) or not targets & parent.keys():
+            continue
+        for name in mentioned[1:]:
+            parent[find(name)] = find(mentioned[0])
+    return {n: find(n) for n in parent}
+
+
+def _spans(function: ast.FunctionDef, families: dict[str, str]) -> dict[str, tuple[int, int]]:
+    """From which statement of the function to which a family is mentioned."""
+    spans: dict[str, tuple[int, int]] = {}
+    for position, s in enumerate(function.body):
+        for node in ast.walk(s):
+            if isinstance(node, ast.Name) and node.id in families:
+                family = families[node.id]
+                spans[family] = spans.get(family, (position, position))[0], position
+    return spans
+
+
+def _share(sites: list[Site]) -> list[list[Site]]:
+    """Groups of sites in use at different times, of one size where possible."""
+    groups: list[list[Site]] = []
+    for site in sorted(sites, key=lambda s: s.first):
+        free = [g for g in groups if g[-1].last < site.first]
+        alike = [g for g in free if _extent(g[-1]) == _extent(site)]
+        if free:
+            (alike or free)[0].append(site)
+        else:
+            groups.append([site])
+    return groups
+
+
+def _extent(site: Site) -> tuple[int, list[str]]:
+    return site.itemsize, [ast.dump(e) for e in site.known or ()]
+
+
+# ---------------------------------------------------------------- what is known on entry
+
+
+def _assignments(stmts: list[ast.stmt]) -> Iterator[ast.Assign]:
+    """All assignments, in order, also those in loops and branches."""
+    for s in stmts:
+        if isinstance(s, ast.Assign):
+            yield s
+        yield from _assignments(getattr(s, "body", []))
+        yield from _assignments(getattr(s, "orelse", []))
+
+
+def _may_divide_by_zero(node: ast.expr) -> bool:
+    """Whether it is wrong to compute an expression on entry that the run may not come to."""
+    for n in ast.walk(node):
+        if isinstance(n, ast.BinOp) and isinstance(n.op, (ast.FloorDiv, ast.Mod)):
+            if not (isinstance(n.right, ast.Constant) and n.right.value):
+                return True
+        if isinstance(n, ast.Attribute) and n.attr in ("floor_divide", "remainder"):
+            return True
+    return False
+
+
+class _Entry:
+    """Expressions in terms of parameters, and of numbers that are computed from them once."""
+
+    def __init__(self, function: ast.FunctionDef, known: Types) -> None:
+        self.types = known
+        self.parameters = [a.arg for a in function.args.args]
+        self.definitions: dict[str, ast.expr] = {}
+        outermost = {id(s) for s in function.body}
+        for s in _assignments(function.body):
+            if isinstance(s.targets[0], ast.Name):
+                name = s.targets[0].id
+                nested = id(s) not in outermost
+                if name not in known.slots and name not in self.parameters:
+                    if not (nested and _may_divide_by_zero(s.value)):
+                        self.definitions[name] = s.value
+        self.order = list(self.definitions)
+        self.needed: dict[str, ast.expr] = {}
+
+    def known(self, node: ast.expr) -> ast.expr | None:
+        if isinstance(node, ast.Constant):
+            return node
+        if isinstance(node, ast.Name):
+            return self._name(node)
+        if isinstance(node, ast.Subscript):
+            return self._size(node)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
+            parts = self._all([node.left, node.right])
+            return ast.BinOp(parts[0], node.op, parts[1]) if parts else None
+        if isinstance(node, ast.UnaryOp):
+            inner = self.known(node.operand)
+            return ast.UnaryOp(node.op, inner) if inner else None
+        if isinstance(node, ast.Compare):
+            parts = self._all([node.left, *node.comparators])
+            return ast.Compare(parts[0], node.ops, parts[1:]) if parts else None
+        if isinstance(node, ast.BoolOp):
+            parts = self._all(node.values)
+            return ast.BoolOp(node.op, parts) if parts else None
+        if isinstance(node, ast.IfExp):
+            parts = self._all([node.test, node.body, node.orelse])
+            return ast.IfExp(*parts) if parts else None
+        if isinstance(node, ast.Call) and not _is_method(node):
+            function = self.types.value(node.func)
+            if function in _PURE or function in (np.int64, np.float64):
+                parts = self._all(node.args)
+                return ast.Call(node.func, parts, []) if parts else None
+        return None
+
+    def _all(self, nodes: list[ast.expr]) -> list[ast.expr]:
+        """All of them, or nothing."""
+        parts = [self.known(n) for n in nodes]
+        return [] if None in parts else parts  # type: ignore[return-value]
+
+    def _name(self, node: ast.Name) -> ast.expr | None:
+        name = node.id
+        if isinstance(self.types.names.get(name), Array):
+            return None
+        if name in self.needed or (name in self.parameters and name not in self.types.slots):
+            return node
+        if name not in self.definitions:
+            return None
+        value = self.known(self.definitions[name])
+        if value is None:
+            return None
+        self.needed[name] = value
+        return node
+
+    def _size(self, node: ast.Subscript) -> ast.expr | None:
+        """x.shape[k] of a parameter, or of an array that is made once."""
+        if not isinstance(node.value, ast.Attribute) or not isinstance(node.slice, ast.Constant):
+            return None
+        array = node.value.value
+        assert isinstance(array, ast.Name)
+        while isinstance(other := self.definitions.get(array.id), ast.Name):
+            array = other  # another name for the same array
+        if array.id in self.parameters and array.id not in self.types.slots:
+            return ast.Subscript(ast.Attribute(array, "shape", ast.Load()), node.slice, ast.Load())
+        made, axis = self.definitions.get(array.id), node.slice.value
+        if isinstance(made, ast.Call) and made.args and isinstance(made.args[0], ast.Tuple):
+            assert isinstance(axis, int)
+            return self.known(made.args[0].elts[axis])
+        return None
+
+    def function(self, sizes: list[ast.expr]) -> ast.FunctionDef:
+        """A function of the same parameters that yields sizes."""
+        body: list[ast.stmt] = []
+        for name in self.order:
+            if name in self.needed:
+                body.append(ast.Assign([ast.Name(name, ast.Store())], self.needed[name]))
+        body.append(ast.Return(ast.Tuple(sizes, ast.Load())))
+        arguments = ast.arguments(
+            posonlyargs=[], args=[ast.arg(p) for p in self.parameters], kwonlyargs=[],
+            kw_defaults=[], defaults=[],
+        )  # fmt: skip
+        made = ast.FunctionDef("sizes", arguments, body, [])
+        return ast.fix_missing_locations(made)
+
+
+# ---------------------------------------------------------------- in numbers
+
+
+def rounded(n: int) -> int:
+    return -(-n // ALIGNMENT) * ALIGNMENT
+
+
+def needed(memory: Memory, sizes: list[int]) -> int:
+    """The bytes of workspace for planned arrays, given what `memory.sizes` yields."""
+    total = HEADER
+    rest = iter(sizes)
+    for sites, count in memory.groups():
+        largest = 0
+        for site in sites:
+            size = site.itemsize
+            for _ in site.known or ():
+                size *= max(next(rest), 0)
+            largest = max(largest, min(size, LARGEST))
+        total += rounded(largest) if count == 1 else count * (rounded(largest) + HEADER)
+    for growth in memory.growth:
+        total += grown(growth.itemsize, memory.trips) * max(next(rest), 0) + GROWING
+    return total
+
+
+# What an array that grows takes besides its elements.
+GROWING = 4096
+
+
+def grown(itemsize: int, trips: int) -> int:
+    """Bytes for each element of a trip: an array is made twice as long when it is full, and the
+    shorter ones before it leave gaps that it may not fit into."""
+    return rounded(4 * itemsize * trips)

@@ -1,0 +1,183 @@
+"""Derivatives in a direction: `jvp`, `vjp`, `hvp`.
+
+Each is an object like those of `s2s.grad`: called with numbers and arrays, compiled when first
+called, with its code to read (`.source`), and callable inside `@njit`.  The direction is passed
+right after the first argument, as SciPy passes it to `hessp`.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..call import bind_arguments
+from ..dispatch.specializations import Options
+from ..errors import TypeError_
+from ..transforms.frontend.derivative_spec import DIRECTED, derive
+from .functions import Function, make, options_of, unwrap
+
+
+class Derivative(Function):
+    """A function derived from another, compiled.  `.python` is the function as written."""
+
+    _mode = "primal"
+    # what is derived, and the options of that kind
+    _kind = ""
+
+    def __init__(
+        self, target: Any, options: Options, settings: tuple[tuple[str, Any], ...] = ()
+    ) -> None:
+        found = unwrap(target)
+        skipped = max(len(found.prefix), int(bind_arguments.is_method(found.function)))
+        names = bind_arguments.Binder(found.function).names[skipped:]
+        qualname = found.function.__qualname__
+        if not names and self._kind in DIRECTED:
+            raise TypeError_(f"{qualname} has no parameter to differentiate with respect to")
+        wrt = bind_arguments.resolve_wrt(options.wrt, names, qualname) if self._uses_wrt else ()
+        found.function = derive(
+            found.function,
+            self._kind,
+            wrt=wrt,
+            single=not isinstance(options.wrt, (tuple, list)),
+            has_aux=options.has_aux,
+            skipped=skipped,
+            options=settings,
+        )
+        self._settings = settings
+        super().__init__(found, options)
+
+    _uses_wrt = True
+
+    @property
+    def _made_of(self) -> Any:
+        return self._shared.target.function.function
+
+    def __reduce__(self) -> Any:
+        remake, arguments = super().__reduce__()
+        if self._settings and isinstance(arguments[0], type):
+            cls = functools.partial(arguments[0], settings=self._settings)
+            return remake, (cls, *arguments[1:])
+        return remake, arguments
+
+
+class Jvp(Derivative):
+    """Values and tangents; see `jvp`."""
+
+    _s2s_mode = _kind = "jvp"
+
+
+class Vjp(Derivative):
+    """Values and adjoints; see `vjp`."""
+
+    _s2s_mode = _kind = "vjp"
+
+
+class Hvp(Derivative):
+    """Products with the Hessian; see `hvp`."""
+
+    _s2s_mode = _kind = "hvp"
+
+
+def transform(kind: str) -> Callable[[Any], Any]:
+    """Marks a function of the API that may be called inside compiled functions, too."""
+
+    def mark(function: Any) -> Any:
+        function._s2s_transform = kind
+        return function
+
+    return mark
+
+
+@transform("jvp")
+def jvp(
+    function: Any = None,
+    primals: tuple[Any, ...] | None = None,
+    tangents: tuple[Any, ...] | None = None,
+    /,
+    *,
+    wrt: bind_arguments.Wrt = 0,
+    static_argnames: str | Iterable[str] = (),
+    boundscheck: bool = True,
+    backend: str | None = None,
+    parallel: bool | None = None,
+) -> Any:
+    """The derivative of a function in a direction (forward mode).
+
+    `jvp(f)(x, v, *args)` is `(f(x, *args), tangent)`: how the result moves when `x` moves along
+    `v`.  With a tuple `wrt`, `v` is a tuple of directions.  At once, for all arguments:
+    `jvp(f, (x, y), (vx, vy))`.  The other arguments are those of `grad`.
+    """
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
+    if primals is None:
+        return make(Jvp, function, options)
+    if tangents is None or len(primals) != len(tangents):
+        raise TypeError_("jvp needs one tangent for each argument: jvp(f, (x,), (v,))")
+    options = options_of(
+        tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel
+    )
+    first, *rest = primals
+    return Jvp(function, options)(first, tuple(tangents), *rest)
+
+
+@transform("vjp")
+def vjp(
+    function: Any = None,
+    /,
+    *primals: Any,
+    wrt: bind_arguments.Wrt = 0,
+    static_argnames: str | Iterable[str] = (),
+    boundscheck: bool = True,
+    backend: str | None = None,
+    parallel: bool | None = None,
+) -> Any:
+    """The adjoint of a function applied to a cotangent (reverse mode), of results of any shape.
+
+    `vjp(f)(x, v, *args)` is `(f(x, *args), adjoint)`: the gradient of `sum(v * f(x, *args))`
+    with respect to `x`; `v` has the structure of the result.  At once, for all arguments:
+    `value, pullback = vjp(f, x, y)`, and `pullback(v)` is a tuple of adjoints.  The other
+    arguments are those of `grad`.
+    """
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
+    if not primals:
+        return make(Vjp, function, options)
+    options = options_of(
+        tuple(range(len(primals))), False, static_argnames, boundscheck, backend, parallel
+    )
+    derivative = Vjp(function, options)
+    # What was passed is what counts, whatever becomes of it before the pullback is called.
+    kept = copy.deepcopy(primals)
+    value = Function(function, options)(*primals)
+    return value, functools.partial(_pull, derivative, kept)
+
+
+def _pull(derivative: Vjp, primals: tuple[Any, ...], cotangent: Any) -> Any:
+    first, *rest = primals
+    return derivative(first, cotangent, *rest)[1]
+
+
+@transform("hvp")
+def hvp(
+    function: Any = None,
+    /,
+    *,
+    wrt: bind_arguments.Wrt = 0,
+    has_aux: bool = False,
+    static_argnames: str | Iterable[str] = (),
+    boundscheck: bool = True,
+    backend: str | None = None,
+    parallel: bool | None = None,
+) -> Any:
+    """The Hessian of a function that returns a number, times a vector (forward over reverse).
+
+    `hvp(f)(x, v, *args)` fits `scipy.optimize.minimize(hessp=hvp(f))`.  It costs a few times
+    the gradient; the Hessian itself is never made.  The arguments are those of `grad`.
+    """
+    options = options_of(wrt, has_aux, static_argnames, boundscheck, backend, parallel)
+    return make(Hvp, function, options)
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` itself, as a constant to every derivative taken of the function it stands in."""
+    return x

@@ -1,0 +1,116 @@
+"""Many directions or elements at once: `jacobian`, `hessian`, `vmap`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from ..call import bind_arguments
+from ..errors import ValueError_
+from ..transforms.frontend.axis_spec import MODES, frozen_axes
+from .directional import Derivative, transform
+from .functions import options_of
+
+
+class Jacobian(Derivative):
+    """All derivatives of all results; see `jacobian`."""
+
+    _s2s_mode = _kind = "jacobian"
+
+
+class Hessian(Derivative):
+    """All second derivatives; see `hessian`."""
+
+    _s2s_mode = _kind = "hessian"
+
+
+class Vmap(Derivative):
+    """A function of many elements; see `vmap`."""
+
+    _s2s_mode = _kind = "vmap"
+    _uses_wrt = False
+
+
+@transform("jacobian")
+def jacobian(
+    function: Any = None,
+    /,
+    *,
+    wrt: bind_arguments.Wrt = 0,
+    mode: str | None = None,
+    static_argnames: str | Iterable[str] = (),
+    boundscheck: bool = True,
+    backend: str | None = None,
+    parallel: bool | None = None,
+) -> Any:
+    """The derivatives of every entry of a function's result by every entry of its argument.
+
+    The Jacobian of a result of shape `r` by an argument of shape `a` has shape `r + a`.
+    Results and arguments may be containers: the Jacobian then has the structure of the
+    result, and in it that of the argument, with one block for each pair.
+
+    mode: "forward" pushes one direction per entry of the argument, "reverse" pulls one per
+        entry of the result, all in one sweep; by default whichever is fewer.
+
+    The other arguments are those of `grad`.
+    """
+    if mode is not None and mode not in MODES:
+        raise ValueError_(f"there is no mode {mode!r}", advice=f"choose from {MODES}")
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
+    return _make(Jacobian, function, options, (("mode", mode),))
+
+
+@transform("hessian")
+def hessian(
+    function: Any = None,
+    /,
+    *,
+    wrt: bind_arguments.Wrt = 0,
+    static_argnames: str | Iterable[str] = (),
+    boundscheck: bool = True,
+    backend: str | None = None,
+    parallel: bool | None = None,
+) -> Any:
+    """The second derivatives of a function that returns a number (forward over reverse).
+
+    By an argument of shape `a` it has shape `a + a`.  With a tuple `wrt`, or an argument that
+    is a container, it has one block for each pair: `hessian[i][j]`.  The arguments are those
+    of `grad`.  `hvp` multiplies with it without making it.
+    """
+    options = options_of(wrt, False, static_argnames, boundscheck, backend, parallel)
+    return _make(Hessian, function, options, ())
+
+
+@transform("vmap")
+def vmap(
+    function: Any = None,
+    /,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    static_argnames: str | Iterable[str] = (),
+    boundscheck: bool = True,
+    backend: str | None = None,
+    parallel: bool | None = None,
+) -> Any:
+    """A function of one element, for many: array operations run on all of them at once, and
+    where elements take different branches a loop runs over them.
+
+    in_axes: the axis of the arguments along which the elements lie: one for all arguments
+        (numbers, which have no axis, are then common to all elements), or a tuple with an axis
+        or None for each, or a dict by the names of parameters.  None makes an argument common
+        to all.  For a container the axes may be a container of the same structure.
+    out_axes: where the elements lie in the results; a structure of axes for several.
+
+    The other arguments are those of `grad`.
+    """
+    options = options_of(0, False, static_argnames, boundscheck, backend, parallel)
+    settings = (("in_axes", frozen_axes(in_axes)), ("out_axes", frozen_axes(out_axes)))
+    return _make(Vmap, function, options, settings)
+
+
+def _make(cls: Any, function: Any, options: Any, settings: tuple[tuple[str, Any], ...]) -> Any:
+    if function is None:
+        return functools.partial(cls, options=options, settings=settings)
+    return cls(function, options, settings)

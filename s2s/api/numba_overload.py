@@ -1,0 +1,225 @@
+"""Gradients inside the user's own `@njit` code, `prange` included.
+
+Numba asks an object for its type; ours answers with the type of a function that has an
+`@overload`.  When Numba meets a call of it, the kernel is compiled for the types at hand and
+for all sizes, and a small function is written that makes the buffers, calls the kernel and
+puts the results together.
+
+Numbers and arrays that the function reads from globals and closures are constants there, as
+they are everywhere in Numba: frozen when the `@njit` function is compiled.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..backends.build_kernel import build_whole
+from ..dispatch.specialization import seed_of
+from ..errors import TypeError_, UnsupportedError
+from ..runtime.locks import making
+from ..transforms.frontend.pytree import Argument, Fixed, Out, OutTree, Path
+from ..transforms.ir.nodes import Scalar
+from . import signature_spec
+
+if TYPE_CHECKING:
+    from ..dispatch.specializations import Specialiser
+    from ..transforms.pipeline import Compiled
+    from .functions import Function
+
+
+def type_of(function: Function) -> Any:
+    """The Numba type of an s2s object: that of a function backed by an overload."""
+    shared = function._shared
+    if shared.numba_type is None:
+        with making("numba"):
+            if shared.numba_type is None:
+                shared.numba_type = _make_type(function)
+    return shared.numba_type
+
+
+def _make_type(function: Function) -> Any:
+    from numba.core.registry import cpu_target
+    from numba.extending import overload
+
+    if function._prefix or function._fixed:
+        raise UnsupportedError(
+            f"{function!r} has arguments bound to it and cannot be called inside @njit",
+            advice="call the gradient of a plain function that takes them as arguments",
+        )
+    signature = _signature(function)
+
+    def stub() -> None:
+        raise AssertionError("called by Numba only")
+
+    stub.__name__ = function.__name__
+    space: dict[str, Any] = {"implement": lambda *types: implement(function, types)}
+    names = ", ".join(signature.parameters)
+    text = f"def resolve{_header(signature, space)}:\n    return implement({names})\n"
+    exec(text, space)
+    overload(stub, strict=False, jit_options={"nogil": True})(space["resolve"])
+    context: Any = cpu_target.typing_context
+    context.refresh()  # so that it knows of the overload just declared
+    return context.resolve_value_type(stub)
+
+
+def _signature(function: Function) -> inspect.Signature:
+    signature = inspect.signature(function)
+    for p in signature.parameters.values():
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            raise UnsupportedError(
+                f"{function.__name__} takes *{p.name} and cannot be called inside @njit"
+            )
+    return signature
+
+
+def _header(signature: inspect.Signature, space: dict[str, Any]) -> str:
+    """The parameters as text, annotations dropped, defaults by name."""
+    parts = []
+    for p in signature.parameters.values():
+        if p.default is p.empty:
+            parts.append(p.name)
+        else:
+            space[f"default_{p.name}"] = p.default
+            parts.append(f"{p.name}=default_{p.name}")
+    return f"({', '.join(parts)})"
+
+
+# ---------------------------------------------------------------- one set of types
+
+
+def implement(function: Function, types: tuple[Any, ...]) -> Callable[..., Any]:
+    """What Numba compiles in place of a call with arguments of these types."""
+    specialiser = function._specialiser(function._mode)
+    args = tuple(_example(specialiser, n, t) for n, t in zip(specialiser.binder.names, types))
+    compiled = specialiser.translate(specialiser.describe(args), None)
+    if compiled.object_guards and any(g.path[0][0] == "arg" for g in compiled.object_guards):
+        raise UnsupportedError(f"{function.__name__}: objects cannot be passed inside @njit")
+    return _write(function, specialiser, compiled)
+
+
+def _example(specialiser: Specialiser, name: str, type_: Any) -> Any:
+    """A value of a Numba type, which the specs are read off."""
+    from numba import types
+
+    if not isinstance(type_, types.Type):  # a default
+        return type_
+    if isinstance(type_, types.Omitted):
+        return type_.value
+    if isinstance(type_, types.Literal):
+        return type_.literal_value
+    if isinstance(type_, types.NoneType):
+        return None
+    if isinstance(type_, types.Function):  # another function: not known as an object here
+        raise UnsupportedError(f"{name} of {specialiser.name}: functions cannot be passed in @njit")
+    value = signature_spec.of_numba(specialiser.name, type_)
+    return np.asfortranarray(value) if getattr(type_, "layout", "") == "F" else value
+
+
+def _write(function: Function, specialiser: Specialiser, compiled: Compiled) -> Callable[..., Any]:
+    has_aux = specialiser.options.has_aux
+    kernel = build_whole(compiled.lowered, compiled.entry, None)
+    space: dict[str, Any] = {"np": np, "kernel": kernel}
+    reach = _constants(specialiser)
+    values = []
+    for i, param in enumerate(compiled.params):
+        if param.path[0][0] == "arg":
+            values.append(_path_text(param.path))
+        else:
+            space[f"constant_{i}"] = reach.value((), param.path)
+            values.append(f"constant_{i}")
+    seed = []
+    if specialiser.mode == "vjp":
+        space["seed"] = seed_of(compiled, has_aux)
+        seed = ["seed"]
+    lines = []
+    buffers: dict[int, str] = {}
+    for result, position in sorted(compiled.out_like.items()):
+        buffers[result] = f"buffer_{result}"
+        dtype = compiled.params[position].type.dtype
+        lines.append(f"buffer_{result} = np.empty({values[position]}.shape, np.{dtype})")
+    lines.append(f"rest = kernel({', '.join([*values, *seed, *buffers.values()])})")
+    texts = _results(compiled, buffers)
+    lines.append(f"return {_returned(function, specialiser, compiled, texts, space)}")
+    header = _header(_signature(function), space)
+    text = f"def implementation{header}:\n" + "".join(f"    {line}\n" for line in lines)
+    filename = f"<s2s {compiled.name} inside njit>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    exec(compile(text, filename, "exec"), space)
+    return space["implementation"]
+
+
+def _constants(specialiser: Specialiser) -> Any:
+    from ..call.guards import Reach
+
+    return Reach(specialiser.function, specialiser.binder.names)
+
+
+def _path_text(path: Path) -> str:
+    (_, root), *steps = path
+    return root + "".join(f".{key}" if kind == "." else f"[{key!r}]" for kind, key in steps)
+
+
+def _results(compiled: Compiled, buffers: dict[int, str]) -> list[str]:
+    """The text of each of the kernel's results."""
+    texts = []
+    for i, type_ in enumerate(compiled.result_types):
+        if i in buffers:
+            texts.append(buffers[i])
+            continue
+        text = f"rest[{i - sum(b < i for b in buffers)}]"
+        texts.append(f"np.{type_.dtype}({text})" if _is_float(type_) else text)
+    return texts
+
+
+def _is_float(type_: Any) -> bool:
+    return isinstance(type_, Scalar) and type_.dtype in ("float32", "float64")
+
+
+def _returned(
+    function: Function,
+    specialiser: Specialiser,
+    compiled: Compiled,
+    texts: list[str],
+    space: dict[str, Any],
+) -> str:
+    def tree(node: OutTree) -> str:
+        return _tree_text(node, texts, space, function.__name__)
+
+    if function._mode == "primal":
+        return tree(compiled.out)
+    gradients = [tree(g) for g in compiled.grads]
+    single = not isinstance(function._shared.options.wrt, tuple)
+    bare = gradients[0] if single else f"({', '.join(gradients)},)"
+    if function._s2s_mode == "value_and_grad":
+        return f"({tree(compiled.out)}, {bare})"
+    if specialiser.options.has_aux:
+        return f"({bare}, {tree(compiled.out.children[1])})"  # type: ignore[union-attr]
+    return bare
+
+
+def _tree_text(node: OutTree, texts: list[str], space: dict[str, Any], name: str) -> str:
+    if isinstance(node, Out):
+        return texts[node.index]
+    if isinstance(node, Argument) and node.path[0][0] == "arg":
+        return _path_text(node.path)
+    if isinstance(node, Fixed) and (
+        node.value is None or isinstance(node.value, (bool, int, float, str))
+    ):
+        return repr(node.value)
+    children = [_tree_text(c, texts, space, name) for c in getattr(node, "children", ())]
+    kind = getattr(node, "kind", type(node).__name__)
+    if kind == "tuple":
+        return f"({''.join(c + ', ' for c in children)})"
+    if kind == "namedtuple":
+        cls = node.cls  # type: ignore[union-attr]
+        space[cls.__name__] = cls
+        return f"{cls.__name__}({', '.join(children)})"
+    raise TypeError_(
+        f"the result of {name} holds a {kind}, which cannot be made inside @njit",
+        advice="use tuples and namedtuples there",
+    )

@@ -1,0 +1,99 @@
+"""What a kernel takes, returns and checks, for those who call it without Numba.
+
+Most kernels take arrays and numbers and return such.  Those are entered through a C function in
+the kernel's own machine code (`entry_thunk.py`), which checks the arguments, calls the kernel
+and makes Python objects of its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...codegen.size_guards import Relation, relations_of
+from ...transforms.frontend.pytree import (
+    Argument,
+    ArraySpec,
+    Either,
+    Fixed,
+    Out,
+    OutTree,
+    ScalarSpec,
+    Spec,
+    describe,
+)
+from ...transforms.ir.nodes import Array, Scalar, Type
+
+if TYPE_CHECKING:
+    from ...transforms.pipeline import Compiled
+
+INTEGERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+DTYPES = INTEGERS | {"bool", "float32", "float64", "complex64", "complex128"}
+PYTHON = {"int64": "int", "float64": "float", "complex128": "complex"}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """`arguments` are the parameters and the seed; what follows them are the buffers of results,
+    for each the position of the result and the parameter whose shape it has.  `results` tells
+    of all results what they become: "array", "buffer" or the class of a number, where Python's
+    own go by "int", "float" and "bool".  `relations` are (sign, size, size)."""
+
+    arguments: tuple[ArraySpec | ScalarSpec, ...]
+    results: tuple[str, ...]
+    buffers: tuple[tuple[int, int], ...]
+    relations: tuple[Relation, ...]
+
+    @property
+    def takes(self) -> list[ArraySpec | ScalarSpec]:
+        """What the kernel behind it takes."""
+        like = (self.arguments[position] for _, position in self.buffers)
+        arrays = [ArraySpec(a.dtype, a.ndim, "C") for a in like if isinstance(a, ArraySpec)]
+        return [*self.arguments, *arrays]
+
+
+def signature_of(compiled: Compiled, seed: Any) -> Signature | None:
+    """The signature of a specialisation, or None if it takes or returns something else."""
+    specs: list[Spec] = [p.spec for p in compiled.params]
+    if seed is not None:
+        specs.append(describe(seed))
+    arguments = tuple(s for s in specs if isinstance(s, (ArraySpec, ScalarSpec)))
+    if len(arguments) < len(specs) or any(s.dtype not in DTYPES for s in arguments):
+        return None
+    seen = {i for tree in (compiled.out, *compiled.grads) for i in _leaves(tree)}
+    results = tuple(
+        "buffer" if i in compiled.out_like else _result(type_, i in seen)
+        for i, type_ in enumerate(compiled.result_types)
+    )
+    if "" in results:
+        return None
+    buffers = tuple(sorted(compiled.out_like.items()))
+    return Signature(arguments, results, buffers, relations_of(compiled))
+
+
+def _result(type_: Type, seen: bool) -> str:
+    """What becomes of a result; nothing if it is neither number nor array."""
+    dtype = getattr(type_, "dtype", "")
+    if dtype not in DTYPES:
+        return ""
+    if isinstance(type_, Array):
+        return "array"
+    if not isinstance(type_, Scalar):
+        return ""
+    if dtype in ("bool", "int64"):
+        return "int" if dtype == "int64" else "bool"
+    # What the user does not see is set in an object, where a Python float stays one.
+    return "float" if type_.weak and dtype == "float64" and not seen else dtype
+
+
+def _leaves(tree: OutTree) -> Iterator[int]:
+    if isinstance(tree, Out):
+        yield tree.index
+    elif isinstance(tree, Either):
+        yield tree.condition.index
+        yield from _leaves(tree.first)
+        yield from _leaves(tree.second)
+    elif not isinstance(tree, (Argument, Fixed)):
+        for child in tree.children:
+            yield from _leaves(child)

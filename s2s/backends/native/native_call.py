@@ -1,0 +1,107 @@
+"""The written-out call of a kernel with an entry point, as a plan that a C function runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...call.call_stub import Call, Writer
+from ...errors import MISS
+from . import call_vm
+from .call_bytecode import plan
+from .entry_signature import Signature
+from .native_loader import same_items
+
+if TYPE_CHECKING:
+    from ...dispatch.specialization import Entry
+    from ...transforms.frontend.pytree import ArraySpec, Path
+
+# So many calls that a plan does not take, and the text does, are worth a new plan; twice as many
+# are worth the next.
+REFUSED = 16
+
+Plan = tuple[Any, ...]
+
+
+class NativeWriter(Writer):
+    is_exact = True
+
+    def __init__(self, entry: Entry, args: tuple[Any, ...], signature: Signature) -> None:
+        super().__init__(entry, args)
+        self.signature = signature
+
+    def tabled(self) -> dict[int, ArraySpec]:
+        return {}
+
+    def whole_list(self, path: Path, told: set[Path]) -> set[Path]:
+        container = self.value(path)
+        paths = {(*path, ("[]", i)) for i in range(len(container))}
+        if type(container) is not list or not paths or not paths <= told:
+            return set()
+        self.space["same_items"] = same_items()
+        self.name(path)
+        self.miss(f"not same_items({self.text(path)}, {self.constant(list(container))})")
+        _, seen = self.lists.setdefault(id(container), (container, set()))
+        seen |= {"length", *range(len(container))}
+        return paths
+
+    def results(self) -> None:
+        """The entry point makes numbers itself, and a single result is no tuple."""
+        count = len(self.compiled.result_types)
+        self.raw = {i: f"rest[{i}]" if count > 1 else "rest" for i in range(count)}
+        self.converters = {}
+
+    def python_float(self, i: int) -> str:
+        is_one = self.signature.results[i] == "float"
+        return self.raw[i] if is_one else super().python_float(i)
+
+    def takes_seed(self) -> bool:
+        return self.entry.seed is not None
+
+    def made(self, given: list[str], after: list[str]) -> Call:
+        before = [*self.every, *self.last]
+        constant, arity, rarely = self.constant, len(self.args), self.rarely
+        count = len(self.compiled.result_types)
+
+        def make_plan() -> Plan | None:
+            return plan(constant, arity, before, rarely, given, count, after)
+
+        made = make_plan()  # before the text is written, to which it may add lines
+        call = super().made(given, after)
+        return call if made is None else PlannedCall(self.entry, call.run, make_plan, made)
+
+
+class PlannedCall(Call):
+    """A call that has a plan.  A plan checks more than it has to, such as whether a module has got
+    any new name; so the text is tried where it does not fit, and another plan is made from time to
+    time."""
+
+    def __init__(
+        self, entry: Entry, text: Any, make_plan: Callable[[], Plan | None], plan: Plan
+    ) -> None:
+        super().__init__(entry, None, None)
+        self.text, self.make_plan, self.plan = text, make_plan, plan
+        self.run = self._first_run
+        self.refused, self.patience = 0, REFUSED
+
+    def _first_run(self, *args: Any) -> Any:
+        """What runs plans is loaded when it is first wanted."""
+        self.run = call_vm.runner(self.plan)
+        return self.run(*args)
+
+    def retry(self, *args: Any) -> Any:
+        found = self.text(*args)
+        if found is not MISS:
+            self.refused += 1
+            if self.refused >= self.patience:
+                self.refused, self.patience = 0, 2 * self.patience
+                self._plan_again()
+        return found
+
+    def _plan_again(self) -> None:
+        made = self.make_plan()
+        if made is not None:
+            self.plan, self.run = made, self._first_run
+
+    def install(self, cls: type) -> None:
+        call_vm.install(cls)

@@ -1,0 +1,86 @@
+"""The object code of a kernel with its entry point, compiled or from the cache."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from ...cache import store
+from ...codegen.gemm import gemm_library
+from ...runtime.jit_link import Code, Unlinkable
+from .. import build_kernel
+from .entry_signature import Signature
+from .native_loader import ENTRY, load
+
+# Kept in place of machine code for a kernel that only Numba can enter.
+REFUSED = "has no entry point"
+_built: dict[Any, Any] = {}  # by the file that keeps it
+
+
+def build(lowered: str, name: str, written: Sequence[int], signature: Signature) -> Any:
+    """The entry point of function `name` of a text, or None if it cannot have one.  It raises
+    `Overlap` if an array at one of the positions `written` may overlap with another."""
+    whose = gemm_library.choice() if "rt.gemm(" in lowered else ""
+    how = repr((build_kernel.spelled(build_kernel.OPTIONS), whose, signature, [*written], name))
+    key = store.digest(store.platform_key(), how, lowered)
+    path = store.directory() / f"kernel_{key}"
+    if path not in _built:
+        code = store.fetch(path)
+        if code is None:
+            code = _compiled(lowered, name, written, signature) or REFUSED
+            store.keep(path, code)
+        _built[path] = None if code == REFUSED else _loaded(code)
+    return _built[path]
+
+
+def _loaded(code: Code) -> Any:
+    try:
+        return load(code)
+    except (Unlinkable, RuntimeError):  # LLVM could not do it
+        return None
+
+
+def _compiled(lowered: str, name: str, written: Sequence[int], signature: Signature) -> Code | None:
+    from ...codegen import llvm_passes, value_types
+    from ...codegen.kernel_module import optimised, pays
+    from ...codegen.partition.split_function import MANY, is_long
+    from ...codegen.type_inference import Unsupported
+    from . import entry_thunk
+
+    links: tuple[str, ...] = ()
+
+    def add_entry(context: Any, target: Any, frame: Any) -> None:
+        nonlocal links
+        links = entry_thunk.write(
+            context, target, source.kinds, source.types.results, signature, frame,
+            _is_brief(source),
+        )  # fmt: skip
+        if is_long(source.function) and len(source.kinds) > MANY:
+            entry: Any = target.module.get_global(ENTRY)
+            for attribute in ("noinline", "optnone"):  # as for parts that hand on
+                entry.attributes.add(attribute)
+
+    try:
+        kinds = tuple(map(value_types.of_spec, signature.takes))
+        source = build_kernel.source(lowered, name, kinds)
+        final = optimised(source, [*written], add_entry)
+        missing = llvm_passes.missing(final)
+        if missing is None:  # a function that needs its environment
+            return None
+        return Code(llvm_passes.object_code(final, pays(source.function)), links, missing)
+    except Unsupported:
+        return None
+
+
+def _is_brief(source: Any) -> bool:
+    """Whether a kernel is arithmetic on numbers, without loops, arrays and functions of its own."""
+    from ...codegen.value_types import Array
+
+    if any(isinstance(kind, Array) for kind in source.kinds):
+        return False
+    return not any(
+        isinstance(node, (ast.For, ast.While))
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+        for node in ast.walk(source.function)
+    )

@@ -1,0 +1,268 @@
+"""The directory in which compiled code is kept between processes, and the files in it.
+
+What lies there is executed, so everything is checked before it is used: the directory and each
+file belong to this user or to root, and nobody else can write to them; each file carries a seal
+of its name and its content.  Files are named by a hash of all that their content depends on,
+written to a temporary name and moved into place, and never changed afterwards; so any number of
+processes can share them, and one that is killed leaves nothing half written behind.
+
+A directory is used only if it carries our marker, which an empty directory gets.  One that holds
+something else is left alone: a subdirectory of it is used.  A directory that is read-only is used
+as it is.  Where no directory can be made, s2s works without a lasting cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import pickle
+import platform
+import re
+import stat
+import sys
+import tempfile
+import warnings
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+from ..errors import CacheError
+from ..transforms.runtime import special_functions
+
+MARKER = ".s2s-cache"  # the file that marks a directory as ours
+SUBDIRECTORY = "s2s-cache"  # used in a directory that holds files of others
+ABOUT = "This directory holds code compiled by s2s. `s2s cache clear` empties it.\n"
+KINDS = ("kernel", "numba", "runtime", "specialisation")  # how the names of entries begin
+_ENTRY = re.compile(rf"(?:{'|'.join(KINDS)})_[0-9a-f]{{32}}")
+_UNFINISHED = re.compile(rf"\.new-({_ENTRY.pattern})-\w+")
+_SEAL = 32  # characters of a digest
+
+
+def directory() -> Path:
+    """The cache directory: `S2S_CACHE_DIR`, or `s2s` in the user's cache directory; a temporary
+    one if that cannot be made.  It raises CacheError if the chosen one is not safe to use."""
+    chosen = os.environ.get("S2S_CACHE_DIR")
+    try:
+        path = Path(chosen).expanduser().absolute() if chosen else user_directory()
+        if _holds_other_files(path):
+            path /= SUBDIRECTORY
+        trouble = prepare(path)
+    except (OSError, RuntimeError) as error:  # read-only or full, or the user has no home
+        return temporary_directory(str(error))
+    if trouble and chosen:
+        raise CacheError(
+            f"the cache directory {path} cannot be used: {trouble}",
+            advice="point S2S_CACHE_DIR to a directory that only you can write to",
+        )
+    return temporary_directory(f"{path}: {trouble}") if trouble else path
+
+
+def user_directory() -> Path:
+    """Where the platform wants caches; RuntimeError if the user has no home directory."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA")
+        return (Path(base) if base else Path.home() / "AppData" / "Local") / "s2s" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "s2s"
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "s2s"
+
+
+# Why this process has a temporary directory, by its path.
+temporary: dict[Path, str] = {}
+
+
+@functools.cache
+def temporary_directory(trouble: str) -> Path:
+    """A private directory for this process.  If there is no place for one either, a path at which
+    nothing can be read or written."""
+    import atexit
+    import shutil
+
+    warnings.warn(f"s2s compiles without a lasting cache ({trouble})", stacklevel=3)
+    try:
+        path = Path(tempfile.mkdtemp(prefix="s2s-"))
+        _mark(path)
+    except OSError:
+        path = Path(os.devnull) / "s2s"
+    temporary[path] = trouble
+    owner = os.getpid()
+    # A forked child shares the directory and must not take it away from its parent.
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(path, ignore_errors=True))
+    return path
+
+
+def prepare(path: Path) -> str:
+    """Make and mark the directory if it is missing or empty.  Returns why it must not be used, or
+    an empty text; raises OSError if it cannot be made or read."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        return "it is not a directory"
+    trouble = _trouble(path.stat())
+    if not trouble and not (path / MARKER).exists():
+        _mark(path)
+    return trouble
+
+
+def _trouble(status: os.stat_result) -> str:
+    """Why a file or directory is not safe to use: someone else could have written it.  Root can
+    write anywhere, so what belongs to root is as safe as anything: the cache of an image."""
+    if os.name == "posix":
+        if status.st_uid not in (os.geteuid(), 0):
+            return "it belongs to another user"
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return "others can write to it"
+    return ""
+
+
+def _holds_other_files(path: Path) -> bool:
+    """Whether a directory is not empty and not ours.  The marker is written before anything else:
+    looked for after listing, it is seen although another process is just making the directory."""
+    try:
+        with os.scandir(path) as found:
+            empty = next(found, None) is None
+    except OSError:
+        return False
+    return not empty and not (path / MARKER).exists()
+
+
+def _mark(path: Path) -> None:
+    try:
+        file = open(path / MARKER, "x", encoding="utf-8")
+    except FileExistsError:  # another process was faster
+        return
+    with contextlib.suppress(OSError), file:  # its name is enough, on a disk that is full
+        file.write(ABOUT)
+
+
+# ---------------------------------------------------------------- entries
+
+
+def keep(path: Path, value: Any) -> None:
+    """Write a value under its seal.  Nothing happens in a directory that is read-only."""
+    if not os.access(path.parent, os.W_OK):
+        return
+    data = pickle.dumps(value, protocol=4)
+    try:
+        _write(path, _seal(path.name) + _seal(path.name, data) + data)
+    except OSError as error:  # the disk is full, for instance; a cache is never worth an error
+        warnings.warn(f"s2s cannot keep what it compiled ({error})", stacklevel=2)
+
+
+def fetch(path: Path) -> Any:
+    """A value that was kept; None if there is none, it was damaged or renamed, others could have
+    written it, or a class it names is gone."""
+    content = _read_entry(path, -1)
+    if content is None or not content.startswith(_seal(path.name)):
+        return None
+    seal, data = content[_SEAL : 2 * _SEAL], content[2 * _SEAL :]
+    if seal != _seal(path.name, data):
+        return None
+    try:
+        return pickle.loads(data)
+    except Exception:  # a class it names
+        return None
+
+
+def is_ours(path: Path) -> bool:
+    """Whether we wrote a file: its name is that of an entry, whole or unfinished, and its content
+    begins with the seal of that name.  A process that was killed may leave an empty one."""
+    unfinished = _UNFINISHED.fullmatch(path.name)
+    name = unfinished[1] if unfinished else path.name
+    if not _ENTRY.fullmatch(name):
+        return False
+    content = _read_entry(path, _SEAL)
+    return content == _seal(name) or (content == b"" and unfinished is not None)
+
+
+def _seal(name: str, *data: bytes) -> bytes:
+    return digest("s2s cache entry", name, *data).encode()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Put a whole file in place at once."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".new-{path.name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+# A link is not followed, and a pipe does not block.
+_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_OPEN |= getattr(os, "O_BINARY", 0)
+
+
+def _read_entry(path: Path, size: int) -> bytes | None:
+    """The first bytes of a plain file, or all if `size` is -1; None if others could have written
+    it.  What is checked is the file that was opened, whatever has its name by then."""
+    try:
+        with open(os.open(path, _OPEN), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or _trouble(status):
+                return None
+            return file.read(size)
+    except OSError:
+        return None
+
+
+def read(path: Path) -> bytes | None:
+    """The content of a file, or None if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def digest(*parts: str | bytes) -> str:
+    """A hash in which no two lists of parts collide by concatenation."""
+    h = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        h.update(len(data).to_bytes(8, "little"))
+        h.update(data)
+    return h.hexdigest()[:32]
+
+
+@functools.cache
+def platform_key() -> str:
+    """Everything besides the text of a kernel that its machine code depends on."""
+    import llvmlite.binding as llvm
+    import numpy as np
+
+    ours = Path(__file__).parent
+    folder = Path(special_functions.__file__).parent
+    code = [*ours.glob("kernels*.py"), *ours.glob("machine/**/*.py")]
+    code += [ours / "doors.py", ours / "linking.py", ours / "memory.py"]
+    files = [*sorted(code), folder / "special_functions.py", folder / "helpers_linalg.py"]
+    kernels = [read(path) or b"" for path in files]
+    # Numba compiles for the named target where these are set, and for this machine otherwise.
+    cpu = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
+    features = os.environ.get("NUMBA_CPU_FEATURES")
+    return digest(
+        platform.python_implementation(),
+        platform.python_version(),
+        platform.machine(),
+        sys.platform,
+        version("numba"),
+        version("llvmlite"),
+        np.__version__,
+        cpu,
+        llvm.get_host_cpu_features().flatten() if features is None else features,
+        *kernels,
+    )
+
+
+def version(package: str) -> bytes:
+    """What tells versions of a package apart; importing it may take long."""
+    found = PathFinder.find_spec(package)  # also for what is in the middle of being imported
+    if found is None or found.origin is None:
+        return b""
+    files = (Path(found.origin).with_name(name) for name in ("_version.py", "version.py"))
+    return next((data for data in map(read, files) if data), found.origin.encode())

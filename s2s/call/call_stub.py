@@ -1,0 +1,709 @@
+"""The whole call of a specialisation as one Python function: guards, kernel, results, effects.
+
+For a small kernel, what Python does around it is what takes the time.  So it is written out once,
+for the objects at hand: what is pinned by a guard is a constant from then on, and what objects that
+announce their changes hold (`s2s.objects.change_counter`) is looked at only after such a change.
+Whatever does not fit is a `MISS`, and is left to `s2s.dispatch.specializations`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from operator import is_
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..codegen.numba_bridge import array_table
+from ..codegen.size_guards import relation
+from ..errors import MISS, Misfit, Overlap, translate
+from ..inspect import debug_nans
+from ..objects import change_counter
+from ..objects.change_counter import Announces, is_number
+from ..objects.tensor import immutable
+from ..objects.variable_versions import tapes
+from ..runtime.overlap import overlaps_itself
+from ..transforms.frontend.pytree import (
+    Argument,
+    ArraySpec,
+    Either,
+    Fixed,
+    Out,
+    OutTree,
+    Path,
+    RngSpec,
+    ScalarSpec,
+    Spec,
+    Tree,
+    TreeSpec,
+    child_step,
+    rebuild,
+)
+from ..transforms.ir.nodes import Scalar, Type
+from ..transforms.ir.quote import attribute
+from .backend_choice import VARIABLE, environment
+from .guards import Constants, code_text, dim_text, guard_text
+from .type_key import fingerprint
+
+if TYPE_CHECKING:
+    from ..dispatch.specialization import Entry
+
+_OWN = __name__.partition(".")[0] + "."
+
+# What a property that depends on objects alone does not look into.
+_INERT = (
+    str, bytes, int, float, complex, np.ndarray, np.generic, np.dtype, np.random.Generator, type,
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type(None),
+    np.ufunc,
+)  # fmt: skip
+
+
+class Call:
+    """A written-out call: `run(*args)` is what the user gets, or `MISS`.  `method()` makes the same
+    as the `__call__` of a class.  A back end that can run it without Python code has a `plan` in
+    place of that."""
+
+    plan: Any = None
+    cls: Any = None  # the class whose `__call__` it is
+
+    def __init__(self, entry: Entry, run: Any, method: Callable[[], Any] | None) -> None:
+        self.entry, self.run, self.method = entry, run, method
+
+    def retry(self, *args: Any) -> Any:
+        """For arguments that no call has taken: like `run`, but with more effort."""
+        return MISS
+
+    def install(self, cls: type) -> None:
+        """Lets objects of a class run plans when they are called."""
+
+
+def write_call(
+    writer: Writer, function: Any, trees: dict[str, OutTree], result: str, asked: bool
+) -> Call:
+    """The call of a kernel's `function`.  `result` is Python text in which the names of `trees`
+    stand for what is made of the kernel's results; unless the backend was `asked` for in the
+    program, it may be chosen from outside."""
+    if not asked:
+        variable, chosen = writer.constant(VARIABLE), environment.get(VARIABLE)
+        if chosen is None:
+            writer.miss(f"{variable} in environment")
+        else:
+            writer.miss(f"environment.get({variable}) is not {writer.constant(chosen)}")
+    if writer.entry.written:
+        writer.space["tapes"] = tapes
+        writer.miss("tapes")  # which are told before an array changes
+    writer.arguments()
+    writer.miss(writer.reach.code_changed(writer.constant))
+    writer.guards()
+    writer.parameters()
+    writer.sizes()
+    writer.holders()
+    return writer.finish(function, trees, result)
+
+
+class Writer:
+    """Writes the call of a Numba dispatcher.  `every` are the lines for each call, `rarely` those
+    for calls after a change, `last` those that use what they keep; a line is the condition of a
+    miss, or an assignment."""
+
+    # Whether the kernel checks that numbers and arrays are of the very types it is made for.
+    is_exact = False
+
+    def __init__(self, entry: Entry, args: tuple[Any, ...]) -> None:
+        self.entry, self.args = entry, args
+        self.compiled, self.reach = entry.compiled, entry.reach
+        self.value = entry.reach.values(args)
+        self.every: list[str] = []
+        self.rarely: list[str] = []
+        self.last: list[str] = []
+        self.space: dict[str, Any] = {
+            "MISS": MISS, "changes": change_counter.changes, "fingerprint": fingerprint, "all": all,
+            "map": map, "is_": is_, "ndarray": np.ndarray, "set_attribute": object.__setattr__,
+            "count_nonzero": np.count_nonzero, "environment": environment, "hasattr": hasattr,
+        }  # fmt: skip
+        self.constant = Constants(self.space)
+        self.places: dict[Path, str] = {}  # the text for what has been reached
+        self.pinned: dict[Path, Any] = {}
+        self.symbols: dict[str, str] = {}
+        self.lists: dict[int, tuple[Any, set[Any]]] = {}  # what is known of each in every call
+        self.held: dict[int, list[Any] | None] = {}  # the containers that an object holds
+        self.given: list[str] = []  # what the kernel is called with
+        self.table: list[str] = []  # and the table of arrays, if it takes one
+        # what outlives a call: which changes have been seen, and arrays
+        self.kept: list[Any] = [None]
+
+    # ---- text
+
+    def text(self, path: Path) -> str:
+        """Python text for what a path leads to; what is reached more than once has a name."""
+        if path in self.places:
+            return self.places[path]
+        *before, step = path
+        return self.reach.step_text(self.text(tuple(before)) if before else "", step, self.constant)
+
+    def name(self, path: Path) -> None:
+        if path not in self.places:
+            name = f"v{len(self.places)}"
+            self.every.append(f"{name} = {self.text(path)}")
+            self.places[path] = name
+
+    def miss(self, condition: str, rarely: bool = False) -> None:
+        (self.rarely if rarely else self.every).append(f"if {condition}: return MISS")
+
+    # ---- what decides whether it fits
+
+    def arguments(self) -> None:
+        names = [f"a{i}" for i in range(len(self.args))]
+        self.every.append(f"{''.join(n + ', ' for n in names)} = a" if names else "() = a")
+        for (name, spec), text, value in zip(self.entry.specs.items(), names, self.args):
+            self.places[(("arg", name),)] = text
+            self._argument((("arg", name),), spec, text, value)
+
+    def _argument(self, path: Path, spec: Spec, text: str, value: Any) -> None:
+        """Arrays and numbers are looked at as parameters of the kernel."""
+        if isinstance(spec, TreeSpec) and spec.kind in ("tuple", "list", "namedtuple", "dict"):
+            self.miss(f"type({text}) is not {self.constant(type(value))}")
+            if spec.kind == "dict":
+                self.miss(f"[*{text}] != {self.constant(list(value))}")
+            else:
+                self.miss(f"len({text}) != {len(spec.children)}")
+            for key, child in zip(spec.keys, spec.children):
+                inner = (*path, child_step(spec.kind, key))
+                self._argument(inner, child, self.text(inner), self.value(inner))
+        elif isinstance(spec, (ArraySpec, ScalarSpec, RngSpec)) and not self._static(path):
+            pass
+        elif isinstance(spec, Fixed) and not self._static(path) and not _is_plain(value):
+            self.miss(f"{text} is not {self.constant(value)}")
+            self.pinned[path] = value
+        else:
+            static = ", True" if self._static(path) else ""
+            expected = fingerprint(value, bool(static))
+            other = f"fingerprint({text}{static}) != {self.constant(expected)}"
+            if value is None or isinstance(value, (str, bytes, int)):
+                # Which is mostly the same object, too.
+                other = f"{text} is not {self.constant.named(value)} and {other}"
+            self.miss(other)
+
+    def _static(self, path: Path) -> bool:
+        return len(path) == 1 and path[0][1] in self.entry.static
+
+    def guards(self) -> None:
+        told = {g.path for g in self.compiled.object_guards if g.kind == "is"}
+        done: set[Path] = set()
+        for guard in self.compiled.object_guards:
+            path = guard.path
+            if path in done and guard.kind == "is":
+                self._pin(path, guard.expected)
+                continue
+            self._pin_containers(path)
+            if self._is_settled(path, guard.kind):
+                if guard.kind == "is":
+                    self._pin(path, guard.expected)
+                continue
+            if guard.kind == "function" and self._of_class(path, guard):
+                continue
+            own = self._is_of_own_module(path)
+            rarely = own or self._is_announced(path, guard)
+            if rarely and not own and self._is_own_method(path):
+                # An object announces what is set on it, but its class may get another function.
+                here = self._in_class(path, guard)
+                rarely = here is not None
+                if here is not None:
+                    self.miss(f"not ({guard_text(guard, here, self.constant)})")
+            if guard.kind == "length" and not rarely:
+                done |= self.whole_list(path, told)
+                if done >= {(*path, ("[]", 0))}:
+                    continue
+            if not rarely:
+                self._note_list(path, guard)
+            if guard.kind == "length" and not rarely:
+                self.name(path)
+            text = self.text(path)
+            self.miss(f"not ({guard_text(guard, text, self.constant)})", rarely)
+            if guard.kind == "is":
+                self._pin(path, guard.expected)
+
+    def whole_list(self, path: Path, told: set[Path]) -> set[Path]:
+        """Checks a list of objects at once, if all of them are `told`; their paths."""
+        return set()
+
+    def _of_class(self, path: Path, guard: Any) -> bool:
+        """A method of an object that announces it if it gets one of its own, or becomes one of
+        another class: it is looked for in the class, which makes no bound method."""
+        by_object = path[-1] == (".", "__func__")
+        by_class = len(path) > 2 and path[-2] == (".", "__class__")
+        holder = self.pinned.get(path[:-2])
+        if not (by_object or by_class) or not change_counter.tells(holder):
+            return False
+        cls, function, name = type(holder), guard.expected, path[-2 if by_object else -1][1]
+        plain = cls.__getattribute__ is object.__getattribute__ and name not in vars(holder)
+        if not plain or inspect.getattr_static(cls, name, None) is not function:
+            return False
+        here = attribute(self.constant(cls), name)
+        condition = guard_text(guard, here, self.constant)
+        announced = self._tells_class(cls, name)
+        self.miss(f"{self.text(path)} is not {self.constant(function)}", True)
+        if by_class:
+            self.miss(f"type({self.text(path[:-2])}) is not {self.constant(cls)}")
+        self.miss(f"not ({condition})", announced)
+        if announced and not _is_own_function(function):
+            self.miss(f"not ({code_text(function, self.constant)})")
+        return True
+
+    def _pin(self, path: Path, value: Any) -> None:
+        if not isinstance(value, (int, str)):
+            self.pinned[path] = value
+            self.places[path] = self.constant(value)
+
+    def _is_settled(self, path: Path, kind: str) -> bool:
+        """Whether what a path leads to is what it was, for good: it is in a tuple."""
+        prefixes = _prefixes(path)
+        while prefixes and type(self.pinned.get(prefixes[0])) is not tuple:
+            del prefixes[0]
+        if not prefixes or any(type(self.value(p)) is not tuple for p in prefixes[:-1]):
+            return False
+        # Which object is in a tuple does not change, but what that holds may.
+        return kind == "is" or isinstance(self.value(path), (int, float, str, tuple, type(None)))
+
+    def _is_of_own_module(self, path: Path) -> bool:
+        """Whether a path leads through a constant, function, class or module that is a global of a
+        module of this package, which announces if that is bound anew.  Which module it is, is
+        looked at in every call."""
+        own = next((p for p in _prefixes(path) if self._is_own(p)), None)
+        if own is None:
+            return False
+        before = own[:-1]
+        holder = self.value(before)
+        module = isinstance(holder, types.ModuleType)
+        if not change_counter.watch_module(vars(holder) if module else holder):
+            return False
+        if module and before[0][0] != "module" and before not in self.pinned:
+            self.miss(f"{self.text(before)} is not {self.constant(holder)}")
+            self._pin(before, holder)
+        return True
+
+    def _in_class(self, path: Path, guard: Any) -> str | None:
+        """Python text for a function that a path leads to, from the class that defines it."""
+        if path[-1] == (".", "__func__"):
+            cls, name = type(self.pinned.get(path[:-2])), path[-2][1]
+            found = inspect.getattr_static(cls, name, None) is guard.expected
+            return attribute(self.constant(cls), name) if found else None
+        for k in range(len(path) - 1, 0, -1):
+            cls = self.value(path[:k])
+            if isinstance(cls, type):
+                text = self.constant(cls)
+                for step in path[k:]:
+                    text = self.reach.step_text(text, step, self.constant)
+                return text
+        return None
+
+    def _is_own(self, path: Path) -> bool:
+        *before, (_, key) = path
+        try:
+            holder = self.value(tuple(before)) if before else None
+            value = self.value(path)
+        except Exception:
+            return False
+        if isinstance(holder, types.ModuleType):
+            holder = vars(holder)
+        if not isinstance(holder, dict) or not isinstance(holder.get("__name__"), str):
+            return False
+        code = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc, types.ModuleType)
+        constant = str(key).isupper() or isinstance(value, code)
+        return constant and (holder["__name__"] + ".").startswith(_OWN)
+
+    def _pin_containers(self, path: Path) -> None:
+        """A list or dict that an object holds is another one only if that is announced; what
+        is in it is looked at in every call."""
+        for inner in _prefixes(path)[1:]:
+            if inner in self.pinned or self._is_decided(inner) or not self._is_announced(inner):
+                continue
+            container = self.value(inner)
+            if type(container) in (list, dict, tuple):
+                self.miss(f"{self.text(inner)} is not {self.constant(container)}", True)
+                self._pin(inner, container)
+
+    def _is_announced(self, path: Path, guard: Any = None) -> bool:
+        """Whether what a path leads to stays the same until a change is announced."""
+        if any(map(self._is_decided, _prefixes(path))):
+            return True
+        if self._is_own_method(path):
+            return True
+        if len(path) < 2 or path[:-1] not in self.pinned:
+            return False
+        holder, (step, key) = self.pinned[path[:-1]], path[-1]
+        if step != "." or not change_counter.tells(holder):
+            return False
+        if key not in vars(holder) and not self._is_of_class(holder, key, path):
+            return False
+        if guard is None:
+            return True
+        number = is_number(guard.expected) and guard.kind == "equals"
+        return not number and guard.kind not in ("length", "keys")
+
+    def _is_of_class(self, holder: Any, key: str, path: Path) -> bool:
+        """Whether a path leads to a plain attribute of a class that announces its changes."""
+        cls = type(holder)
+        if cls.__getattribute__ is not object.__getattribute__:
+            return False
+        plain = inspect.getattr_static(cls, key, None) is self.value(path)
+        return plain and self._tells_class(cls, key)
+
+    def _tells_class(self, cls: type, name: str) -> bool:
+        """Whether a change of what a class has by a name is announced.  It may come to be found in
+        another base; so that is asked again after a change."""
+        if not change_counter.tells_class(cls, name):
+            return False
+        self.space["tells_class"] = change_counter.tells_class
+        line = f"if not tells_class({self.constant(cls)}, {name!r}): return MISS"
+        if line not in self.rarely:
+            self.rarely.append(line)
+        return True
+
+    def _is_own_method(self, path: Path) -> bool:
+        """Whether a path leads to a function of a class of this package by one of its objects,
+        which announce it if they get another.  (Someone else's class may get one at any time.)"""
+        names = [name for step, name in path if step == "."]
+        if not {"__func__", "__class__"} & {*names}:
+            return False
+        holder = next((self.pinned[p] for p in _prefixes(path)[::-1] if p in self.pinned), None)
+        function = self.value(path)
+        if not isinstance(function, types.FunctionType) or not change_counter.tells(holder):
+            return False
+        return all((x.__module__ + ".").startswith(_OWN) for x in (function, type(holder)))
+
+    def _is_decided(self, path: Path) -> bool:
+        """Whether a path leads to a property that depends on objects that announce changes;
+        the lists and dicts among them are looked at in every call."""
+        if len(path) < 2 or path[:-1] not in self.pinned or path[-1][0] != ".":
+            return False
+        holder = self.pinned[path[:-1]]
+        raw = getattr(type(holder), path[-1][1], None)
+        if not (isinstance(raw, property) and hasattr(raw.fget, "_s2s_static")):
+            return False
+        if id(holder) not in self.held:
+            self.held[id(holder)] = _containers(holder)
+        containers = self.held[id(holder)]
+        if containers is None:
+            return False
+        for container in containers:
+            self.lists.setdefault(id(container), (container, set()))
+        if not (type(holder).__module__ + ".").startswith(_OWN):
+            here = attribute(self.constant(type(holder)), path[-1][1])
+            line = f"if {here} is not {self.constant(raw)}: return MISS"
+            announced = self._tells_class(type(holder), path[-1][1])
+            lines = self.rarely if announced else self.every
+            if line not in lines:
+                lines.append(line)
+        return True
+
+    def _note_list(self, path: Path, guard: Any) -> None:
+        """What is known of a list in every call: its length, and which objects it holds."""
+        owner = path if guard.kind == "length" else path[:-1]
+        try:
+            container = self.value(owner)
+        except Exception:  # not a list at any rate
+            return
+        if isinstance(container, list):
+            _, seen = self.lists.setdefault(id(container), (container, set()))
+            if guard.kind == "length":
+                seen.add("length")
+            elif guard.kind == "is":
+                seen.add(path[-1][1])
+
+    def parameters(self) -> None:
+        table = self.tabled()
+        for i, param in enumerate(self.compiled.params):
+            if i in table:
+                continue
+            value = self.value(param.path)
+            announced = self._is_announced(param.path)
+            spec, ndim = param.spec, param.type.ndim
+            text = self._given(i, param.path, announced and isinstance(value, np.ndarray))
+            self.symbols[param.name] = text
+            if i in self.entry.written and isinstance(spec, ArraySpec) and spec.layout == "A":
+                self.space["overlaps_itself"] = overlaps_itself
+                self.miss(f"overlaps_itself({text})")
+            self.symbols |= {f"{param.name}.{k}": f"{text}.shape[{k}]" for k in range(ndim)}
+            if self.is_exact:
+                continue
+            # Numba's dispatcher checks types, ranks and layouts.  But it takes any subclass of an
+            # array, any order of bytes once it has seen an unaligned array, and one kind of number
+            # for another.
+            kept = text.startswith("kept[")
+            if isinstance(spec, ArraySpec):
+                other = f"{text}.dtype is not {self.constant(value.dtype)}"
+                self.miss(f"type({text}) is not ndarray or {other}", kept)
+            elif isinstance(spec, (ScalarSpec, RngSpec)):
+                if announced:  # a change of type is announced, another number is not
+                    self.rarely.append(f"{text} = {self.text(param.path)}")
+                self.miss(f"type({text}) is not {self.constant(type(value))}", announced)
+            else:
+                self.miss(f"fingerprint({text}) != {self.constant(fingerprint(value))}", kept)
+        if table:
+            self._table(table)
+
+    def tabled(self) -> dict[int, ArraySpec]:
+        """The arrays that are passed in one table."""
+        return array_table.tabled(self.compiled)
+
+    def _table(self, specs: dict[int, ArraySpec]) -> None:
+        """The arrays that are passed in one table, which is made anew after a change."""
+        params = {i: self.compiled.params[i] for i in specs}
+        announced = all(self._is_announced(p.path) for p in params.values())
+        lines = self.rarely if announced else self.every
+        arrays, table = f"kept[{len(self.kept)}]", f"kept[{len(self.kept) + 1}]"
+        self.kept += [None, None]
+        if not announced:  # what a thread keeps might be another one's
+            arrays, table = "arrays", "table"
+        lines.append(f"{arrays} = [{', '.join(self.text(p.path) for p in params.values())}]")
+        for position, (i, param) in enumerate(params.items()):
+            text = f"{arrays}[{position}]"
+            self.symbols[param.name] = text
+            self.symbols |= {
+                f"{param.name}.{k}": f"{text}.shape[{k}]" for k in range(param.type.ndim)
+            }
+            if i in self.entry.written and specs[i].layout == "A":
+                self.space["overlaps_itself"] = overlaps_itself
+                self.miss(f"overlaps_itself({text})", announced)
+        self.space["make_table"] = array_table.writer([*specs.values()])
+        lines.append(f"{table} = make_table({arrays})")
+        self.table = [table]
+
+    def _given(self, i: int, path: Path, announced: bool) -> str:
+        """A name for a parameter.  An array that an object announces is kept from call to call."""
+        text = self.text(path)
+        if not text.isidentifier():
+            name = f"p{i}"
+            if announced:
+                name = f"kept[{len(self.kept)}]"
+                self.rarely.append(f"{name} = {text}")
+                self.kept.append(None)
+            else:
+                self.every.append(f"{name} = {text}")
+            text = name
+        self.given.append(text)
+        return text
+
+    def sizes(self) -> None:
+        for guard in self.compiled.guards:
+            if relation(guard, self.compiled) is not None:
+                continue  # checked by the kernel
+            left, right = dim_text(guard.left, self.symbols), dim_text(guard.right, self.symbols)
+            if not (_is_fixed(left) and _is_fixed(right)):
+                self.last.append(f"if not {left} {guard.sign} {right}: return MISS")
+
+    def holders(self) -> None:
+        """Objects that are written are told apart; those that are pinned have been already."""
+        loose: list[str] = []
+        pinned = [p for p in self.compiled.holders if p in self.pinned]
+        for path in self.compiled.holders:
+            # What a property has just made is nothing else.
+            if path in self.pinned or self._is_decided(path):
+                continue
+            text = self.text(path)
+            for other in [*loose, *(self.constant(self.pinned[p]) for p in pinned)]:
+                self.miss(f"{text} is {other}")
+            loose.append(text)
+        for container, seen in self.lists.values():
+            if isinstance(container, dict):
+                here = self.constant(container)
+                self.miss(f"[*{here}] != {self.constant(list(container))}")
+                kept = self.constant(list(container.values()))
+                self.miss(f"not all(map(is_, {here}.values(), {kept}))")
+            elif seen != {"length", *range(len(container))}:
+                here, kept = self.constant(container), self.constant(list(container))
+                self.miss(f"len({here}) != {len(container)}")
+                self.miss(f"not all(map(is_, {here}, {kept}))")
+
+    # ---- the call and what is made of it
+
+    def results(self) -> None:
+        """How the results of the kernel are spelled, and which of them are converted."""
+        self.raw = {i: f"rest[{i}]" for i in range(len(self.compiled.result_types))}
+        # Numba returns Python's own integers and truth values.
+        self.converters = {i: c for i, c in self.entry.convert if c not in (int, bool)}
+
+    def takes_seed(self) -> bool:
+        """Whether the kernel takes the seed; a dispatcher has a scalar one as a constant."""
+        return self.entry.seed is not None and not isinstance(self.entry.seed, np.generic)
+
+    def finish(self, function: Any, trees: dict[str, OutTree], result: str) -> Call:
+        self.space["kernel"], self.space["seed"] = function, self.entry.seed
+        given = [*self.given, *(["seed"] if self.takes_seed() else []), *self.table]
+        self.results()
+        after = [f"{name} = {self._tree(tree)}" for name, tree in trees.items()]
+        after += self._effects()
+        after.append(f"return {result}")
+        self.space["failed"] = self._failed()
+        self.space["kept"] = self.kept
+        return self.made(given, after)
+
+    def made(self, given: list[str], after: list[str]) -> Call:
+        """The call that gives the kernel what is `given`; the lines `after` it use its results."""
+
+        def method() -> Any:
+            self.space["debug"], self.space["Misfit"] = debug_nans, Misfit
+            lines = ["if k or debug.active: raise Misfit"]
+            lines += [line.replace("return MISS", "raise Misfit") for line in self.checks()]
+            header, miss = "call(self, /, *a, **k)", "self._in_python(*a, **k)"
+            return self.function(header, lines, given, after, miss)
+
+        run = self.function("call(*a)", self.checks(), given, after, "MISS")
+        return Call(self.entry, run, method)
+
+    def checks(self) -> list[str]:
+        """The lines before the kernel."""
+        rarely: list[str] = []
+        if self.rarely:
+            # Set last, and to what was there first: another thread may change things meanwhile.
+            rarely = ["now = changes[0]", "if now is not kept[0]:"]
+            rarely += [f"    {line}" for line in [*self.rarely, "kept[0] = now"]]
+        return [*self.every, *rarely, *self.last]
+
+    def function(
+        self, header: str, checks: list[str], given: list[str], after: list[str], miss: str
+    ) -> Any:
+        """The Python function; `miss` is what it returns for what does not fit."""
+        text = [f"def {header}:", "    try:", *(f"        {line}" for line in checks)]
+        text += ["    except Exception: pass", "    else:", "        try:"]
+        text.append(f"            rest = kernel({', '.join(given)})")
+        text += ["        except Exception as error: failed(error)", "        else:"]
+        if self.is_exact:
+            text.append("          if rest is not MISS:")
+        text += [f"            {line}" for line in after]
+        text.append(f"    return {miss}")
+        exec(compile("\n".join(text) + "\n", "<s2s call>", "exec"), self.space)
+        return self.space["call"]
+
+    def _failed(self) -> Callable[[Exception], None]:
+        compiled = self.compiled
+
+        def failed(error: Exception) -> None:
+            """Raises what a kernel has met, unless the arguments were not for it."""
+            unlike = isinstance(error, TypeError) and str(error).startswith("No matching def")
+            untyped = type(error).__module__ == "numba.core.errors"
+            if not (unlike or untyped or isinstance(error, (Misfit, Overlap))):
+                raise translate(error, compiled) from None
+
+        return failed
+
+    def _result(self, i: int) -> str:
+        if i not in self.converters:
+            return self.raw[i]
+        return f"{self.constant(self.converters[i])}({self.raw[i]})"
+
+    def _tree(self, tree: OutTree, leaf: Callable[[int], str] | None = None) -> str:
+        leaf = leaf or self._result
+        if isinstance(tree, Out):
+            value = leaf(tree.index)
+            return f"{self.constant(immutable)}({value})" if tree.tensor else value
+        if isinstance(tree, Fixed):
+            return self.constant(tree.value)
+        if isinstance(tree, Argument):
+            return self.text(tree.path)
+        if isinstance(tree, Either):
+            first, second = self._tree(tree.first, leaf), self._tree(tree.second, leaf)
+            return f"({first} if {leaf(tree.condition.index)} else {second})"
+        assert isinstance(tree, Tree)
+        inner = [self._tree(child, leaf) for child in tree.children]
+        if tree.kind == "tuple":
+            return f"({''.join(t + ', ' for t in inner)})"
+        if tree.kind == "list":
+            return f"[{', '.join(inner)}]"
+        if tree.kind == "dict":
+            pairs = (f"{self.constant(k)}: {t}" for k, t in zip(tree.keys, inner))
+            return f"{{{', '.join(pairs)}}}"
+        return f"{self.constant(_maker(tree))}([{', '.join(inner)}])"
+
+    def _effects(self) -> list[str]:
+        """Sets what the function sets in objects and containers from outside."""
+        lines, last = [], []
+        for n, (path, (kind, key), tree) in enumerate(self.compiled.changes):
+            holder = self.value(path)
+            value = self._tree(tree, self._kept)
+            lines += [f"h{n} = {self.text(path)}", f"n{n} = {value}"]
+            if kind != ".":
+                last.append(f"h{n}[{self.constant(key)}] = n{n}")
+            elif self._stays_a_number(holder, key, tree) and path in self.pinned:
+                here = self.constant(vars(holder))
+                self.miss(f"{self.text(path)}.__dict__ is not {here}", True)
+                last.append(f"{here}[{key!r}] = n{n}")
+            elif self._stays_a_number(holder, key, tree):
+                last.append(f"set_attribute(h{n}, {key!r}, n{n})")
+            else:
+                plain = attribute(f"h{n}", key).startswith(f"h{n}.")
+                last.append(f"h{n}.{key} = n{n}" if plain else f"setattr(h{n}, {key!r}, n{n})")
+        return lines + last
+
+    def _kept(self, i: int) -> str:
+        """A Python float stays one, as it would in Python."""
+        is_float = is_python_float(self.compiled.result_types[i])
+        return self.python_float(i) if is_float else self._result(i)
+
+    def python_float(self, i: int) -> str:
+        return f"float({self.raw[i]})"
+
+    def _stays_a_number(self, holder: Any, key: str, tree: OutTree) -> bool:
+        """Whether a number takes the place of another, which nobody needs to be told."""
+        if not isinstance(tree, Out) or type(holder).__setattr__ is not Announces.__setattr__:
+            return False
+        type_ = self.compiled.result_types[tree.index]
+        kind = {"int64": int, "float64": float}.get(type_.dtype)
+        weak = isinstance(type_, Scalar) and type_.weak
+        plain = not hasattr(getattr(type(holder), key, None), "__set__")
+        return weak and plain and kind is type(vars(holder).get(key))
+
+
+def is_python_float(type_: Type) -> bool:
+    """Whether a number of this type is one that Python made."""
+    return isinstance(type_, Scalar) and type_.weak and type_.dtype == "float64"
+
+
+def _is_own_function(function: Any) -> bool:
+    """Whether a function is of this package, whose code nobody replaces."""
+    return (function.__module__ + ".").startswith(_OWN)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is compared, not told by which object it is."""
+    return value is None or isinstance(value, (str, bytes, int, types.FunctionType))
+
+
+def _prefixes(path: Path) -> list[Path]:
+    return [path[:i] for i in range(1, len(path) + 1)]
+
+
+def _is_fixed(text: str) -> bool:
+    return not any(c.isalpha() for c in text)
+
+
+def _containers(root: Any) -> list[Any] | None:
+    """The lists and dicts that objects hold which announce their changes; None if there are
+    objects among them that do not."""
+    found: dict[int, Any] = {}
+    waiting = [root]
+    seen: set[int] = set()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen or isinstance(value, _INERT):
+            continue
+        seen.add(id(value))
+        if change_counter.tells(value):
+            waiting += vars(value).values()
+        elif type(value) is list or type(value) is dict:
+            found[id(value)] = value
+            waiting += value.values() if isinstance(value, dict) else value
+        elif type(value) is tuple:
+            waiting += value
+        else:
+            return None
+    return list(found.values())
+
+
+def _maker(tree: Tree) -> Callable[[list[Any]], Any]:
+    """A namedtuple or dataclass of values."""
+    flat = Tree(tree.kind, tree.cls, tree.keys, tuple(Out(i) for i in range(len(tree.children))))
+    return lambda values: rebuild(flat, values.__getitem__, lambda path: None)

@@ -1,0 +1,99 @@
+"""What is asked of a function: by its decorator, or on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from ..api import functions
+from ..call import tree_copy
+from ..transforms.frontend.pytree import describe, spec_leaves
+from .argument_syntax import Maker
+from .default_arguments import parameters_of
+from .exit_codes import CommandError
+from .target_path import running
+
+MODES = ("grad", "value_and_grad", "function", "jvp", "vjp", "hvp", "jacobian", "hessian")
+
+
+def compiled(
+    value: Any,
+    options: argparse.Namespace,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    default_wrt: str,
+) -> functions.Function:
+    """What was asked of a function: by decorating it, or on the command line."""
+    mode = getattr(options, "mode", None)
+    chosen = None if options.wrt is None else _wrt(options.wrt)
+    settings: dict[str, Any] = {}
+    if isinstance(value, functions.Function):
+        if chosen is None and mode is None:
+            return value
+        own = value._shared.options
+        settings = {
+            "static_argnames": own.static,
+            "boundscheck": own.boundscheck,
+            "parallel": own.parallel,
+        }
+        if own.has_aux and mode in (None, "grad", "value_and_grad", "hvp"):
+            settings["has_aux"] = True
+        if chosen is None and isinstance(value, functions.Gradient):
+            chosen = value._specialiser("vjp").wrt
+        value = value.python
+    if mode == "function":
+        return functions.function(value, **settings)
+    if chosen is None and not functions._has_tape(value):
+        parameters = parameters_of(value)
+        defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+        given = {**defaults, **dict(zip(parameters, args)), **kwargs}
+        floats = tuple(n for n in parameters if n in given and _is_of_floats(given[n]))
+        if not floats:
+            return functions.function(value, **settings)
+        chosen = floats if default_wrt == "all" else floats[:1]
+    import s2s
+
+    if chosen is not None and len(chosen) == 1:
+        chosen = chosen[0]
+    return getattr(s2s, mode or "grad")(value, wrt=chosen, **settings)
+
+
+def _is_of_floats(value: Any) -> bool:
+    """Whether an argument can be differentiated by: all of its leaves are real or complex."""
+    try:
+        leaves = [spec for _, spec in spec_leaves(describe(value), ())]
+    except TypeError:
+        return False
+    return bool(leaves) and all(tree_copy.is_inexact(spec) for spec in leaves)
+
+
+def directed(
+    compiled: Any, args: tuple[Any, ...], kwargs: dict[str, Any], maker: Maker
+) -> tuple[Any, ...]:
+    """The arguments with the direction that `jvp`, `vjp` and `hvp` take after the first."""
+    if compiled._s2s_mode == "vjp":
+        with running(compiled.__name__):
+            copies = [tree_copy.copy_leaves(a) for a in args]
+            like = compiled.python(*copies, **kwargs)
+    else:
+        names = list(parameters_of(compiled.python))
+        given = {**dict(zip(names, args)), **kwargs}
+        derived = compiled._shared.target.function
+        like = tuple(given[n] for n in derived.wrt)
+        like = like[0] if derived.single else like
+
+    def draw(leaf: Any) -> Any:
+        if isinstance(leaf, np.ndarray):
+            return maker.like(leaf)
+        return type(leaf)(maker.number("float")) if isinstance(leaf, (float, np.floating)) else leaf
+
+    return (*args[:1], tree_copy.map_leaves(like, draw), *args[1:])
+
+
+def _wrt(text: str) -> tuple[int | str, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise CommandError("--wrt is empty", "write --wrt W,b")
+    return tuple(int(p) if p.lstrip("-").isdigit() else p for p in parts)

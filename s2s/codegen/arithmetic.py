@@ -1,0 +1,347 @@
+"""Arithmetic of the usual numbers, for which Numba need not be asked.
+
+To be asked at all, Numba is imported and loads all it knows (`awake`), which takes longer than
+compiling a small kernel.  Most kernels do no more than add, multiply, compare and convert floats,
+integers and truth values, and call functions of our own.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from .. import kernels
+from . import elementary, stack_limit
+from .llvm_utils import INT, new_function
+from .value_types import (
+    Boolean,
+    Callee,
+    Complex,
+    Float,
+    Integer,
+    Literal,
+    Number,
+    boolean,
+    float32,
+    float64,
+    int64,
+)
+
+FLOATS = (float32, float64)
+NUMBERS = (*FLOATS, int64)
+Writer = Callable[..., Any]  # of a builder and values
+
+
+def awake() -> None:
+    """From here on Numba knows all it knows."""
+    from numba.core.registry import cpu_target
+
+    target: Any = cpu_target
+    target.typing_context.refresh()
+    target.target_context.refresh()
+
+
+# ---------------------------------------------------------------- operators and functions
+
+
+def resolve(function: Any, args: tuple[Any, ...]) -> Callee | None:
+    """A function of numbers, if it is here for these types."""
+    if function is operator.pow and isinstance(args[1], Literal):
+        fits = args[0] in FLOATS or (args[0] == int64 and args[1].value >= 0)
+        return Callee(function, args, args[0]) if fits else None
+    first = args[0] if args else None
+    if any(a != first for a in args):
+        return None
+    result = elementary.result_of(function, args)
+    if result is None:
+        if _writer(function, first) is None:
+            return None
+        result = boolean if function in _TESTS else int64 if function in _WHOLE else first
+    return Callee(function, args, result)
+
+
+def writer(callee: Callee) -> Writer | None:
+    """What writes a function that is here."""
+    if callee.function is operator.pow and isinstance(callee.args[-1], Literal):
+        exponent = callee.args[-1].value
+        return lambda builder, x, _: _power(builder, x, exponent)
+    return _writer(callee.function, callee.args[0]) if callee.args else None
+
+
+def _writer(function: Any, kind: Any) -> Writer | None:
+    if kind in FLOATS:
+        return _ON_FLOATS.get(function)
+    if kind == int64:
+        return _ON_INTEGERS.get(function)
+    if isinstance(kind, Integer) and function in _SIGNS:
+        return _compare_integers(_SIGNS[function], kind.signed)
+    return _ON_TRUTH.get(function) if kind == boolean else None
+
+
+def _method(name: str) -> Writer:
+    return lambda builder, *args: getattr(builder, name)(*args)
+
+
+def _intrinsic(name: str) -> Writer:
+    def write(builder: Any, *args: Any) -> Any:
+        type_ = args[0].type
+        kind = ir.FunctionType(type_, [type_] * len(args))
+        return builder.call(builder.module.declare_intrinsic(name, [type_], kind), args)
+
+    return write
+
+
+def _compare_floats(sign: str) -> Writer:
+    name = "fcmp_unordered" if sign == "!=" else "fcmp_ordered"
+    return lambda builder, x, y: getattr(builder, name)(sign, x, y)
+
+
+def _compare_integers(sign: str, signed: bool = True) -> Writer:
+    name = "icmp_signed" if signed else "icmp_unsigned"
+    return lambda builder, x, y: getattr(builder, name)(sign, x, y)
+
+
+def _negative(builder: Any, x: Any) -> Any:
+    if isinstance(x, ir.Constant):
+        return ir.Constant(x.type, -x.constant)
+    return builder.fsub(ir.Constant(x.type, -0.0), x)  # fneg would not be reassociated
+
+
+def _is_nan(builder: Any, x: Any) -> Any:
+    return builder.fcmp_unordered("uno", x, x)
+
+
+def _compare_size(sign: str) -> Writer:
+    """Compares the size of a number with infinity."""
+
+    def write(builder: Any, x: Any) -> Any:
+        size = _intrinsic("llvm.fabs")(builder, x)
+        return builder.fcmp_ordered(sign, size, ir.Constant(x.type, math.inf))
+
+    return write
+
+
+def _sign(builder: Any, x: Any) -> Any:
+    zero = ir.Constant(x.type, 0.0)
+    flat = builder.select(builder.fcmp_ordered("==", x, zero), zero, x)  # or nan
+    down = builder.select(builder.fcmp_ordered("<", x, zero), ir.Constant(x.type, -1.0), flat)
+    return builder.select(builder.fcmp_ordered(">", x, zero), ir.Constant(x.type, 1.0), down)
+
+
+def _size(builder: Any, x: Any) -> Any:
+    below = builder.icmp_signed("<", x, ir.Constant(x.type, 0))
+    return builder.select(below, builder.neg(x), x)
+
+
+def _arange_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:
+    steps = builder.fdiv(builder.fsub(stop, start), step)
+    zero, most = ir.Constant(steps.type, 0.0), ir.Constant(steps.type, 2.0**62)
+    # What is converted fits: of another number LLVM may make anything.
+    some = builder.select(builder.fcmp_ordered(">", steps, zero), steps, zero)
+    some = builder.select(builder.fcmp_ordered("<", some, most), some, most)
+    whole = builder.fptosi(_intrinsic("llvm.ceil")(builder, some), INT)
+    return builder.select(_is_nan(builder, steps), INT(-1), whole)
+
+
+def _trip_count(builder: Any, start: Any, stop: Any, step: Any) -> Any:
+    """Distances of integers need 64 bits without a sign."""
+    up = builder.icmp_signed(">", step, INT(0))
+    low, high = builder.select(up, start, stop), builder.select(up, stop, start)
+    some = builder.icmp_signed("<", low, high)
+    span = builder.sub(builder.sub(high, low), INT(1))
+    by = builder.select(up, step, builder.neg(step))
+    by = builder.select(builder.icmp_signed("==", step, INT(0)), INT(1), by)
+    times = builder.udiv(span, by)
+    most = INT(kernels.MOST)
+    fits = builder.icmp_unsigned("<", times, most)
+    return builder.select(some, builder.select(fits, builder.add(times, INT(1)), most), INT(0))
+
+
+def _larger(sign: str) -> Writer:
+    """The larger or the smaller of two numbers; nan if one is."""
+
+    def write(builder: Any, x: Any, y: Any) -> Any:
+        first = builder.or_(builder.fcmp_ordered(sign, x, y), _is_nan(builder, x))
+        return builder.select(first, x, y)
+
+    return write
+
+
+def _divided(builder: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Rounded down, and the rest; 0 for division by 0.  The least integer by -1 is itself: the
+    processor would raise a signal."""
+    zero, one = ir.Constant(x.type, 0), ir.Constant(x.type, 1)
+    bad = builder.icmp_signed("==", y, zero)
+    by = builder.select(bad, one, y)
+    if not isinstance(y, ir.Constant) or y.constant == -1:
+        least = builder.icmp_signed("==", x, ir.Constant(x.type, -(1 << (x.type.width - 1))))
+        back = builder.icmp_signed("==", y, ir.Constant(x.type, -1))
+        by = builder.select(builder.and_(least, back), one, by)
+    times, rest = builder.sdiv(x, by), builder.srem(x, by)
+    opposite = builder.icmp_signed("<", builder.xor(rest, by), zero)
+    down = builder.and_(builder.icmp_signed("!=", rest, zero), opposite)
+    times = builder.add(times, builder.sext(down, x.type))
+    rest = builder.add(rest, builder.select(down, by, zero))
+    return builder.select(bad, zero, times), builder.select(bad, zero, rest)
+
+
+def _power(builder: Any, x: Any, exponent: int) -> Any:
+    """By squaring; of a float, or an integer to a power that is not negative."""
+    is_float = not isinstance(x.type, ir.IntType)
+    multiply = builder.fmul if is_float else builder.mul
+    one: Any = ir.Constant(x.type, 1)
+    result, left = None, abs(exponent)
+    while left:
+        if left & 1:
+            result = x if result is None else multiply(result, x)
+        left >>= 1
+        if left:
+            x = multiply(x, x)
+    if result is None:
+        return one
+    return builder.fdiv(one, result) if exponent < 0 else result
+
+
+def _natural_power(builder: Any, x: Any, n: Any) -> Any:
+    """The same of integers, where the exponent is known when it runs; it is not negative."""
+    name, module = "s2s.power", builder.module
+    power = module.globals.get(name) or _write_power(module, name)
+    return builder.call(power, [x, n])
+
+
+def _write_power(module: Any, name: str) -> Any:
+    function = new_function(module, ir.FunctionType(INT, [INT, INT]), name)
+    entry, head, inside, after = map(function.append_basic_block, ("entry", "head", "inside", ""))
+    builder: Any = ir.IRBuilder(entry)
+    builder.branch(head)
+    builder.position_at_end(head)
+    result, x, left = (builder.phi(INT) for _ in range(3))
+    for phi, first in zip((result, x, left), (INT(1), *function.args)):
+        phi.add_incoming(first, entry)
+    builder.cbranch(builder.icmp_signed(">", left, INT(0)), inside, after)
+    builder.position_at_end(inside)
+    odd = builder.trunc(left, ir.IntType(1))
+    result.add_incoming(builder.select(odd, builder.mul(result, x), result), inside)
+    x.add_incoming(builder.mul(x, x), inside)
+    left.add_incoming(builder.ashr(left, INT(1)), inside)
+    builder.branch(head)
+    builder.position_at_end(after)
+    builder.ret(result)
+    return function
+
+
+_SIGNS = {
+    operator.eq: "==", operator.ne: "!=", operator.lt: "<", operator.le: "<=", operator.gt: ">",
+    operator.ge: ">=",
+}  # fmt: skip
+_TESTS = {*_SIGNS, operator.not_, np.isnan, np.isinf, np.isfinite, kernels.stack_is_low}
+_WHOLE = {kernels.to_int, kernels.arange_count}
+
+_ON_FLOATS: dict[Any, Writer] = {
+    operator.add: _method("fadd"),
+    operator.sub: _method("fsub"),
+    operator.mul: _method("fmul"),
+    operator.truediv: _method("fdiv"),
+    operator.neg: _negative,
+    np.sqrt: _intrinsic("llvm.sqrt"),
+    abs: _intrinsic("llvm.fabs"),
+    np.absolute: _intrinsic("llvm.fabs"),
+    np.fabs: _intrinsic("llvm.fabs"),
+    np.floor: _intrinsic("llvm.floor"),
+    np.ceil: _intrinsic("llvm.ceil"),
+    np.trunc: _intrinsic("llvm.trunc"),
+    np.rint: _intrinsic("llvm.rint"),
+    np.copysign: _intrinsic("llvm.copysign"),
+    np.maximum: _larger(">="),
+    np.minimum: _larger("<="),
+    np.sign: _sign,
+    np.isnan: _is_nan,
+    np.isinf: _compare_size("=="),
+    np.isfinite: _compare_size("<"),
+    kernels.to_int: lambda builder, x: builder.fptosi(x, INT),
+    kernels.arange_count: _arange_count,
+    **{function: _compare_floats(sign) for function, sign in _SIGNS.items()},
+}
+_ON_INTEGERS: dict[Any, Writer] = {
+    operator.add: _method("add"),
+    operator.sub: _method("sub"),
+    operator.mul: _method("mul"),
+    operator.neg: lambda builder, x: (
+        ir.Constant(x.type, -x.constant) if isinstance(x, ir.Constant) else builder.neg(x)
+    ),
+    abs: _size,
+    operator.and_: _method("and_"),
+    operator.or_: _method("or_"),
+    operator.xor: _method("xor"),
+    operator.lshift: _method("shl"),
+    operator.rshift: _method("ashr"),
+    operator.floordiv: lambda builder, x, y: _divided(builder, x, y)[0],
+    operator.mod: lambda builder, x, y: _divided(builder, x, y)[1],
+    kernels.natural_power: _natural_power,
+    kernels.trip_count: _trip_count,
+    kernels.stack_limit: stack_limit.stack_limit,
+    kernels.stack_is_low: stack_limit.stack_is_low,
+    kernels.floor_divide: lambda builder, x, y: _divided(builder, x, y)[0],
+    kernels.remainder: lambda builder, x, y: _divided(builder, x, y)[1],
+    **{function: _compare_integers(sign) for function, sign in _SIGNS.items()},
+}
+_ON_TRUTH: dict[Any, Writer] = {
+    operator.not_: _method("not_"),
+    operator.and_: _method("and_"),
+    operator.or_: _method("or_"),
+    operator.xor: _method("xor"),
+    **{f: (lambda b, x, y, s=s: b.icmp_unsigned(s, x, y)) for f, s in _SIGNS.items()},
+}
+
+
+# ---------------------------------------------------------------- conversions
+
+
+def converted(builder: Any, value: Any, old: Number, new: Number) -> Any:
+    """A number as one of another type; rounded toward zero where it has to be."""
+    from .type_lowering import memory_type
+
+    type_ = memory_type(new)
+    if isinstance(new, Complex):
+        part = memory_type(new.part)
+        if isinstance(old, Complex):
+            parts = [builder.extract_value(value, i) for i in range(2)]
+            parts = [converted(builder, p, old.part, new.part) for p in parts]
+        else:
+            parts = [converted(builder, value, old, new.part), ir.Constant(part, 0.0)]
+        whole: Any = ir.Constant(type_, ir.Undefined)
+        for i, p in enumerate(parts):
+            whole = builder.insert_value(whole, p, i)
+        return whole
+    if old == new:
+        return value
+    if isinstance(new, Boolean):
+        zero = ir.Constant(value.type, 0)
+        test = builder.fcmp_unordered if isinstance(old, Float) else builder.icmp_unsigned
+        return test("!=", value, zero)
+    if isinstance(new, Float):
+        if isinstance(old, Float):
+            return (builder.fpext if new.bits > old.bits else builder.fptrunc)(value, type_)
+        signed = isinstance(old, Integer) and old.signed
+        return (builder.sitofp if signed else builder.uitofp)(value, type_)
+    assert isinstance(new, Integer)
+    if isinstance(old, Float):
+        return (builder.fptosi if new.signed else builder.fptoui)(value, type_)
+    if new.bits < old.bits:
+        return builder.trunc(value, type_)
+    if new.bits == old.bits:
+        return value
+    signed = isinstance(old, Integer) and old.signed
+    return (builder.sext if signed else builder.zext)(value, type_)
+
+
+def can_convert(old: Any, new: Any) -> bool:
+    """Whether a number of one type is converted to one of another here."""
+    if not isinstance(old, Number) or not isinstance(new, Number):
+        return False
+    return isinstance(new, Complex) or not isinstance(old, Complex)

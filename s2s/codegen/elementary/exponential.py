@@ -1,0 +1,117 @@
+"""Exponentials and what is made of them."""
+
+from __future__ import annotations
+
+import math
+
+from .vector_ops import LN_2, Fit, Kit, Number, Pair
+
+# (sinh(x) - x) / x^3 in x^2 for |x| <= 1
+SINH: Fit = {
+    64: (0.16666666666666666, 0.008333333333333299, 0.00019841269841324198,
+         2.7557319191381816e-06, 2.5052117695907823e-08, 1.6057679623801638e-10,
+         7.746178593018827e-13),
+    32: (0.1666666716337204, 0.008333339355885983, 0.00019838102161884308,
+         2.806280235745362e-06),
+}  # fmt: skip
+
+
+def _turns(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
+    """k, and r as a difference, where x = k ln(2) + r."""
+    k = kit.rounded(x * (1.0 / math.log(2.0)))
+    high, low = kit.format.ln2
+    return k, x - k * high, k * low
+
+
+def reduced(kit: Kit, x: Number) -> tuple[Number, Number, Number]:
+    """k and exp(r) - 1, as the sum of a number and what it lacks, where x = k ln(2) + r."""
+    k, most, less = _turns(kit, x)
+    r = most - less
+    lacking = (most - r) - less
+    rest = r * r * kit.polynomial(r, kit.format.exp) + lacking
+    e = r + rest
+    return k, e, rest - (e - r)
+
+
+def exp(kit: Kit, x: Number) -> Number:
+    """1 + r + rest, in which r is the difference of a number that is exact and a small one."""
+    large = kit.format.large
+    k, most, less = _turns(kit, kit.clipped(x, -large, large))
+    r = most - less
+    return kit.scaled(1.0 + (most + (r * r * kit.polynomial(r, kit.format.exp) - less)), k)
+
+
+def power_of_two(kit: Kit, x: Pair) -> Number:
+    """2^x, where |x| is below the limits of exp2."""
+    k = kit.rounded(x.high)
+    high, low = kit.parts(LN_2, 2)
+    part = x.high - k
+    r = kit.product(part, high)
+    r = kit.sum(r.high, r.low + (part * low + x.low * high))
+    e = r.high + (r.low + r.high * r.high * kit.polynomial(r.high, kit.format.exp))
+    return kit.scaled(1.0 + e, k)
+
+
+def exp2(kit: Kit, x: Number) -> Number:
+    limit = 1.5 * kit.format.large
+    return power_of_two(kit, Pair(kit.clipped(x, -limit, limit), kit.number(0.0)))
+
+
+def expm1(kit: Kit, x: Number) -> Number:
+    k, e, e_lacks = reduced(kit, kit.clipped(x, -40.0, kit.format.large))
+    small = kit.power(kit.clipped(k, -60.0, 2.0))
+    below = (small * e + (small - 1.0)) + small * e_lacks
+    rest = kit.power(kit.clipped(-k, 1.0 - kit.format.bias, 0.0))
+    above = kit.scaled((1.0 - rest) + e, k)
+    result = kit.choose(k.is_("<=", 1.0), below, above)
+    return kit.choose(x.is_("==", 0.0), x, result)
+
+
+def tanh(kit: Kit, x: Number) -> Number:
+    """From e = exp(2 |x|) - 1: e / (e + 2), or 1 - 2 / (e + 2) where that is large."""
+    size = kit.absolute(x)
+    near = size.is_("<", 0.5)
+    k, s, s_lacks = reduced(kit, kit.clipped(size * 2.0, 0.0, 44.0))
+    scale = kit.power(k)
+    whole, part = scale - 1.0, scale * s
+    e = whole + part
+    e_lacks = (part - (e - whole)) + scale * s_lacks
+    d = 2.0 + e
+    n, n_lacks = kit.choose(near, e, 2.0), kit.choose(near, e_lacks, 0.0)
+    ratio = kit.quotient(Pair(n, n_lacks), Pair(d, (e - (d - 2.0)) + e_lacks)).rounded()
+    return kit.with_sign(kit.choose(near, ratio, 1.0 - ratio), x)
+
+
+def expit(kit: Kit, x: Number) -> Number:
+    """From e = exp(-|x|): e / (1 + e), or 1 / (1 + e)."""
+    k, s, s_lacks = reduced(kit, kit.clipped(-kit.absolute(x), -kit.format.large, 0.0))
+    one = 1.0 + s
+    e, e_lacks = kit.scaled(one, k), kit.scaled((s - (one - 1.0)) + s_lacks, k)
+    d = 1.0 + e
+    below = x.is_("<", 0.0)
+    n, n_lacks = kit.choose(below, e, 1.0), kit.choose(below, e_lacks, 0.0)
+    return kit.quotient(Pair(n, n_lacks), Pair(d, (e - (d - 1.0)) + e_lacks)).rounded()
+
+
+def _half_exp(kit: Kit, size: Number) -> tuple[Number, Number]:
+    """exp(size) / 2, and what was lost by rounding it."""
+    limit = (kit.format.bias + 3) * math.log(2.0)  # what is lost must not overflow as well
+    k, s, s_lacks = reduced(kit, kit.clipped(size, 0.0, limit))
+    one = kit.sum(1.0, s)
+    half = kit.scaled(one.high, k - 1.0)
+    lost = kit.scaled(one.low + s_lacks, k - 1.0)
+    return half, lost
+
+
+def sinh(kit: Kit, x: Number) -> Number:
+    """exp(|x|) / 2 - exp(-|x|) / 2, or a polynomial where those are close."""
+    size = kit.absolute(x)
+    half, lost = _half_exp(kit, size)
+    far = half + (lost - 0.25 / half)
+    near = size + size * (size * size) * kit.fit(size * size, SINH)
+    return kit.with_sign(kit.choose(size.is_("<", 1.0), near, far), x)
+
+
+def cosh(kit: Kit, x: Number) -> Number:
+    half, lost = _half_exp(kit, kit.absolute(x))
+    return half + (lost + 0.25 / half)

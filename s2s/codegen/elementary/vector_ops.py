@@ -1,0 +1,289 @@
+"""What elementary functions are made of: numbers in machine code, for one format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from llvmlite.ir.instructions import FastMathFlags
+
+from ...transforms.ir.record import record
+from .. import value_types
+
+# Numba gives instructions without flags all of those that reductions want; among them is one that
+# would undo the splitting of constants here.
+FLAGS = ("contract",)
+# Says nothing of sums and products: they are neither reassociated nor contracted.
+EXACT_FLAGS = ("arcp",)
+
+# A polynomial with this many coefficients keeps machines waiting that compute it term by term.
+LONG = 8
+
+# Constants as sums of three numbers, and the coefficients of a polynomial for each format.
+Constant = tuple[float, float, float]
+Fit = dict[int, tuple[float, ...]]
+HALF_PI: Constant = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+LN_2: Constant = (0.6931471805599453, 2.3190468138462996e-17, 5.707708438416212e-34)
+
+
+class Settled(FastMathFlags):
+    """The flags of a call that gets no others: Numba adds some to every call."""
+
+    def add(self, name: str) -> None:
+        if name in FLAGS:
+            super().add(name)
+
+
+@record(frozen=True)
+class Format:
+    """A float format, with what depends on its precision."""
+
+    bits: int
+    mantissa: int  # bits of it
+    exp: tuple[float, ...]  # (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2
+    log: tuple[float, ...]  # (log((1 + s) / (1 - s)) - 2 s) / s^3 in s^2, s <= 3 - 2 sqrt(2)
+    ln2: tuple[float, float]  # whose first part has few bits
+    large: float  # beyond which exp overflows or vanishes
+
+    @property
+    def bias(self) -> int:
+        return 2 ** (self.bits - self.mantissa - 2) - 1
+
+
+FORMATS = {
+    value_types.float64: Format(
+        64, 52,
+        (0.5000000000000001, 0.16666666666666669, 0.04166666666662413, 0.008333333333330062,
+         0.0013888888917213717, 0.00019841269863053618, 2.4801521295954376e-05,
+         2.7557268459997064e-06, 2.7620088445409746e-07, 2.510038549551032e-08),
+        (0.666666666666667, 0.3999999999989889, 0.28571428626253836, 0.22222211089379496,
+         0.1818289243253687, 0.15331611722055008, 0.14617807153417325),
+        (0.6931471806019545, -4.2009150726810846e-11), 760.0,
+    ),
+    value_types.float32: Format(
+        32, 23,
+        (0.5, 0.16666576989698775, 0.041666554617204574, 0.008363179052722578,
+         0.0013926183587713494),
+        (0.6666666655404201, 0.4000012221181065, 0.28550778633191964, 0.23331614471843498),
+        (0.693115234375, 3.1946184945309415e-05), 150.0,
+    ),
+}  # fmt: skip
+
+
+class Number:
+    """A value in machine code with the operators of Python."""
+
+    def __init__(self, kit: Kit, value: Any) -> None:
+        self.kit = kit
+        self.value = value
+
+    def _do(self, op: str, other: Number | float, swapped: bool = False) -> Number:
+        pair = [self.value, self.kit.number(other).value]
+        method = getattr(self.kit.builder, op)
+        return Number(self.kit, method(*(pair[::-1] if swapped else pair), flags=FLAGS))
+
+    def __add__(self, other: Number | float) -> Number:
+        return self._do("fadd", other)
+
+    def __radd__(self, other: float) -> Number:
+        return self._do("fadd", other, True)
+
+    def __sub__(self, other: Number | float) -> Number:
+        return self._do("fsub", other)
+
+    def __rsub__(self, other: float) -> Number:
+        return self._do("fsub", other, True)
+
+    def __mul__(self, other: Number | float) -> Number:
+        return self._do("fmul", other)
+
+    def __rmul__(self, other: float) -> Number:
+        return self._do("fmul", other, True)
+
+    def __truediv__(self, other: Number | float) -> Number:
+        return self._do("fdiv", other)
+
+    def __rtruediv__(self, other: float) -> Number:
+        return self._do("fdiv", other, True)
+
+    def __neg__(self) -> Number:
+        return Number(self.kit, self.kit.builder.fneg(self.value, flags=FLAGS))
+
+    def is_(self, sign: str, other: Number | float) -> Any:
+        """A comparison, false for nan."""
+        return self.kit.builder.fcmp_ordered(sign, self.value, self.kit.number(other).value)
+
+    def is_nan(self) -> Any:
+        return self.kit.builder.fcmp_unordered("uno", self.value, self.value)
+
+
+class Kit:
+    """What functions are made of, for one format."""
+
+    def __init__(self, builder: Any, type_: Any) -> None:
+        self.builder = builder
+        self.format = FORMATS[type_]
+        self.float = ir.DoubleType() if self.format.bits == 64 else ir.FloatType()
+        self.int = ir.IntType(self.format.bits)
+
+    def number(self, value: Number | float) -> Number:
+        if isinstance(value, Number):
+            return value
+        return Number(self, ir.Constant(self.float, float(value)))
+
+    def choose(self, test: Any, yes: Number | float, no: Number | float) -> Number:
+        chosen = self.builder.select(test, self.number(yes).value, self.number(no).value)
+        return Number(self, chosen)
+
+    def _intrinsic(self, name: str, *args: Number) -> Number:
+        kind = ir.FunctionType(self.float, [self.float] * len(args))
+        function = self.builder.module.declare_intrinsic(name, [self.float], kind)
+        result = self.builder.call(function, [a.value for a in args])
+        result.fastmath = Settled(FLAGS)
+        return Number(self, result)
+
+    def rounded(self, x: Number) -> Number:
+        return self._intrinsic("llvm.rint", x)
+
+    def absolute(self, x: Number) -> Number:
+        return self._intrinsic("llvm.fabs", x)
+
+    def with_sign(self, x: Number, sign: Number) -> Number:
+        return self._intrinsic("llvm.copysign", x, sign)
+
+    def root(self, x: Number) -> Number:
+        return self._intrinsic("llvm.sqrt", x)
+
+    def fused(self, x: Number, y: Number | float, z: Number) -> Number:
+        """x y + z, rounded once."""
+        return self._intrinsic("llvm.fma", x, self.number(y), z)
+
+    def clipped(self, x: Number, low: float, high: float) -> Number:
+        x = self.choose(x.is_(">", high), high, x)
+        return self.choose(x.is_("<", low), low, x)
+
+    def fit(self, x: Number, coefficients: Fit) -> Number:
+        return self.polynomial(x, coefficients[self.format.bits])
+
+    def polynomial(self, x: Number, coefficients: Sequence[float]) -> Number:
+        """A long one is two in x^2, of which neither waits for the other."""
+        if len(coefficients) >= LONG:
+            even, odd = (self._in_turn(x * x, coefficients[k::2]) for k in range(2))
+            return odd * x + even
+        return self._in_turn(x, coefficients)
+
+    def _in_turn(self, x: Number, coefficients: Sequence[float]) -> Number:
+        total = self.number(coefficients[-1])
+        for c in reversed(coefficients[:-1]):
+            total = total * x + c
+        return total
+
+    # ---- powers of two
+
+    def integer(self, k: Number, more: int) -> Any:
+        """An integer whose last bits are those of k and more: beside a number so large that its
+        own last bits are those of integers.  (Machines convert several floats to long integers
+        badly.)"""
+        placed = self.exactly("fadd", k, 1.5 * 2.0**self.format.mantissa + more)
+        return self.builder.bitcast(placed.value, self.int)
+
+    def _power(self, biased: Any) -> Number:
+        """2^k, given the last bits of k and the bias."""
+        shifted = self.builder.shl(biased, self.int(self.format.mantissa))
+        return Number(self, self.builder.bitcast(shifted, self.float))
+
+    def power(self, k: Number) -> Number:
+        """2^k for whole k between the smallest and the largest exponent."""
+        return self._power(self.integer(k, self.format.bias))
+
+    def scaled(self, x: Number, k: Number) -> Number:
+        """x 2^k for any whole k that halves of are exponents: rounded once, if at all."""
+        whole = self.integer(k, 2 * self.format.bias)
+        half = self.builder.lshr(whole, self.int(1))
+        return x * self._power(half) * self._power(self.builder.sub(whole, half))
+
+    def split(self, x: Number) -> tuple[Number, Number]:
+        """m and k such that x = m 2^k, with m near 1; for positive normal numbers."""
+        builder, form = self.builder, self.format
+        root = np.dtype(f"float{form.bits}").type(math.sqrt(0.5))
+        start = self.int(int(root.view(f"int{form.bits}")))
+        raw = builder.bitcast(x.value, self.int)
+        past = builder.sub(raw, start)
+        m = builder.sub(raw, builder.and_(past, self.int(-(1 << form.mantissa))))
+        # k, made positive, becomes the last bits of a number whose last bits are those of integers
+        more = form.bias + 1
+        positive = builder.add(past, self.int(more << form.mantissa))
+        k = builder.lshr(positive, self.int(form.mantissa))
+        large = float(2**form.mantissa)
+        placed = builder.or_(k, self.int((form.bias + form.mantissa) << form.mantissa))
+        whole = self.exactly(
+            "fsub", Number(self, builder.bitcast(placed, self.float)), large + more
+        )
+        return Number(self, builder.bitcast(m, self.float)), whole
+
+    # ---- sums of two numbers, the second of which is what the first lacks
+
+    def parts(self, constant: Constant, count: int) -> list[float]:
+        """A constant as a sum of numbers of this format."""
+        kind = np.dtype(f"float{self.format.bits}").type
+        left, found = sum(map(Fraction, constant), Fraction(0)), []
+        for _ in range(count):
+            found.append(float(kind(float(left))))
+            left -= Fraction(found[-1])
+        return found
+
+    def exactly(self, op: str, x: Number, y: Number | float) -> Number:
+        method = getattr(self.builder, op)
+        return Number(self, method(x.value, self.number(y).value, flags=EXACT_FLAGS))
+
+    def sum(self, x: Number | float, y: Number | float) -> Pair:
+        """x + y, if x is 0 or not the smaller one."""
+        x, y = self.number(x), self.number(y)
+        total = self.exactly("fadd", x, y)
+        return Pair(total, self.exactly("fsub", y, self.exactly("fsub", total, x)))
+
+    def any_sum(self, x: Number, y: Number) -> Pair:
+        total = self.exactly("fadd", x, y)
+        of_y = self.exactly("fsub", total, x)
+        of_x = self.exactly("fsub", total, of_y)
+        lacks = self.exactly("fsub", x, of_x) + self.exactly("fsub", y, of_y)
+        return Pair(total, lacks)
+
+    def product(self, x: Number, y: Number | float) -> Pair:
+        total = self.exactly("fmul", x, y)
+        return Pair(total, self.fused(x, y, -total))
+
+    def pair_product(self, x: Pair, y: Pair) -> Pair:
+        most = self.product(x.high, y.high)
+        return Pair(most.high, most.low + (x.high * y.low + x.low * y.high))
+
+    def pair(self, constant: Constant) -> Pair:
+        high, low = self.parts(constant, 2)
+        return Pair(self.number(high), self.number(low))
+
+    def quotient(self, n: Pair, d: Pair) -> Pair:
+        inverse = 1.0 / d.high
+        q = self.exactly("fmul", n.high, inverse)
+        left = self.fused(-q, d.high, n.high) + (n.low - q * d.low)
+        return Pair(q, left * inverse)
+
+    def pair_root(self, x: Pair) -> Pair:
+        """Of a positive number."""
+        root = self.root(x.high)
+        left = self.fused(-root, root, x.high) + x.low
+        return Pair(root, left * (0.5 / root))
+
+
+@record(frozen=True)
+class Pair:
+    """A sum of two numbers, the second of which is tiny."""
+
+    high: Number
+    low: Number
+
+    def rounded(self) -> Number:
+        return self.high + self.low

@@ -1,0 +1,33 @@
+"""The functions of `s2s.codegen.gemm.gemm_library`, each a module of its own, as object code for
+this machine."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from ...backends.build_kernel import FASTMATH
+from .. import llvm_passes
+from .. import value_types as types
+from . import blocked, gemm_dispatch, gemm_variants, indexed
+
+
+def object_code(name: str, whose: str) -> bytes:
+    module = ir.Module(name)
+    vector_bytes = blocked.width(llvm_passes.features())
+    dtype = types.float32 if name.endswith("f32") else types.float64
+    kind = name.rpartition(".")[0]
+    by_tiles = {blocked.NAME: blocked.Gemm, indexed.NAME: indexed.Scattered}
+    if kind == gemm_dispatch.NAME:
+        made = gemm_variants.chooser(module, name, dtype, whose)
+    elif kind in by_tiles:
+        made = by_tiles[kind](module, dtype, vector_bytes).function()
+    else:
+        made = gemm_variants.way(module, name, dtype, kind.removeprefix("s2s."))
+    made.linkage = "external"
+    llvm_passes.mark(module, FASTMATH)
+    final = llvm_passes.parsed(str(module))
+    if kind in (gemm_dispatch.NAME, blocked.NAME):
+        llvm_passes.tidy(final)  # the loops that matter are written as they are to be
+    else:
+        llvm_passes.run(final, neighbours=kind == indexed.NAME)
+    return llvm_passes.object_code(final, care=False)

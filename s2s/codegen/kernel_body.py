@@ -1,0 +1,141 @@
+"""The body of a kernel, whoever calls it and however it raises errors."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from llvmlite import ir
+
+from .array_values import Buffer, release, retain
+from .llvm_utils import INT, POINTER, counting, room
+from .partition.outline_nests import Plan
+from .partition.shared_frame import Frame
+from .partition.split_function import Framed, call_part
+from .statements import CODE, Failures
+from .syntax_helpers import walk
+from .type_inference import Types
+from .type_lowering import Context
+
+
+class Errors:
+    """How a function ends that fails."""
+
+    def set(self, builder: Any, exception: Any, args: tuple[Any, ...]) -> None:
+        """Notes an error."""
+        raise NotImplementedError
+
+    def set_with(self, builder: Any, exception: Any, values: list[Any], kinds: list[Any]) -> None:
+        """Notes an error that run-time values belong to; what is known is its own kind."""
+        raise NotImplementedError
+
+    def leave(self, builder: Any) -> None:
+        """Returns, with the error that was noted last."""
+        builder.ret(CODE(1))
+
+
+class Kernel(Framed):
+    def __init__(
+        self,
+        context: Context,
+        builder: Any,
+        known: Types,
+        errors: Errors,
+        plan: Plan,
+        frame: Frame | None = None,
+        base: Any = None,
+    ) -> None:
+        super().__init__(context, builder, known, Failures(), plan, frame, base)
+        self.errors = errors
+        self.failed = builder.append_basic_block("failed")
+        self.code = room(builder, CODE)
+        self.results: list[Any] | None = None
+
+    def run(self, function: ast.FunctionDef, values: list[Any]) -> list[Any] | None:
+        """The results for arguments, which are values and `Buffer`s unless they are in the frame;
+        None if it always fails."""
+        if self.frame is not None:
+            self._clear(self.frame)
+            values = [self._given(a.arg) for a in function.args.args]
+        for parameter, value in zip(function.args.args, values):
+            if value is not None:
+                self.parameter(parameter.arg, value)
+        self.private = self.plan.private - returned(function) - {*self.words}
+        last = last_mentions(function.body)
+        for part in self.frame.parts if self.frame else function.body:
+            if isinstance(part, ast.stmt):
+                self.statement(part, last.get(part, []))
+            elif not self.builder.block.is_terminated:
+                code = call_part(self, part, last)
+                failed = self.builder.icmp_unsigned("!=", code, CODE(0))
+                with self.builder.if_then(failed, likely=False):
+                    self.fail(code)
+        self._write_failures()
+        return self.results
+
+    def _clear(self, frame: Frame) -> None:
+        """Behind the arguments."""
+        where = self.builder.bitcast(self.table, POINTER)
+        clear = self.builder.module.declare_intrinsic("llvm.memset", [POINTER, INT])
+        size = INT(8 * (frame.size - frame.table))
+        self.builder.call(clear, [where, ir.IntType(8)(0), size, ir.IntType(1)(0)])
+
+    def _given(self, name: str) -> Any:
+        """An argument that is bound again; others stay in the frame."""
+        assert self.frame is not None
+        if name not in self.types.slots:
+            return None
+        return self.of_parts(name, self.read(self.frame.given[name]))
+
+    def _return(self, s: ast.Return) -> None:
+        assert isinstance(s.value, ast.Tuple)
+        self.results = [self.expr(e) for e in s.value.elts]
+        for value in self.results:
+            if isinstance(value, Buffer):
+                retain(self.builder, value.memory)
+
+    # ---- errors
+
+    def fail(self, code: Any) -> None:
+        self.builder.store(code, self.code)
+        self.builder.branch(self.failed)
+
+    def fail_with(self, exception: Any, args: list[ast.expr]) -> None:
+        values = [a.value if isinstance(a, ast.Constant) else self.expr(a) for a in args]
+        self.errors.set_with(self.builder, exception, values, [self.types.of.get(a) for a in args])
+        self.fail(CODE(0))
+
+    def _write_failures(self) -> None:
+        """Lets go of all memory, then raises what the code says."""
+        builder = self.builder
+        with builder.goto_block(self.failed):
+            with counting(builder, INT(len(self.owned))) as i:
+                release(builder, builder.gep(self.table, [INT(0), i], inbounds=True))
+            raised = builder.append_basic_block()
+            choice = builder.switch(builder.load(self.code), raised)
+            builder.position_at_end(raised)
+            self.errors.leave(builder)
+            for (exception, args), code in self.failures.known.items():
+                block = builder.append_basic_block()
+                choice.add_case(CODE(code), block)
+                builder.position_at_end(block)
+                self.errors.set(builder, exception, args)
+                self.errors.leave(builder)
+
+
+def returned(function: ast.FunctionDef) -> set[str]:
+    given = [s.value for s in walk(function) if isinstance(s, ast.Return)]
+    return {n.id for e in given if e for n in walk(e) if isinstance(n, ast.Name)}
+
+
+def last_mentions(stmts: list[ast.stmt]) -> dict[ast.stmt, list[str]]:
+    """The names that are mentioned for the last time in each statement."""
+    last: dict[str, ast.stmt] = {}
+    for stmt in stmts:
+        for node in walk(stmt):
+            if isinstance(node, ast.Name):
+                last[node.id] = stmt
+    out: dict[ast.stmt, list[str]] = {}
+    for name, stmt in last.items():
+        out.setdefault(stmt, []).append(name)
+    return out

@@ -1,0 +1,91 @@
+"""The signature of the Numba function around a kernel, and its Python text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ...transforms.ir.record import record
+from ..size_guards import Relation
+
+PREFIX = "_s2s_"
+# The functions that Numba compiles, one around our own machine code, one around the lowered text;
+CALL, CALL_WHOLE = f"{PREFIX}call", f"{PREFIX}call_whole"
+# and what they call: intrinsics of `codegen/numba_bridge/numba_intrinsic.py`.
+CHECK, BODY, ARRAY = f"{PREFIX}check", f"{PREFIX}body", f"{PREFIX}array"
+TABLE = "s2s_table"
+
+
+@record(frozen=True)
+class Entry:
+    """What the Numba function around a kernel does besides calling it.
+
+    A kernel takes parameters, the cotangent of its value, and the buffers of those results that
+    have the shape of a parameter.  The Numba function takes the parameters alone, unless the
+    cotangent is no scalar; then that is its last parameter.  Arrays at the positions `tabled` are
+    passed in one table (`s2s.codegen.numba_bridge.array_table`), the last argument.  `seed` is a
+    scalar cotangent, `buffers` are pairs (result, parameter), `written` the parameters that are
+    written, and `relations` the guards on sizes (`s2s.doors`).  `arrays` are rank and dtype of the
+    parameters that buffers are like; `results` is the number of all results.
+    """
+
+    parameters: int
+    results: int
+    arrays: dict[int, tuple[int, str]]
+    tabled: dict[int, Any]
+    seed: Any
+    buffers: tuple[tuple[int, int], ...]
+    written: tuple[int, ...]
+    relations: tuple[Relation, ...]
+
+    @property
+    def direct(self) -> list[int]:
+        """The parameters that are arguments of the Numba function."""
+        return [i for i in range(self.parameters) if i not in self.tabled]
+
+    def with_buffers(self, others: Sequence[Any], buffers: Sequence[Any]) -> list[Any]:
+        """All results: the others, and those that have the shape of a parameter."""
+        whole = list(others)
+        for (result, _), buffer in zip(self.buffers, buffers):
+            whole.insert(result, buffer)
+        return whole
+
+    def arguments(self, names: list[str]) -> list[str]:
+        """The arguments of the Numba function, for the names of the kernel's parameters."""
+        return [*(names[i] for i in self.direct), *([TABLE] if self.tabled else [])]
+
+
+def scalar_text(value: Any) -> str:
+    """A NumPy scalar of a finite value as Python text."""
+    return f"np.{value.dtype.name}({value.item()!r})"
+
+
+def empty_text(like: str, ndim: int, dtype: str) -> str:
+    """Python text for a new array of the shape of another, in C order."""
+    sizes = "".join(f"{like}.shape[{axis}], " for axis in range(ndim))
+    return f"np.empty(({sizes}), np.{dtype})"
+
+
+def entry_text(lowered: str, name: str, entry: Entry) -> str:
+    """The Python functions that Numba compiles: `CALL` around our own machine code, and
+    `CALL_WHOLE` around the text as Numba compiles it, where the first is not supported."""
+    (header,) = re.findall(rf"^def {name}\((.*)\):$", lowered, re.MULTILINE)
+    names = header.split(", ") if header else []
+    passed, given = list(names), ", ".join(entry.arguments(names))
+    check = [f"    {CHECK}({given})"]
+    if not (entry.written or entry.relations or entry.tabled):
+        check.clear()
+    lines = [f"def {CALL}({given}):", *check, f"    return {BODY}({given})", "", ""]
+    lines += [f"def {CALL_WHOLE}({given}):", *check]
+    lines += [f"    {names[i]} = {ARRAY}_{i}({given})" for i in entry.tabled]
+    if entry.seed is not None:
+        passed[entry.parameters] = scalar_text(entry.seed)
+    buffers = names[len(names) - len(entry.buffers) :]
+    for buffer, (_, position) in zip(buffers, entry.buffers):
+        lines.append(f"    {buffer} = {empty_text(names[position], *entry.arrays[position])}")
+    lines.append(f"    rest = {BODY}({', '.join(passed)})")
+    rest = [f"rest[{i}]" for i in range(entry.results - len(buffers))]
+    results = entry.with_buffers(rest, buffers)
+    lines.append(f"    return ({''.join(r + ', ' for r in results)})")
+    return "\n".join(["", "", *lines, ""])

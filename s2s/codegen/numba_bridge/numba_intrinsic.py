@@ -1,0 +1,319 @@
+"""A kernel inside a Numba function: an intrinsic, which an otherwise empty function calls.
+
+Numba checks and unboxes the arguments, boxes the results, raises the errors, optimises and keeps
+the code.  The intrinsic checks the size guards and that written arrays overlap with no other,
+allocates the results and runs the loop nests.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import types
+from numba.core.typing.templates import signature
+from numba.np import arrayobj
+
+from ...errors import Misfit, Overlap
+from ...runtime import block_pool
+from .. import overlap_check, size_relations
+from ..array_values import Buffer, allocate, of_values, pack, parts_of_type, release, unpack
+from ..kernel_body import Errors, Kernel
+from ..kernel_module import KERNEL, STATUS, results_of
+from ..llvm_passes import forbid_estimates
+from ..llvm_utils import INT, NULL, member, new_function, room
+from ..partition.outline_nests import Plan
+from ..partition.shared_frame import Word
+from ..partition.split_function import frame_of
+from ..statements import NO_MEMORY
+from ..syntax_helpers import named
+from ..type_inference import Types
+from ..type_lowering import Context, memory_type, of_numba, to_numba
+from ..value_types import NUMBERS, Array, Complex, Integer, Opaque, Tuple, of_spec
+from . import array_table
+from .external_call import intrinsic_of
+from .numba_entry import Entry
+from .numba_target import kernel_target
+
+WORDS = Array(NUMBERS["int64"], 1, "C")
+
+
+def body(
+    text: str, name: str, space: dict[str, Any], entry: Entry, prepare: Callable[[], None]
+) -> Any:
+    """An intrinsic that does the same as function `name` of a module; `prepare` makes the other
+    functions of the module known to Numba.  The text is read when Numba compiles a call of the
+    intrinsic; it may turn out to be `Unsupported`."""
+
+    def typed(*arguments: Any) -> tuple[Any, Any]:
+        given = kinds_of(entry, arguments)
+        seed = [] if entry.seed is None else [NUMBERS[entry.seed.dtype.name]]
+        like = [entry.arrays[position] for _, position in entry.buffers]
+        buffers = [Array(NUMBERS[dtype], ndim, "C") for ndim, dtype in like]
+        kinds = (*given, *seed, *buffers)
+        function = named(ast.parse(text), name)
+        known = Types(function, space, kinds, prepare)
+        results = to_numba(Tuple(tuple(entry.with_buffers(known.results, buffers))))
+
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            own, errors = Context(lambda: context), NumbaErrors(context)
+            values = values_of(entry, own, builder, given, args)
+            made = _new_buffers(entry, builder, buffers, values, errors)
+            values += [_constant(kind, entry.seed) for kind in seed]
+            found = _called(own, builder, function, known, kinds, errors, [*values, *made], made)
+            forbid_estimates(builder.module)
+            if block_pool.ALLOCATE in builder.module.globals:
+                block_pool.offer()
+            if found is None:
+                # The program always fails; what follows is never run.
+                builder.position_at_end(builder.append_basic_block("never"))
+                return ir.Constant(context.get_value_type(results), ir.Undefined)
+            whole = entry.with_buffers(found, made)
+            packed = [pack(own, builder, v) if isinstance(v, Buffer) else v for v in whole]
+            return context.make_tuple(builder, results, packed)
+
+        return signature(results, *arguments), code
+
+    return _intrinsic(typed, entry)
+
+
+def _intrinsic(typed: Any, entry: Entry) -> Any:
+    made = intrinsic_of(typed, entry.arguments([f"a{i}" for i in range(entry.parameters)]))
+    kernel_target.typing_context.insert_intrinsic(made)
+    return made
+
+
+def from_table(entry: Entry, position: int) -> Any:
+    """An intrinsic that takes the arguments and returns a parameter that is in the table."""
+
+    def typed(*arguments: Any) -> tuple[Any, Any]:
+        kinds = kinds_of(entry, arguments)
+
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            own = Context(lambda: context)
+            return pack(own, builder, values_of(entry, own, builder, kinds, args)[position])
+
+        return signature(to_numba(kinds[position]), *arguments), code
+
+    return _intrinsic(typed, entry)
+
+
+def kinds_of(entry: Entry, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The types of all parameters, for the Numba types of the arguments."""
+    found = {i: of_numba(types.unliteral(t)) for i, t in zip(entry.direct, arguments)}
+    found |= {i: of_spec(spec) for i, spec in entry.tabled.items()}
+    return tuple(found[i] for i in range(entry.parameters))
+
+
+def values_of(
+    entry: Entry, own: Context, builder: Any, kinds: tuple[Any, ...], args: Any
+) -> list[Any]:
+    """The parameters: arrays as `Buffer`s, all else as it is."""
+    found = {
+        i: unpack(own, builder, kinds[i], value) if isinstance(kinds[i], Array) else value
+        for i, value in zip(entry.direct, args)
+    }
+    if entry.tabled:
+        words = unpack(own, builder, WORDS, args[-1]).data
+        position = array_table.HEADER
+        for i in entry.tabled:
+            parts = []
+            for type_ in parts_of_type(kinds[i])[:-1]:
+                parts.append(Word(position, type_).load(builder, words))
+                position += 1
+            found[i] = of_values(kinds[i], [*parts, NULL])
+    return [found[i] for i in range(entry.parameters)]
+
+
+def _new_buffers(
+    entry: Entry, builder: Any, kinds: list[Any], values: list[Any], errors: Errors
+) -> list[Buffer]:
+    """New arrays for the results that have the shape of a parameter."""
+    made: list[Buffer] = []
+
+    def fail() -> None:
+        _release(builder, made)
+        errors.set(builder, *NO_MEMORY)
+        errors.leave(builder)
+
+    for kind, (_, position) in zip(kinds, entry.buffers):
+        made.append(allocate(builder, kind, values[position].sizes, fail))
+    return made
+
+
+def _release(builder: Any, arrays: list[Buffer]) -> None:
+    for array in arrays:
+        place = room(builder, array.memory.type)
+        builder.store(array.memory, place)
+        release(builder, place)
+
+
+def _constant(kind: Any, value: Any) -> Any:
+    if isinstance(kind, Complex):
+        part = memory_type(kind.part)
+        return ir.Constant(memory_type(kind), [part(float(value.real)), part(float(value.imag))])
+    return memory_type(kind)(value.item())
+
+
+def _called(
+    own: Context,
+    builder: Any,
+    function: ast.FunctionDef,
+    known: Types,
+    kinds: tuple[Any, ...],
+    errors: Errors,
+    values: list[Any],
+    made: list[Buffer],
+) -> list[Any] | None:
+    """The results of a kernel; None if it always fails.  The kernel is a function of its own,
+    kernel(results, error, arguments…), or kernel(results, error, frame): LLVM is told of the
+    arguments of functions that they do not overlap.  If it fails, the arrays `made` for it are
+    released."""
+    plan = Plan(function, known)
+    frame = frame_of(own, function, known, plan)
+    if frame is None:
+        passed = [part for value in values for part in _parts(value)]
+    else:
+        base = room(builder, INT, frame.size)
+        for words, value in zip(frame.given.values(), values):
+            _put(builder, base, words, value)
+        passed = [base]
+    error = builder.function.args[1]  # where Numba's functions note an error
+    parts = [results_of(own, kind) for kind in known.results]
+    gives = ir.LiteralStructType([type_ for types in parts for type_ in types])
+    type_ = ir.FunctionType(STATUS, [gives.as_pointer(), error.type, *(p.type for p in passed)])
+    target = new_function(builder.module, type_, KERNEL, *(["noinline"] if frame else []))
+    inner: Any = ir.IRBuilder(target.append_basic_block("entry"))
+    given: list[Any] = []
+    if frame is None:
+        rest = list(target.args[2:])
+        for kind, value, parameter in zip(kinds, values, function.args.args, strict=True):
+            own_parts, rest = rest[: len(_parts(value))], rest[len(_parts(value)) :]
+            if parameter.arg in plan.given:
+                own_parts[0].add_attribute("noalias")
+            given.append(of_values(kind, own_parts) if isinstance(kind, Array) else own_parts[0])
+    kernel = Kernel(own, inner, known, errors, plan, frame, target.args[2] if frame else None)
+    found = kernel.run(function, given)
+    if found is not None and not inner.block.is_terminated:
+        for position, part in enumerate([part for value in found for part in _parts(value)]):
+            inner.store(part, member(inner, target.args[0], position))
+        inner.ret(STATUS(0))
+    results = room(builder, gives)
+    status = builder.call(target, [results, error, *passed])
+    with builder.if_then(builder.icmp_signed("!=", status, STATUS(0)), likely=False):
+        _release(builder, made)
+        builder.ret(status)
+    if found is None:
+        builder.unreachable()
+        return None
+    loaded = [builder.load(member(builder, results, i)) for i in range(len(gives.elements))]
+    returned = []
+    for kind, types_ in zip(known.results, parts):
+        own_parts, loaded = loaded[: len(types_)], loaded[len(types_) :]
+        returned.append(of_values(kind, own_parts) if isinstance(kind, Array) else own_parts[0])
+    return returned
+
+
+def _parts(value: Any) -> list[Any]:
+    return value.parts() if isinstance(value, Buffer) else [value]
+
+
+def _put(builder: Any, base: Any, words: list[Any], value: Any) -> None:
+    for word, part in zip(words, _parts(value)):
+        if isinstance(word, Word):
+            builder.store(part, word.place(builder, base))
+
+
+def checks(entry: Entry) -> Any:
+    """An intrinsic that takes the arguments.  It raises `Misfit` if the table is none or a guard
+    on sizes does not hold, and `Overlap` if a written array may overlap with another."""
+
+    def typed(*arguments: Any) -> tuple[Any, Any]:
+        kinds = tuple(map(_array_of_anything, kinds_of(entry, arguments)))
+
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            own = Context(lambda: context)
+
+            def fail(error: type[Exception]) -> None:
+                context.call_conv.return_user_exc(builder, error, ())
+
+            if entry.tabled:
+                known = _is_table(builder, unpack(own, builder, WORDS, args[-1]), entry)
+                with builder.if_then(builder.not_(known), likely=False):
+                    fail(Misfit)
+            values = values_of(entry, own, builder, kinds, args)
+            integers = [_wide(builder, kind, value) for kind, value in zip(kinds, values)]
+            for relation in entry.relations:
+                holds = size_relations.holds(builder, *relation, integers)
+                with builder.if_then(builder.not_(holds), likely=False):
+                    fail(Misfit)
+            if entry.written:
+                arrays = [i for i, kind in enumerate(kinds) if isinstance(kind, Array)]
+                order = [*entry.written, *(i for i in arrays if i not in entry.written)]
+                items = [(values[i], _item_size(context, kinds[i])) for i in order]
+                overlap_check.emit(builder, items, len(entry.written), lambda: fail(Overlap))
+            return context.get_dummy_value()
+
+        return signature(types.none, *arguments), code
+
+    return _intrinsic(typed, entry)
+
+
+def _array_of_anything(kind: Any) -> Any:
+    """An array of records is none to the code generator, but has an address and sizes."""
+    type_ = getattr(kind, "numba", None)
+    if not isinstance(type_, types.Array):
+        return kind
+    return Array(Opaque(str(type_.dtype), type_.dtype), type_.ndim, type_.layout)
+
+
+def _is_table(builder: Any, table: Buffer, entry: Entry) -> Any:
+    """Whether an array of integers is a table of such arrays."""
+    specs = [*entry.tabled.values()]
+    words = array_table.HEADER + sum(map(array_table.length, specs))
+    long = builder.icmp_signed("==", table.sizes[0], INT(words))
+    function = builder.function
+    check, end = (function.append_basic_block() for _ in range(2))
+    start = builder.block
+    builder.cbranch(long, check, end)
+    builder.position_at_end(check)
+    first, second = (builder.load(builder.gep(table.data, [INT(i)])) for i in range(2))
+    own = builder.icmp_signed("==", first, builder.ptrtoint(table.data, INT))
+    alike = builder.icmp_signed("==", second, INT(array_table.layout_hash(specs)))
+    both = builder.and_(own, alike)
+    builder.branch(end)
+    builder.position_at_end(end)
+    found = builder.phi(ir.IntType(1))
+    found.add_incoming(ir.IntType(1)(0), start)
+    found.add_incoming(both, check)
+    return found
+
+
+def _item_size(context: Any, kind: Any) -> int:
+    dtype = kind.dtype
+    if isinstance(dtype, Opaque):
+        return arrayobj.get_itemsize(context, to_numba(kind))
+    return dtype.bytes
+
+
+def _wide(builder: Any, kind: Any, value: Any) -> Any:
+    """An integer as 64 bits; nothing else is looked at."""
+    if isinstance(kind, Integer) and kind.bits < 64:
+        return (builder.sext if kind.signed else builder.zext)(value, INT)
+    return value
+
+
+class NumbaErrors(Errors):
+    def __init__(self, context: Any) -> None:
+        self.context = context
+
+    def set(self, builder: Any, exception: Any, args: tuple[Any, ...]) -> None:
+        self.context.call_conv.set_static_user_exc(builder, exception, args)
+
+    def set_with(self, builder: Any, exception: Any, values: list[Any], kinds: list[Any]) -> None:
+        told = tuple(
+            to_numba(k) if isinstance(v, ir.Value) else None for k, v in zip(kinds, values)
+        )
+        self.context.call_conv.set_dynamic_user_exc(builder, exception, tuple(values), told)

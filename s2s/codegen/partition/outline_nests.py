@@ -1,0 +1,330 @@
+"""Loop nests of a large kernel as functions of their own.
+
+What a compiler does to a function takes more than twice the time for one twice as large; so
+the nests of a large kernel are kept apart.  Nests that differ in names only become one
+function: compile time grows with distinct code.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+
+from ..array_values import Buffer
+from ..expressions import never_fails
+from ..llvm_utils import new_function, struct
+from ..statements import CODE, SMALL, Body
+from ..syntax_helpers import walk
+from ..type_inference import Types
+from ..value_types import Array
+
+# A kernel with more statements than this is split,
+LARGE = 40
+# with more than this it is compiled with less care,
+HUGE = 200
+# into nests of at most so many.
+PIECE = 80
+
+
+class Plan:
+    """Which loops of a function stand alone."""
+
+    def __init__(self, function: ast.FunctionDef, known: Types) -> None:
+        self.types = known
+        self.sizes: dict[ast.stmt, int] = {}
+        size = sum(self._size(s) for s in function.body)
+        self.large, self.huge = size > LARGE, size > HUGE
+        self.mentions = mentions(function) + Counter(a.arg for a in function.args.args)
+        self.private, self.given = _private(function, known)
+        self.memory = _memory(function, known)
+        self.constant = _constant(function, known)
+        self.made: dict[Any, Any] = {}
+        self.parts: dict[str, Any] = {}  # functions by what they do (`split_function.py`)
+        self.alike: dict[Any, Any] = {}  # and what came of them by what they look like
+        self._alone: dict[ast.For, bool] = {}
+
+    def _size(self, s: ast.stmt) -> int:
+        size = 1
+        for part in (*getattr(s, "body", ()), *getattr(s, "orelse", ())):
+            size += self._size(part)
+        self.sizes[s] = size
+        return size
+
+    def apart(self, names: list[str]) -> set[str]:
+        """Those of the arrays a nest takes whose memory it reaches by no other name."""
+        used = Counter(self.memory[n] for n in names if n in self.memory)
+        alone = self.private | self.given
+        return {n for n in names if n in alone or used[self.memory.get(n, "")] == 1}
+
+    def stands_alone(self, s: ast.For) -> bool:
+        if s not in self._alone:
+            self._alone[s] = self.large and self.sizes[s] <= PIECE and self._is_pure(s)
+        return self._alone[s]
+
+    def _is_pure(self, s: ast.For) -> bool:
+        """Starts no threads, makes no arrays but small ones for itself, and `fails_simply`."""
+        for node in walk(s):
+            if isinstance(node, ast.For) and is_parallel(node):
+                return False
+            if isinstance(node, ast.Assign):
+                (target,) = node.targets
+                if isinstance(target, ast.Name):
+                    if isinstance(self.types.names[target.id], Array):
+                        if not self._is_own(target.id, node.value, s):
+                            return False
+        return self.fails_simply(s)
+
+    def _is_own(self, name: str, value: ast.expr, s: ast.For) -> bool:
+        """A small new array that lies on the stack and is not mentioned elsewhere."""
+        if name not in self.private or not (isinstance(value, ast.Call) and _is_new(value)):
+            return False
+        assert isinstance(value.args[0], ast.Tuple)
+        count = 1
+        for e in value.args[0].elts:
+            if not isinstance(e, ast.Constant) or not isinstance(e.value, int):
+                return False
+            count *= e.value
+        if count > SMALL:
+            return False
+        return mentions(s)[name] == self.mentions[name]
+
+    def fails_simply(self, s: ast.stmt) -> bool:
+        """Raises nothing with values in it, calls nothing that may raise."""
+        for node in walk(s):
+            if isinstance(node, ast.Raise):
+                assert isinstance(node.exc, ast.Call)
+                if not all(isinstance(a, ast.Constant) for a in node.exc.args):
+                    return False
+            elif isinstance(node, ast.expr) and node in self.types.calls:
+                if not never_fails(self.types.calls[node]):
+                    return False
+        return True
+
+
+def is_parallel(s: ast.For) -> bool:
+    """Whether the rounds of a loop may run at once."""
+    assert isinstance(s.iter, ast.Call)
+    return isinstance(s.iter.func, ast.Attribute) and s.iter.func.attr == "prange"
+
+
+def mentions(node: ast.AST) -> Counter[str]:
+    return Counter(n.id for n in walk(node) if isinstance(n, ast.Name))
+
+
+def _private(function: ast.FunctionDef, known: Types) -> tuple[set[str], set[str]]:
+    """The variables whose memory nothing else refers to: of new arrays, and of those given, for
+    what a kernel writes lies apart from all else that it is given (`codegen/overlap_check.py`)."""
+    fresh: set[str] = set()
+    shared: set[str] = set()
+    for s in walk(function):
+        if not isinstance(s, ast.Assign) or isinstance(s.targets[0], ast.Subscript):
+            continue
+        if isinstance(s.targets[0], ast.Tuple):
+            # A function may return what it was given.
+            shared |= mentions(s.targets[0]).keys() | mentions(s.value).keys()
+            continue
+        assert isinstance(s.targets[0], ast.Name)
+        name = s.targets[0].id
+        if not isinstance(known.names[name], Array):
+            continue
+        if isinstance(s.value, ast.Call) and _is_new(s.value):
+            fresh.add(name)
+        else:
+            shared.add(name)
+            shared |= set(mentions(s.value))
+    given = {a.arg for a in function.args.args if isinstance(known.names[a.arg], Array)}
+    return fresh - shared - known.slots, given - fresh - shared - known.slots
+
+
+def _memory(function: ast.FunctionDef, known: Types) -> dict[str, str]:
+    """The first name of the memory of variables that are bound once, to new memory or to that of
+    such a variable with other sizes; memory that also has names of other kinds is left out."""
+    first: dict[str, str] = {}
+    shared: set[str] = set(known.slots)
+    for s in walk(function):
+        if not isinstance(s, ast.Assign) or isinstance(s.targets[0], ast.Subscript):
+            continue
+        target, value = s.targets[0], s.value
+        if not isinstance(target, ast.Name):
+            shared |= mentions(target).keys() | mentions(value).keys()
+        elif isinstance(known.names[target.id], Array):
+            if isinstance(value, ast.Call) and _is_new(value):
+                first[target.id] = target.id
+            elif (source := _other_sizes(value)) in first:
+                first[target.id] = first[source]
+            else:
+                shared |= {target.id, *mentions(value)}
+    mixed = {first[n] for n in shared if n in first}
+    return {n: m for n, m in first.items() if m not in mixed and n not in shared}
+
+
+def _other_sizes(value: ast.expr) -> str:
+    """x, of `x.reshape(…)`."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        if value.func.attr == "reshape" and isinstance(value.func.value, ast.Name):
+            return value.func.value.id
+    return ""
+
+
+def _constant(function: ast.FunctionDef, known: Types) -> set[str]:
+    """The arrays given to a kernel of which it only reads elements and sizes.  What it writes lies
+    apart from them: those who call it see to that (`codegen/overlap_check.py`)."""
+    given = {a.arg for a in function.args.args}
+    read: Counter[str] = Counter()
+    for node in walk(function):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            element = not isinstance(known.of.get(node), Array)
+            if isinstance(node.value, ast.Name) and element:
+                read[node.value.id] += 1
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            read[node.value.id] += node.attr == "shape"
+    mentioned = mentions(function)
+    return {
+        n
+        for n in given - known.slots
+        if isinstance(known.names[n], Array) and read[n] == mentioned[n]
+    }
+
+
+def _is_new(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "empty"
+
+
+# ---------------------------------------------------------------- a nest
+
+
+class Nest(Body):
+    """A loop as a function of what it reads; it returns an error's code and the numbers it
+    leaves behind, which are of types `outs`."""
+
+    def __init__(self, caller: Body, builder: Any, outs: list[Any]) -> None:
+        super().__init__(caller.context, builder, caller.types, caller.failures)
+        self.outs = outs
+        self.frugal, self.products = caller.frugal, caller.products
+        self.private, self.constant = caller.private, caller.constant
+
+    def fail(self, code: Any) -> None:
+        self.leave(code, [ir.Constant(k, ir.Undefined) for k in self.outs])
+
+    def leave(self, code: Any, values: list[Any]) -> None:
+        self.builder.ret(struct(self.builder, [code, *values]))
+
+
+def call_nest(caller: Body, plan: Plan, s: ast.For) -> None:
+    """Writes a call of the function for a loop, and that function unless it exists."""
+    known = plan.types
+    inside = mentions(s)
+    bound = bound_in(s)
+    order: dict[str, int] = {}
+    text = spelling(s, known, order)
+    names = list(order)
+    # Inside another loop, a number may be one that the last time has left.
+    kept = known.slots if caller.depth else {n for n in names if plan.mentions[n] > inside[n]}
+    outs = [n for n in names if n in bound and n in known.slots and n in kept]
+    takes = [n for n in names if n not in bound or n in outs]
+    values = [caller.variable(n) for n in takes]
+    apart = plan.apart(takes)
+    roles = [
+        (known.names[n], n in known.slots, n in bound, n in outs, n in apart, n in plan.constant)
+        for n in names
+    ]
+    key = text, tuple(roles)
+    function = plan.made.get(key)
+    if function is None:
+        function = plan.made[key] = write(
+            caller, plan, takes, values, outs, lambda nest: nest.loop(s)
+        )
+    result = caller.builder.call(function, parts_of(values))
+    code = caller.builder.extract_value(result, 0)
+    if any(isinstance(n, ast.Raise) for n in walk(s)):
+        failed = caller.builder.icmp_unsigned("!=", code, CODE(0))
+        with caller.builder.if_then(failed, likely=False):
+            caller.fail(code)
+    for position, name in enumerate(outs, 1):
+        caller.assign(name, caller.builder.extract_value(result, position))
+
+
+def parts_of(values: list[Any]) -> list[Any]:
+    """What stands for variables in a call."""
+    return [p for v in values for p in _parts(v)]
+
+
+def _parts(value: Any) -> list[Any]:
+    """A nest counts no references."""
+    return value.parts()[:-1] if isinstance(value, Buffer) else [value]
+
+
+def write(
+    caller: Body,
+    plan: Plan,
+    takes: list[str],
+    values: list[Any],
+    outs: list[str],
+    inside: Callable[[Nest], None],
+) -> Any:
+    """The function of the variables `takes`, which are as `values`, that does what `inside`
+    writes, and returns an error's code and the variables `outs`."""
+    known, context = plan.types, caller.context
+    module = caller.builder.module
+    kinds = [context.value_type(known.names[n]) for n in outs]
+    result = ir.LiteralStructType([CODE, *kinds])
+    arguments = [p.type for p in parts_of(values)]
+    name = module.get_unique_name(f"s2s.nest.{len(plan.made)}")
+    function = new_function(module, ir.FunctionType(result, arguments), name, "noinline")
+    body = Nest(caller, ir.IRBuilder(function.append_basic_block()), kinds)
+    given, apart = list(function.args), plan.apart(takes)
+    for variable, value in zip(takes, values):
+        count = len(_parts(value))
+        parts, given = given[:count], given[count:]
+        if isinstance(value, Buffer):
+            if variable in apart:
+                parts[0].add_attribute("noalias")
+            body.values[variable] = value.of_parts([*parts, value.memory])
+        else:
+            body.assign(variable, parts[0])
+    inside(body)
+    body.leave(CODE(0), [body.variable(n) for n in outs])
+    return function
+
+
+def bound_in(s: ast.For) -> set[str]:
+    names = set()
+    for node in walk(s):
+        if isinstance(node, (ast.For, ast.Assign)):
+            target = node.target if isinstance(node, ast.For) else node.targets[0]
+            if isinstance(target, ast.Name):
+                names.add(target.id)
+    return names
+
+
+def spelling(node: Any, known: Types, order: dict[str, int]) -> str:
+    """The text of a nest with numbers for its variables, which `order` is filled with."""
+    out: list[str] = []
+
+    def spell(node: Any) -> None:
+        if isinstance(node, ast.Name):
+            if node.id in known.names:
+                out.append(f"${order.setdefault(node.id, len(order))}")
+            else:
+                out.append(node.id)
+        elif isinstance(node, ast.Constant):
+            out.append(repr(node.value))
+        elif isinstance(node, ast.AST):
+            out.append(type(node).__name__ + "(")
+            for field in node._fields:
+                spell(getattr(node, field, None))
+            out.append(")")
+        elif isinstance(node, list):
+            out.append("[")
+            for part in node:
+                spell(part)
+            out.append("]")
+        else:
+            out.append(f"{node!r},")
+
+    spell(node)
+    return " ".join(out)

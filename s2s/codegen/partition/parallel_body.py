@@ -1,0 +1,111 @@
+"""Loops whose rounds may run at once: the body as a function, and a call of
+`s2s.runtime.thread_pool`.
+
+What the body needs stands in a record on the caller's stack, one for all rounds.  A round that
+fails notes its error's code and is over, others go on; of those noted, the first counts, which
+is the one that a loop run in order would have come to.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from llvmlite import ir
+
+from ... import kernels
+from ...runtime.jit_link import PARALLEL_FOR
+from ..llvm_utils import INT, POINTER, counting, declared, member, new_function, room
+from ..statements import CODE, Body, is_small
+from ..syntax_helpers import walk
+from ..value_types import Array
+from .outline_nests import Nest, Plan, bound_in, parts_of, spelling, write
+
+RUN = ir.FunctionType(ir.VoidType(), [POINTER, INT])
+LAUNCH = ir.FunctionType(ir.VoidType(), [RUN.as_pointer(), POINTER, INT])
+CODES = ir.ArrayType(CODE, kernels.CHUNKS)
+
+
+def can_share(caller: Body, plan: Plan, s: ast.For) -> bool:
+    """Whether the body makes only arrays that fit on the stack, and fails simply."""
+    for node in walk(s):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if isinstance(plan.types.names[name], Array):
+                if name not in caller.private or not _is_small(node.value):
+                    return False
+    return plan.fails_simply(s)
+
+
+def _is_small(value: ast.expr) -> bool:
+    """Whether an array is made with a few elements."""
+    if not isinstance(value, ast.Call) or not isinstance(value.args[0], ast.Tuple):
+        return False
+    sizes = [n.value for n in value.args[0].elts if isinstance(n, ast.Constant)]
+    return len(sizes) == len(value.args[0].elts) and is_small([INT(n) for n in sizes])
+
+
+def share_out(caller: Body, plan: Plan, s: ast.For) -> None:
+    assert isinstance(s.iter, ast.Call) and isinstance(s.target, ast.Name)
+    builder, known = caller.builder, plan.types
+    order: dict[str, int] = {}
+    text = spelling(s, known, order)
+    bound = bound_in(s)
+    takes = [n for n in order if n not in bound]
+    values = [caller.variable(n) for n in takes]
+    codes = room(builder, CODES)
+    fails = any(isinstance(n, ast.Raise) for n in walk(s))
+    if fails:
+        builder.store(ir.Constant(CODES, None), codes)
+    record = _record(builder, [codes, *parts_of(values)])
+    apart = plan.apart(takes)
+    roles = [
+        (known.names[n], n in known.slots, n in bound, n in apart, n in plan.constant)
+        for n in order
+    ]
+    key = "shared", text, tuple(roles)
+    run = plan.made.get(key)
+    if run is None:
+        round_ = write(
+            caller, plan, [s.target.id, *takes], [INT(0), *values], [],
+            lambda nest: _body(nest, s),
+        )  # fmt: skip
+        run = plan.made[key] = _adapter(builder.module, round_, record.type, fails)
+    launch = declared(builder.module, LAUNCH, PARALLEL_FOR)
+    count = caller.integer(s.iter.args[0])
+    builder.call(launch, [run, builder.bitcast(record, POINTER), count])
+    if fails:
+        with counting(builder, count) as i:
+            code = builder.load(builder.gep(codes, [INT(0), i], inbounds=True))
+            failed = builder.icmp_unsigned("!=", code, CODE(0))
+            with builder.if_then(failed, likely=False):
+                caller.fail(code)
+
+
+def _body(nest: Nest, s: ast.For) -> None:
+    nest.block(s.body)
+
+
+def _record(builder: Any, values: list[Any]) -> Any:
+    record = room(builder, ir.LiteralStructType([v.type for v in values]))
+    for position, value in enumerate(values):
+        builder.store(value, member(builder, record, position))
+    return record
+
+
+def _adapter(module: Any, round_: Any, record: Any, fails: bool) -> Any:
+    """The function that `s2s.runtime.thread_pool` calls, for one that takes its arguments one by
+    one, which lets the optimiser know what does not overlap."""
+    function = new_function(module, RUN, f"{round_.name}.shared")
+    builder = ir.IRBuilder(function.append_basic_block())
+    place = builder.bitcast(function.args[0], record)
+    codes, *values = (
+        builder.load(member(builder, place, position))
+        for position in range(len(record.pointee.elements))
+    )
+    result = builder.call(round_, [function.args[1], *values])
+    if fails:
+        noted = builder.gep(codes, [INT(0), function.args[1]], inbounds=True)
+        builder.store(builder.extract_value(result, 0), noted)
+    builder.ret_void()
+    return function

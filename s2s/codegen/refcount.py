@@ -1,0 +1,37 @@
+"""References to memory, counted as Numba does, so that arrays may come from either."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from .llvm_utils import INT, NULL, POINTER, declared
+
+RETAIN, RELEASE = "NRT_incref", "NRT_decref"
+
+
+def write(module: Any) -> None:
+    """The functions that count, for a module that calls them.  They must not be inlined: pairs of
+    them that undo each other are found by name."""
+    for name in (RETAIN, RELEASE):
+        function = module.globals.get(name)
+        if function is None:
+            continue
+        function.linkage = "linkonce_odr"
+        function.attributes.add("noinline")
+        builder = ir.IRBuilder(function.append_basic_block())
+        (memory,) = function.args
+        with builder.if_then(builder.icmp_unsigned("==", memory, NULL), likely=False):
+            builder.ret_void()
+        count = builder.bitcast(memory, INT.as_pointer())
+        if name == RETAIN:
+            builder.atomic_rmw("add", count, INT(1), "monotonic")
+        else:
+            builder.fence("release")
+            before = builder.atomic_rmw("sub", count, INT(1), "monotonic")
+            with builder.if_then(builder.icmp_unsigned("==", before, INT(1)), likely=False):
+                builder.fence("acquire")
+                type_ = ir.FunctionType(ir.VoidType(), [POINTER])
+                builder.call(declared(module, type_, "NRT_MemInfo_call_dtor"), [memory])
+        builder.ret_void()

@@ -1,0 +1,316 @@
+"""Specialisations remembered on disk, so that a second process need not translate anything.
+
+A record holds what the compiler made, under a key of everything that decides what it makes: the
+function's file and code, the types of the arguments, what was asked, and the versions of all that
+takes part.  What it assumed of objects it found by paths, so it is asked again, by the same paths,
+of the objects of this process (`s2s.cache.stable_identity`).  Objects that were completed on the
+way, such as layers that learn from their first input how wide they are, are completed again, as
+long as everything is as it was then.  What cannot be compared between processes is not remembered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._version import __version__
+from ..cache import store
+from ..cache.stable_identity import (
+    Met,
+    Unstorable,
+    check_plain,
+    class_key,
+    file_hash,
+    identity,
+    kind_of,
+    meant,
+)
+from ..call.guards import Reach
+from ..transforms.frontend.kernel_interface import Build, ObjectGuard, Param
+from ..transforms.frontend.pytree import (
+    Argument,
+    Fixed,
+    OutTree,
+    Path,
+    Spec,
+    TreeSpec,
+    child_step,
+    describe,
+    rebuild,
+    spec_leaves,
+)
+from ..transforms.ir.symbolic_dims import Dim
+
+if TYPE_CHECKING:
+    from .specializations import Specialiser
+
+RECORDS = 8
+# What of an outcome is of no use to another process, or is kept in another form.
+_APART = ("passes", "object_guards", "builds", "inlined", "loose")
+
+# Guards in a form that can be compared between processes.
+Guards = list[tuple[Path, str, Any]]
+# What paths lead to.
+Reached = Callable[[Path], Any]
+
+
+@dataclasses.dataclass
+class Record:
+    """`fields` are those of what was compiled, `files` the hashes of the files it was read from;
+    `fixed` are guards on the objects among the arguments, `builds` pairs of what was known and
+    what was built."""
+
+    fields: dict[str, Any]
+    files: dict[str, str]
+    guards: Guards
+    fixed: Guards
+    builds: list[tuple[Guards, Build]]
+
+
+def recall(
+    specialiser: Specialiser, specs: dict[str, Spec], args: tuple[Any, ...]
+) -> Iterator[Any]:
+    """What was compiled for such arguments before; its guards are still to be checked."""
+    try:
+        file = _file(specialiser, specs)
+    except (Unstorable, OSError):
+        return
+    reach = Reach(specialiser.function, specialiser.binder.names)
+    records: list[Record] = store.fetch(file) or []
+    # Objects that were completed for one may be what another was made for.
+    for record in [*records, *(r for r in records if any(x.builds for x in records))]:
+        try:
+            yield _revive(record, reach, specs, args)
+        except Exception:  # whatever it relied on is gone or different
+            continue
+
+
+def remember(specialiser: Specialiser, specs: dict[str, Spec], compiled: Any) -> None:
+    """Keeps what was compiled, if it can be kept."""
+    try:
+        file = _file(specialiser, specs)
+        record = _record(compiled, specs)
+        store.keep(file, [record, *(store.fetch(file) or [])][:RECORDS])
+    except Exception:  # a cache is never worth an error
+        return
+
+
+# ---------------------------------------------------------------- records
+
+
+def _record(compiled: Any, specs: dict[str, Spec]) -> Record:
+    if compiled.loose:
+        raise Unstorable("an object to which no path leads")
+    names = [f.name for f in dataclasses.fields(compiled) if f.name not in _APART]
+    for tree in (compiled.out, *compiled.grads, *(tree for _, _, tree in compiled.changes)):
+        _check_tree(tree)
+    fixed = [
+        ObjectGuard(path, "is", value) for path, value in _fixed(specs) if not _is_plain(value)
+    ]
+    return Record(
+        {name: getattr(compiled, name) for name in names},
+        {name: file_hash(name) for name in compiled.inlined},
+        _kept([*fixed, *compiled.object_guards]),
+        _kept(fixed),
+        [(_kept([*fixed, *b.guards]), _kept_build(b)) for b in compiled.builds],
+    )
+
+
+def _kept(guards: list[ObjectGuard]) -> Guards:
+    met = Met()
+    return [(g.path, g.kind, meant(g, met)) for g in guards]
+
+
+def _kept_build(build: Build) -> Build:
+    for tree in (*build.args, *(tree for _, tree in build.named)):
+        _check_tree(tree)
+    if not build.args or not isinstance(build.args[0], Argument):
+        raise Unstorable(build.function)
+    return dataclasses.replace(build, function=identity(build.function), guards=())
+
+
+def _check_tree(tree: OutTree) -> None:
+    if isinstance(tree, Fixed):
+        check_plain(tree.value)
+    for child in getattr(tree, "children", ()) or ():
+        _check_tree(child)
+    for part in (getattr(tree, "first", None), getattr(tree, "second", None)):
+        if part is not None:
+            _check_tree(part)
+
+
+def _fixed(specs: dict[str, Spec]) -> Iterator[tuple[Path, Any]]:
+    """The objects among the arguments."""
+
+    def walk(spec: Spec, path: Path) -> Iterator[tuple[Path, Any]]:
+        if isinstance(spec, Fixed):
+            yield path, spec.value
+        elif isinstance(spec, TreeSpec):
+            for key, child in zip(spec.keys, spec.children):
+                yield from walk(child, (*path, child_step(spec.kind, key)))
+
+    for name, spec in specs.items():
+        yield from walk(spec, (("arg", name),))
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        check_plain(value)
+    except Unstorable:
+        return False
+    return not isinstance(value, type)
+
+
+# ---------------------------------------------------------------- revival
+
+
+def _revive(record: Record, reach: Reach, specs: dict[str, Spec], args: tuple[Any, ...]) -> Any:
+    for name, known in record.files.items():
+        if file_hash(name) != known:
+            raise Unstorable(name)
+    if record.builds and _may_fit(record.guards, reach.values(args)):
+        for guards, build in record.builds:
+            if not _build_again(guards, build, reach.values(args)):
+                break
+    count, value = len(record.fixed), reach.values(args)
+    found = _found(record.guards, value)[count:]
+    own = {p for n, s in specs.items() for p, _ in spec_leaves(s, (("arg", n),))}
+    _check_params([p for p in record.fields["params"] if p.path not in own], value)
+    return types.SimpleNamespace(
+        **record.fields, object_guards=found, builds=[], inlined=[], loose=False, passes=None
+    )
+
+
+def _found(guards: Guards, reached: Reached) -> list[ObjectGuard]:
+    """The guards for what stands in the same places now, if it is the same."""
+    met, found = Met(), []
+    for path, kind, known in guards:
+        value = reached(path)
+        if kind in ("is", "function"):
+            guard = ObjectGuard(path, kind, value)
+            if meant(guard, met) != known:
+                raise Unstorable(path)
+        else:
+            guard = ObjectGuard(path, kind, known)
+            if not guard.holds(value):
+                raise Unstorable(path)
+        found.append(guard)
+    return found
+
+
+def _may_fit(guards: Guards, reached: Reached) -> bool:
+    """Whether functions, and the classes of objects, are the right ones, as far as they are there:
+    no object is completed for a program that turns out to be about others."""
+    for path, kind, known in guards:
+        try:
+            value = reached(path)
+        except Exception:  # it may come with an object that is yet to be completed
+            continue
+        if kind in ("is", "function") and value is not None:
+            if kind_of(meant(ObjectGuard(path, kind, value), Met())) != kind_of(known):
+                return False
+    return True
+
+
+def _check_params(params: list[Param], reached: Reached) -> None:
+    for param in params:
+        if describe(reached(param.path)) != param.spec:
+            raise Unstorable(param.path)
+
+
+def _build_again(guards: Guards, build: Build, reached: Reached) -> bool:
+    """Completes an object as the compiler would, if it would."""
+    try:
+        _found(guards, reached)
+        _check_params([*build.params], reached)
+        sizes = _sizes(build.params, reached)
+        if not all(r.holds(sizes) for r in build.relations):
+            return False
+
+        def again(tree: OutTree) -> Any:
+            size = lambda i: _number(build.sizes[i].substitute(sizes))  # noqa: E731
+            return rebuild(tree, size, reached)
+
+        plain, by_name = [*map(again, build.args)], {k: again(v) for k, v in build.named}
+        function = getattr(type(plain[0]), build.function[1].rpartition(".")[2])
+        if identity(function) != build.function:
+            return False
+    except Exception:  # something is not there
+        return False
+    function(*plain, **by_name)
+    return True
+
+
+def _number(size: Dim) -> int:
+    if not size.is_const:
+        raise Unstorable(size)
+    return size.const
+
+
+def _sizes(params: tuple[Param, ...], reached: Reached) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for param in params:
+        value = reached(param.path)
+        for axis, size in enumerate(np.shape(value)):
+            sizes[f"{param.name}.{axis}"] = size
+        if isinstance(value, (int, np.integer)):
+            sizes[param.name] = int(value)
+    return sizes
+
+
+# ---------------------------------------------------------------- keys
+
+
+def _file(specialiser: Specialiser, specs: dict[str, Spec]) -> File:
+    options = specialiser.options
+    key = store.digest(
+        store.platform_key(),
+        compiler_key(),
+        repr(identity(specialiser.function, defaults=False)),
+        repr([(name, _spec_text(spec)) for name, spec in specs.items()]),
+        repr((specialiser.mode, specialiser.wrt, options.has_aux, options.static)),
+        repr((options.boundscheck, specialiser.parallel, options.tensors)),
+        repr((specialiser.decorated(), specialiser.vectorized)),
+    )
+    return store.directory() / f"specialisation_{key}"
+
+
+@functools.cache
+def compiler_key() -> str:
+    """Changes with this package, also while it is being worked on."""
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    stamps = sorted(_stamps(here))
+    compiler = os.path.join(here, "transforms")
+    if os.path.islink(compiler):  # as in a checkout
+        stamps += sorted(_stamps(os.path.realpath(compiler)))
+    return store.digest(__version__, repr(stamps), store.version("scipy"))
+
+
+def _stamps(folder: str) -> Iterator[tuple[str, str, int, int]]:
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
+                yield from _stamps(entry.path)
+            elif entry.name.endswith(".py"):
+                status = entry.stat()
+                yield os.path.basename(folder), entry.name, status.st_mtime_ns, status.st_size
+
+
+def _spec_text(spec: Spec) -> Any:
+    if isinstance(spec, Fixed):
+        if not _is_plain(spec.value):
+            return ("object", type(spec.value).__module__, type(spec.value).__qualname__)
+        return ("fixed", type(spec.value).__name__, repr(spec.value))
+    if isinstance(spec, TreeSpec):
+        children = [_spec_text(c) for c in spec.children]
+        for key in spec.keys:
+            check_plain(key)
+        return (spec.kind, class_key(spec.cls), repr(spec.keys), children)
+    return repr(spec)

@@ -1,0 +1,75 @@
+"""Why a specialisation was made: which guard of an earlier one did not hold, or which
+argument is of a new type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..transforms.frontend.pytree import (
+    ArraySpec,
+    Fixed,
+    Path,
+    RecordSpec,
+    ScalarSpec,
+    Spec,
+    TreeSpec,
+    child_step,
+    path_text,
+)
+
+if TYPE_CHECKING:
+    from .specialization import Entry
+
+FIRST = "it is the first call"
+
+
+def why_compiled(
+    known: Sequence[Entry], latest: Entry | None, new: Entry, args: tuple[Any, ...]
+) -> str:
+    """`known` are the specialisations for arguments of the same types, newest first; `latest`
+    is the one that ran before."""
+    if known:
+        return f"what changed is {known[0].broken_guard(args)}"
+    if latest is None:
+        return FIRST
+    return type_change(latest.specs, new.specs) or "an argument is of a new type"
+
+
+def type_change(before: Mapping[str, Spec], now: Mapping[str, Spec]) -> str:
+    """The first argument whose type is new, and how."""
+    for name, spec in now.items():
+        if name in before and before[name] != spec:
+            path, old, new = _difference((("arg", name),), before[name], spec)
+            return f"{path_text(path)} is {spec_text(new)}, and was {spec_text(old)} before"
+    return ""
+
+
+def _difference(path: Path, old: Spec, new: Spec) -> tuple[Path, Spec, Spec]:
+    """The innermost place where two specs differ."""
+    if isinstance(old, TreeSpec) and isinstance(new, TreeSpec) and old.cls is new.cls:
+        if old.keys == new.keys:
+            for key, a, b in zip(new.keys, old.children, new.children):
+                if a != b:
+                    return _difference((*path, child_step(new.kind, key)), a, b)
+    return path, old, new
+
+
+def spec_text(spec: Spec) -> str:
+    """A type in words."""
+    if isinstance(spec, ArraySpec):
+        parts = [] if spec.layout == "C" else ["not contiguous"]
+        parts += [] if spec.writeable else ["read-only"]
+        tail = f" ({', '.join(parts)})" if parts else ""
+        return f"{spec.dtype}[{', '.join(':' * spec.ndim)}]{tail}"
+    if isinstance(spec, ScalarSpec):
+        python = {"int64": "int", "float64": "float"}
+        return python.get(spec.dtype, spec.dtype) if spec.weak else spec.dtype
+    if isinstance(spec, RecordSpec):
+        return f"a structured array of {spec.ndim} dimensions"
+    if isinstance(spec, TreeSpec):
+        return f"a {spec.cls.__name__} of {len(spec.children)}"
+    if isinstance(spec, Fixed):
+        plain = spec.value is None or isinstance(spec.value, (str, bytes, bool, int, float))
+        return repr(spec.value) if plain else f"another {type(spec.value).__name__}"
+    return "a Generator"

@@ -1,0 +1,228 @@
+"""One specialisation at work: runs the kernel on a call's parameters and puts its results
+into the shape the user expects."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..backends import backends
+from ..call import guards
+from ..call.call_stub import Call, Writer, is_python_float, write_call
+from ..call.tree_copy import hollow
+from ..errors import TypeError_, ValueError_, translate
+from ..objects.tensor import immutable
+from ..objects.variable_versions import before_change
+from ..runtime import gc_pause
+from ..runtime.locks import making
+from ..runtime.overlap import overlap, overlaps_itself
+from ..transforms.frontend.pytree import Out, OutTree, Spec, Tree, path_text, rebuild
+from ..transforms.ir.nodes import Scalar, Type
+
+if TYPE_CHECKING:
+    from ..transforms.pipeline import Compiled
+
+
+# A call that is written for objects which keep changing is not worth writing.
+REWRITTEN = 16
+
+
+class Entry:
+    """A compiled specialisation of `function`, called with arguments described by `specs`, in
+    which all arrays are `tensors`, maybe."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        function: types.FunctionType,
+        specs: Mapping[str, Spec],
+        args: tuple[Any, ...],
+        seed: Any,
+        static: tuple[str, ...] = (),
+        tensors: bool = False,
+    ) -> None:
+        self.compiled = compiled
+        self.specs = specs
+        self.static = static
+        # the arguments it was made for, by which it can be examined again later
+        self.example = hollow(specs, args)
+        self.looked_at: Any = None  # what `debug_nans` looks at, once it has
+        self.examined: Any = None  # the program in value form, once it was run by statements
+        self.name = function.__name__
+        self.reach = guards.Reach(function, tuple(specs))
+        self.enter = guards.write_enter(compiled, self.reach, specs, args)
+        self.seed = seed
+        self.kernels: dict[str, backends.Kernel] = {}
+        self.buffers = sorted(compiled.out_like.items())  # (result, parameter of its shape)
+        converters = enumerate(map(converter, compiled.result_types))
+        self.convert = [(i, c) for i, c in converters if c is not None]
+        self.written = compiled.written
+        self.rewritten = 0
+        # Whether it is for tensors and not for arrays, which a written-out call cannot tell apart.
+        own = {("arg", name) for name in specs} if tensors else set()
+        params = (p for p in compiled.params if p.path[0] not in own)
+        self.tells_tensors = any(getattr(p.spec, "tensor", False) for p in params)
+
+    # ---- the call
+
+    def call(
+        self,
+        backend: str,
+        args: tuple[Any, ...],
+        trees: dict[str, OutTree],
+        result: str,
+        asked: bool,
+    ) -> Call | None:
+        """The whole call as one function, or None if it is not worth writing out.  `asked`: this
+        backend was asked for in the program."""
+        kernel = self.kernels.get(backend)
+        if kernel is None or self.rewritten > REWRITTEN or self.tells_tensors:
+            return None
+        self.rewritten += 1
+        function: Any = kernel.function  # type: ignore[attr-defined]
+        with gc_pause.paused():
+            writer = getattr(kernel, "writer", Writer)(self, args)
+            return write_call(writer, function, trees, result, asked)
+
+    def run(
+        self,
+        backend: str,
+        params: tuple[Any, ...],
+        given: dict[int, np.ndarray[Any, Any]] | None = None,
+    ) -> list[Any]:
+        """All results by position.  `given` are the caller's buffers for some of them."""
+        kernel = self.kernels.get(backend) or self.kernel(backend, params)
+        if self.written:
+            self.check_writes(params)
+            for i in self.written:
+                before_change(params[i])
+        buffers = [_usable(given.get(r)) if given else None for r, _ in self.buffers]
+        try:
+            results = list(kernel(params, self.seed, buffers))
+        except Exception as error:
+            raise translate(error, self.compiled) from None
+        for i, convert in self.convert:
+            results[i] = convert(results[i])
+        if given:
+            for i, buffer in given.items():
+                if results[i] is not buffer:
+                    buffer[...] = results[i]
+                    results[i] = buffer
+        return results
+
+    def kernel(self, backend: str, params: tuple[Any, ...]) -> backends.Kernel:
+        """The kernel for a backend, made when first asked for."""
+        with making(backend):
+            kernel = self.kernels.get(backend)
+            if kernel is None:
+                kernel = backends.make(backend, self.compiled, self.seed, params)
+                self.kernels[backend] = kernel
+        return kernel
+
+    def value(self, args: tuple[Any, ...], results: list[Any]) -> Any:
+        return self._rebuild(self.compiled.out, args, results)
+
+    def settle(self, args: tuple[Any, ...], results: list[Any]) -> None:
+        """Sets what the function sets in objects and containers from outside."""
+        reach, types = self.reach, self.compiled.result_types
+
+        def leaf(i: int) -> Any:
+            # A Python float stays one, as it would in Python.
+            return float(results[i]) if is_python_float(types[i]) else results[i]
+
+        new = [
+            (
+                reach.value(args, path),
+                step,
+                rebuild(tree, leaf, lambda path: reach.value(args, path), immutable),
+            )
+            for path, step, tree in self.compiled.changes
+        ]
+        for holder, (kind, key), value in new:
+            if kind == ".":
+                setattr(holder, key, value)
+            else:
+                holder[key] = value
+
+    def refuse_shared(self, args: tuple[Any, ...]) -> None:
+        """An object that is known by two names is not what was compiled, if it is written."""
+        seen: dict[int, Any] = {}
+        for path in self.compiled.holders:
+            value = self.reach.value(args, path)
+            if id(value) in seen:
+                a, b = path_text(seen[id(value)]), path_text(path)
+                raise ValueError_(
+                    f"{a} and {b} are one object, and {self.name} writes into objects",
+                    advice="pass it once",
+                )
+            seen[id(value)] = path
+
+    def gradients(self, args: tuple[Any, ...], results: list[Any]) -> list[Any]:
+        return [
+            results[g.index] if type(g) is Out else self._rebuild(g, args, results)
+            for g in self.compiled.grads
+        ]
+
+    def _rebuild(self, tree: OutTree, args: tuple[Any, ...], results: list[Any]) -> Any:
+        if type(tree) is Out and not tree.tensor:
+            return results[tree.index]
+        leaf = results.__getitem__
+        return rebuild(tree, leaf, lambda path: self.reach.value(args, path), immutable)
+
+    def broken_guard(self, args: tuple[Any, ...]) -> str:
+        return guards.broken(self.compiled, self.reach, args)
+
+    def check_writes(self, params: tuple[Any, ...]) -> None:
+        """Kernels are compiled for written arrays whose elements share no memory with each other
+        or with another argument."""
+        arrays = [(i, p) for i, p in enumerate(params) if isinstance(p, np.ndarray)]
+        for w in self.compiled.written:
+            if overlaps_itself(params[w]):
+                a = path_text(self.compiled.params[w].path)
+                raise ValueError_(
+                    f"elements of {a} overlap in memory, and {self.name} writes into it",
+                    advice=f"pass a copy: {a}.copy()",
+                )
+            for i, other in arrays:
+                if i != w and overlap(params[w], other):
+                    a, b = (path_text(self.compiled.params[k].path) for k in (w, i))
+                    raise ValueError_(
+                        f"{a} and {b} overlap in memory, and {self.name} writes into {a}",
+                        advice=f"pass a copy: {b}.copy()",
+                    )
+
+
+def _usable(buffer: Any) -> Any:
+    """Kernels write into plain, contiguous, aligned arrays; others get a copy."""
+    return buffer if type(buffer) is np.ndarray and takes_writes(buffer.flags) else None
+
+
+def takes_writes(flags: Any) -> bool:
+    """Whether a kernel can write into an array: contiguous, aligned, not read-only."""
+    return flags.c_contiguous and flags.behaved
+
+
+def seed_of(compiled: Compiled, has_aux: bool) -> Any:
+    """The cotangent of the value that is differentiated: 1 in its own dtype."""
+    tree = compiled.out
+    if has_aux and isinstance(tree, Tree):
+        tree = tree.children[0]
+    if not isinstance(tree, Out):
+        raise TypeError_("the value to differentiate is not a number")
+    type_ = compiled.result_types[tree.index]
+    one = np.dtype(type_.dtype).type(1)
+    return one if isinstance(type_, Scalar) else np.ones((), one.dtype)
+
+
+def converter(type_: Type) -> Callable[[Any], Any] | None:
+    """Numba returns every float as a Python float; users get the dtype NumPy would give."""
+    if not isinstance(type_, Scalar):
+        return None
+    if type_.dtype == "bool":
+        return bool
+    if type_.dtype == "int64":
+        return int
+    return np.dtype(type_.dtype).type

@@ -1,0 +1,355 @@
+"""Finds the compiled code for a call, or has it compiled.
+
+Calls are sorted by *fingerprint*: what can be told of the arguments at a glance (types,
+dtypes, ranks, layout; never sizes).  Under each fingerprint stand the specialisations made
+so far, each with the guards under which it is valid; the first whose guards hold is run.
+"""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..call import bind_arguments
+from ..call.backend_choice import COMPILED
+from ..call.type_key import fingerprint
+from ..errors import (
+    InternalCompilerError,
+    RecompilationWarning,
+    S2SError,
+    TypeError_,
+    UnsupportedError,
+    internal,
+)
+from ..runtime import gc_pause, thread_pool
+from ..runtime.compile_progress import Progress
+from ..runtime.locks import lock
+from ..transforms.frontend.pytree import (
+    Fixed,
+    Path,
+    ScalarSpec,
+    Spec,
+    as_tensors,
+    describe,
+    path_text,
+    spec_leaves,
+)
+from .recompile_reason import why_compiled
+from .specialization import Entry, seed_of
+
+if TYPE_CHECKING:
+    from ..transforms.pipeline import Compiled, Request
+
+RECOMPILATIONS = 8
+KEPT = 256  # objects are told apart by identity, so there is no end to possible keys
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked of a function, apart from the function itself."""
+
+    wrt: Any = 0
+    has_aux: bool = False
+    static: tuple[str, ...] = ()
+    boundscheck: bool = True
+    backend: str | None = None
+    parallel: bool | None = None  # None: where it pays
+    tensors: bool = False  # arrays that are passed in are values, as in the `tf` namespace
+
+
+class Specialiser:
+    """One function in one mode ("primal" or "vjp"), with its specialisations."""
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        binder: bind_arguments.Binder,
+        mode: str,
+        options: Options,
+        vectorized: bool,
+    ) -> None:
+        self.function = function
+        self.name = function.__qualname__
+        self.mode = mode
+        self.options = options
+        self.wrt: tuple[str, ...] = options.wrt if mode == "vjp" else ()
+        self.vectorized = vectorized
+        self.binder = binder
+        bind_arguments.check_static(options.static, binder.names, self.name)
+        for name in self.wrt:
+            if name in options.static:
+                raise TypeError_(f"{name} of {self.name} is static: it has no gradient")
+        self.static = tuple(n in options.static for n in self.binder.names)
+        self.any_static = any(self.static)
+        self.entries: dict[Any, list[Entry]] = {}
+        self.latest: Entry | None = None
+        self.compilations = 0
+        self.reasons: deque[str] = deque(maxlen=KEPT)  # why each specialisation was made
+        self.lifted_ints: frozenset[Path] = frozenset()
+        self.warned = False
+
+    # ---- the call
+
+    def find(self, args: tuple[Any, ...], backend: str) -> tuple[Entry, tuple[Any, ...]]:
+        """The specialisation for bound arguments, and the kernel's parameters."""
+        key = self._key(args)
+        for entry in self.entries.get(key, ()):
+            params = entry.enter(args)
+            if params is not None:
+                self.latest = entry
+                return entry, params
+        return self._specialise(key, args, backend)
+
+    def _key(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.options.tensors:
+            return tuple([fingerprint(a, s, True) for a, s in zip(args, self.static)])
+        if not self.any_static:
+            return tuple(map(fingerprint, args))
+        return tuple([fingerprint(a, s) for a, s in zip(args, self.static)])
+
+    # ---- specialisation
+
+    def _specialise(
+        self, key: tuple[Any, ...], args: tuple[Any, ...], backend: str, sizes: bool = True
+    ) -> tuple[Entry, tuple[Any, ...]]:
+        with lock:
+            if self.binder.code is not self.binder.plain.__code__:
+                self.binder.renew()
+            known = self.entries.get(key, [])
+            for entry in known:  # another thread may have made it meanwhile
+                params = entry.enter(args)
+                if params is not None:
+                    return entry, params
+            self._lift_changed_ints(known, args)
+            with gc_pause.paused():
+                entry = self._recall(args, backend, sizes) or self._compile(args, backend, sizes)
+            params = entry.enter(args)
+            if params is None:
+                entry.refuse_shared(args)
+                raise InternalCompilerError(
+                    f"the code just compiled for {self.name} does not fit its own arguments: "
+                    f"{entry.broken_guard(args)}",
+                    advice="this is a bug in s2s; please report it with the function",
+                )
+            # A new list, so that threads that are reading the old one are not disturbed.
+            self.entries[key] = [entry, *known]
+            if len(self.entries) > KEPT:
+                self.entries = dict(list(self.entries.items())[-KEPT // 2 :])
+            self.reasons.append(why_compiled(known, self.latest, entry, args))
+            self.latest = entry
+            if known:
+                self._count(known[0], args)
+            return entry, params
+
+    def _lift_changed_ints(self, known: list[Entry], args: tuple[Any, ...]) -> None:
+        """An integer that has changed once is a parameter from then on, not a constant."""
+        for entry in known:
+            for guard in entry.compiled.object_guards:
+                if guard.kind == "equals" and type(guard.expected) is int:
+                    try:
+                        value = entry.reach.value(args, guard.path)
+                    except Exception:  # it is gone: another guard will say so
+                        continue
+                    if type(value) is int and value != guard.expected:
+                        self.lifted_ints |= {guard.path}
+
+    def prepare(self, args: tuple[Any, ...], backend: str, sizes: bool) -> None:
+        """Compiles for bound arguments, down to machine code, without running anything."""
+        key = self._key(args)
+        entry, params = self._specialise(key, args, backend, sizes)
+        entry.kernel(backend, params)
+
+    def _recall(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Entry | None:
+        """What another process compiled and left on disk."""
+        if backend not in COMPILED or not sizes:
+            return None
+        from . import persistent
+
+        specs = self.describe(args)
+        for found in persistent.recall(self, specs, args):
+            entry = self._entry(found, specs, args)
+            if entry.enter(args) is not None:
+                return entry
+        return None
+
+    def _compile(self, args: tuple[Any, ...], backend: str, sizes: bool) -> Entry:
+        """Compiles for bound arguments; with their sizes as hints, or for all sizes."""
+        specs = self.describe(args)
+        compiled = self.translate(specs, self.named(args) if sizes else None)
+        if backend in COMPILED and sizes:
+            from . import persistent
+
+            persistent.remember(self, specs, compiled)
+        return self._entry(compiled, specs, args)
+
+    def _entry(self, compiled: Compiled, specs: dict[str, Spec], args: tuple[Any, ...]) -> Entry:
+        seed = seed_of(compiled, self.options.has_aux) if self.mode == "vjp" else None
+        options = self.options
+        return Entry(compiled, self.function, specs, args, seed, options.static, options.tensors)
+
+    def named(self, args: tuple[Any, ...]) -> dict[str, Any]:
+        return dict(zip(self.binder.names, args))
+
+    def translate(self, specs: dict[str, Spec], values: dict[str, Any] | None) -> Compiled:
+        """Runs the compiler; `values` is None to compile for types alone."""
+        with Progress(self.name) as progress, gc_pause.paused():
+            progress.stage("translating")
+            with gc_pause.importing():
+                from ..transforms import pipeline
+
+            try:
+                return pipeline.compile_request(self.request(specs, values))
+            except S2SError:
+                raise
+            except RecursionError as error:
+                raise UnsupportedError(
+                    f"{self.name} nests expressions, blocks or calls too deeply to be compiled",
+                    advice="write repeated operations or a recursion as a loop",
+                ) from error
+            except Exception as error:
+                if getattr(error, "source_line", None) is not None:
+                    raise  # the user's own error, found without running the program
+                raise internal(f"translating {self.name}", error) from error
+
+    def request(self, specs: dict[str, Spec], values: dict[str, Any] | None) -> Request:
+        """What the compiler is asked."""
+        from ..transforms.pipeline import Request
+
+        return Request(
+            function=self.function,
+            args=specs,
+            values=values,
+            mode=self.mode,
+            wrt=self.wrt,
+            has_aux=self.options.has_aux,
+            static=tuple((("arg", n),) for n in self.options.static),
+            lifted_ints=self.lifted_ints,
+            boundscheck=self.options.boundscheck,
+            parallel=self.parallel,
+            decorated=self.decorated(),
+        )
+
+    @property
+    def parallel(self) -> bool | None:
+        """Without several threads there is nothing to choose."""
+        asked = self.options.parallel
+        return False if asked is None and thread_pool.count() < 2 else asked
+
+    def decorated(self) -> bool:
+        """Whether the function's own name means an s2s object made from it."""
+        return looks_decorated(self.function)
+
+    def describe(self, args: tuple[Any, ...]) -> dict[str, Spec]:
+        """The specs of bound arguments; refuses what cannot be one, by its name."""
+        specs: dict[str, Spec] = {}
+        for name, value, static in zip(self.binder.names, args, self.static):
+            if static and isinstance(value, np.ndarray):
+                raise TypeError_(
+                    f"{name} of {self.name} is static, but an array has no fixed value"
+                )
+            try:
+                specs[name] = describe(value, static)
+                if self.options.tensors:
+                    specs[name] = as_tensors(specs[name])
+            except S2SError as error:
+                text = f"{name} of {self.name}: {error.message}"
+                raise type(error)(text, advice=error.advice) from None
+            except TypeError as error:
+                raise TypeError_(f"{name} of {self.name}: {error}") from None
+        for name in self.wrt:
+            self._check_wrt(name, specs[name], self.named(args)[name])
+        if self.vectorized:
+            self._check_scalars(specs)
+        return specs
+
+    def _check_wrt(self, name: str, spec: Spec, value: Any) -> None:
+        """Gradients are taken of floats: an integer is nearly always a slip."""
+        if isinstance(spec, Fixed):
+            raise TypeError_(
+                f"{name} of {self.name} is a {type(value).__name__}, which holds no numbers",
+                advice="pass numbers, arrays, or tuples, lists, dicts or dataclasses of them",
+            )
+        leaves = list(spec_leaves(spec, (("arg", name),)))
+        for path, leaf in leaves:
+            dtype = getattr(leaf, "dtype", "record")
+            if dtype.startswith(("float", "complex")):
+                continue
+            text = path_text(path)
+            if isinstance(leaf, ScalarSpec):
+                kind = "int" if leaf.weak and dtype == "int64" else dtype
+                number = isinstance(value, (int, np.integer))
+                example = f"pass {float(value)!r}" if number else "pass a float"
+                raise TypeError_(f"{text} is {kind}; {example}", advice=FLOATS_ONLY)
+            raise TypeError_(
+                f"{text} is an array of {dtype}; pass {text}.astype(np.float64)",
+                advice=FLOATS_ONLY,
+            )
+        if not leaves:
+            raise TypeError_(f"{name} of {self.name} holds no numbers: it has no gradient")
+
+    def _check_scalars(self, specs: dict[str, Spec]) -> None:
+        for name, spec in specs.items():
+            if not isinstance(spec, ScalarSpec):
+                raise UnsupportedError(
+                    f"{name} of {self.name} is an array, but a @vectorize function is taken "
+                    "as the function of scalars it is written as",
+                    advice="call it with scalars, or write the same lines as a plain function",
+                )
+
+    def _count(self, previous: Entry, args: tuple[Any, ...]) -> None:
+        self.compilations += 1
+        if self.compilations >= RECOMPILATIONS and not self.warned:
+            self.warned = True
+            warnings.warn(
+                f"{self.name} was compiled {self.compilations + 1} times for arguments of the "
+                f"same types; what keeps changing is {previous.broken_guard(args)}",
+                RecompilationWarning,
+                stacklevel=2,
+            )
+
+
+FLOATS_ONLY = "gradients are taken with respect to floats; choose them with wrt="
+
+
+def looks_decorated(function: types.FunctionType) -> bool:
+    """Whether the function's own name means an s2s object made from it."""
+    name = function.__name__
+    found = function.__globals__.get(name)
+    if name in function.__code__.co_freevars and function.__closure__ is not None:
+        cell = function.__closure__[function.__code__.co_freevars.index(name)]
+        try:
+            found = cell.cell_contents
+        except ValueError:  # not assigned yet
+            return False
+    return hasattr(found, "_s2s_mode") and getattr(found, "__wrapped__", None) is function
+
+
+def specialiser_for(
+    target: bind_arguments.Target, mode: str, options: Options, method: bool
+) -> Specialiser:
+    """The one specialiser for a function and what is asked of it: `s2s.grad(f)` written anew
+    in each step of a loop compiles only once."""
+    function = target.function
+    binder = bind_arguments.Binder(function)
+    wrt: tuple[str, ...] = ()
+    if mode == "vjp":
+        names = binder.countable(target, method)
+        wrt = bind_arguments.resolve_wrt(options.wrt, names, function.__qualname__)
+    has_aux = options.has_aux and mode == "vjp"
+    options = replace(options, wrt=wrt, has_aux=has_aux, backend=None)
+    # Kept with the function, so that both live equally long.
+    known = vars(function).setdefault("__s2s__", {})
+    key = (mode, options, target.vectorized)
+    found = known.get(key)
+    # functools.wraps copies the dictionary of a function to another one.
+    if found is None or found.function is not function:
+        found = Specialiser(function, binder, mode, options, target.vectorized)
+        vars(function)["__s2s__"] = {k: v for k, v in known.items() if v.function is function} | {
+            key: found
+        }
+    return found

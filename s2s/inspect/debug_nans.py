@@ -1,0 +1,130 @@
+"""`s2s.debug_nans()`: an error at the line that made the first NaN or inf.
+
+While it is on, the results of every call are looked at.  If one holds a NaN or inf, the program is
+run again, statement by statement (`transforms/diagnostics/nan_origin.py`), from the same arguments
+and random numbers, and the error names the line whose value, tangent or adjoint first became so.
+"""
+
+from __future__ import annotations
+
+import copy
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import S2SError
+from ..transforms.frontend.pytree import Out, OutTree, Path, Tree
+
+if TYPE_CHECKING:
+    from ..dispatch.specialization import Entry
+    from ..dispatch.specializations import Specialiser
+
+_NUMBERS = (float, complex, np.inexact, np.ndarray)
+
+# Empty unless switched on.  C code reads it in every call, so it never changes its place.
+active: list[bool] = []
+
+
+class NonFiniteError(S2SError, FloatingPointError):
+    """A NaN or inf, at the place where it was made.  `details` are further lines."""
+
+    def __init__(self, message: str, details: list[str], **where: Any) -> None:
+        self.details = details
+        super().__init__(message, **where)
+
+    def _text(self) -> str:
+        head, mark, advice = super()._text().partition("\nhelp: ")
+        lines = [head, *(f"  {line}" for line in self.details)]
+        if mark:
+            lines += textwrap.wrap(f"help: {advice}", 88, subsequent_indent="  ")
+        return "\n".join(lines)
+
+
+class debug_nans:
+    """Looks for NaN and inf in the results of compiled functions, from now on:
+
+        s2s.debug_nans()            # until s2s.debug_nans(False)
+        with s2s.debug_nans():      # or in a block
+            gradient = loss(x)
+
+    A call whose value or gradient holds one raises a FloatingPointError that names the line
+    where it first appeared.  It holds for all threads; calls inside `@njit` are not seen.
+    """
+
+    def __init__(self, on: bool = True) -> None:
+        self._before = active[:]
+        active[:] = [True] if on else []
+
+    def __enter__(self) -> debug_nans:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        active[:] = self._before
+
+    def __repr__(self) -> str:
+        return f"<s2s.debug_nans: {'on' if active else 'off'}>"
+
+
+def run(
+    specialiser: Specialiser,
+    entry: Entry,
+    bound: tuple[Any, ...],
+    backend: str,
+    params: tuple[Any, ...],
+    given: dict[int, Any] | None = None,
+) -> list[Any]:
+    """Runs a kernel, and looks at its results."""
+    if entry.looked_at is None:
+        random = any(word in entry.compiled.lowered for word in ("draws", "random"))
+        entry.looked_at = _looked_at(entry, specialiser), random
+    looked_at, random = entry.looked_at
+    before = Before(entry, params, random)
+    results = entry.run(backend, params, given)
+    for position, what in looked_at:
+        value = results[position]
+        if not isinstance(value, _NUMBERS) or np.isfinite(value).all():
+            continue
+        from .debug_nans_report import report
+
+        raise report(specialiser, entry, bound, before, (position, what, value)) from None
+    return results
+
+
+class Before:
+    """What a kernel was given, as it was before the call."""
+
+    def __init__(self, entry: Entry, params: tuple[Any, ...], random: bool) -> None:
+        self.paths = [p.path for p in entry.compiled.params]
+        self.params = list(params)
+        self.changing = set(entry.written)
+        self.changing |= {i for i, p in enumerate(params) if isinstance(p, np.random.Generator)}
+        for i in self.changing:
+            self.params[i] = copy.deepcopy(params[i])
+        self.state = np.random.get_state() if random else None
+
+    def values(self) -> dict[Path, Any]:
+        """The parameters, for another run from the same random numbers."""
+        if self.state is not None:
+            np.random.set_state(self.state)
+        fresh = [copy.deepcopy(p) if i in self.changing else p for i, p in enumerate(self.params)]
+        return dict(zip(self.paths, fresh))
+
+
+def _looked_at(entry: Entry, specialiser: Specialiser) -> list[tuple[int, str]]:
+    """The results that count, and what each is called."""
+    compiled = entry.compiled
+    out = compiled.out
+    if specialiser.options.has_aux and isinstance(out, Tree):
+        out = out.children[0]
+    value = "the value" if compiled.grads else "the result"
+    found = [(i, value) for i in _positions(out)]
+    for name, tree in zip(specialiser.wrt, compiled.grads):
+        found += [(i, f"the gradient with respect to {name}") for i in _positions(tree)]
+    return found
+
+
+def _positions(tree: OutTree) -> list[int]:
+    if isinstance(tree, Out):
+        return [tree.index]
+    return [i for child in getattr(tree, "children", ()) for i in _positions(child)]

@@ -1,0 +1,43 @@
+"""What IPython and Jupyter show of s2s objects: highlighted code, and the two sides."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from typing import Any
+
+from ..transforms.ir.quote import printable_lines
+from .highlight import MARKS, code_html, themed
+from .side_by_side import sides
+from .side_by_side_html import alone
+
+
+def highlighted(text: str) -> str:
+    """Code as HTML, with its style."""
+    name = _name(text)
+    return f'<div id="{name}"><style>{themed(f"#{name}")}{MARKS}</style>{code_html(text)}</div>'
+
+
+def coloured(text: str) -> str:
+    """Code in the colours of a terminal, if that is where it goes."""
+    text = printable_lines(text)
+    if not sys.stdout.isatty():
+        return text
+    try:
+        from pygments import highlight
+        from pygments.formatters import TerminalFormatter
+        from pygments.lexers import PythonLexer
+    except ImportError:
+        return text
+    return highlight(text, PythonLexer(), TerminalFormatter()).rstrip("\n")
+
+
+def sides_of(function: Any, compiled: Any) -> str:
+    """The HTML of a plain function beside what was made of it."""
+    return alone(sides(function, compiled), _name(compiled.source))
+
+
+def _name(text: str) -> str:
+    """The same text has the same name, wherever it is shown."""
+    data = text.encode(errors="backslashreplace")
+    return f"s2s-{hashlib.sha256(data).hexdigest()[:12]}"

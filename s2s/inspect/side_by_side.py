@@ -1,0 +1,120 @@
+"""A function and what s2s made of it, line beside line.
+
+Every line of emitted code knows which of the user's lines it comes from (`Compiled.places`).  On
+one side stand the user's function and the helpers that were compiled into it, on the other the
+emitted code; each line on either side knows its counterparts on the other.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import SourceError
+from ..transforms.frontend.source import Source, parse, read
+from ..transforms.ir.quote import file_name
+
+Place = tuple[str, int]  # a file and a line
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Lines of a file of the user's, from number `first` on."""
+
+    title: str
+    file: str
+    first: int
+    lines: tuple[str, ...]
+
+    def __contains__(self, place: object) -> bool:
+        return (
+            isinstance(place, tuple)
+            and place[0] == self.file
+            and self.first <= place[1] < self.first + len(self.lines)
+        )
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """A line of emitted code.  `origins` are the places of the user's that it comes from: the
+    line itself, then the calls that led there, innermost first; none for a line that nothing of
+    the user's stands behind.  `sweep` is the adjoint sweep it belongs to, or 0."""
+
+    number: int
+    text: str
+    origins: tuple[Place, ...] = ()
+    sweep: int = 0
+
+
+@dataclass
+class Sides:
+    """The user's lines and the emitted ones."""
+
+    listings: list[Listing]
+    emitted: list[Emitted]
+    counterparts: dict[Place, list[int]] = field(default_factory=dict)
+
+    def own(self, line: Emitted) -> int | None:
+        """The line of the user's function that an emitted line belongs to."""
+        first = self.listings[0] if self.listings else ()
+        return next((p[1] for p in line.origins if p in first), None)
+
+
+def sides(function: Any, compiled: Any) -> Sides:
+    """Puts a plain function beside the readable code made from it."""
+    emitted = []
+    for number, text in enumerate(compiled.source.splitlines(), 1):
+        whence = compiled.places.get(number)
+        if whence is None:
+            emitted.append(Emitted(number, text))
+        else:
+            origins = ((whence.file, whence.line), *reversed(whence.calls))
+            emitted.append(Emitted(number, text, tuple(dict.fromkeys(origins)), whence.sweep))
+    found = Sides(_listings(function, emitted), emitted)
+    for line in emitted:
+        for place in line.origins:
+            found.counterparts.setdefault(place, []).append(line.number)
+    return found
+
+
+def _listings(function: Any, emitted: Iterable[Emitted]) -> list[Listing]:
+    """The function's own text, then that of the helpers that its code comes from."""
+    try:
+        source = read(function)
+    except SourceError:
+        return []
+    found = [_listing(source)]
+    for line in emitted:
+        for place in line.origins:
+            if not any(place in listing for listing in found):
+                found += _helper(*place)
+    return found
+
+
+def _listing(source: Source) -> Listing:
+    title = f"{file_name(source.file)}:{source.node.lineno}"
+    lines = tuple(source.line(n) for n in range(source.first, source.last + 1))
+    return Listing(title, source.file, source.first, lines)
+
+
+def _helper(file: str, line: int) -> list[Listing]:
+    """The innermost function around a line."""
+    lines = linecache.getlines(file)
+    try:
+        tree = parse(file, "".join(lines))
+    except SourceError:
+        return []
+    around = [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, (ast.FunctionDef, ast.Lambda)) and n.lineno <= line <= (n.end_lineno or 0)
+    ]
+    if not around:
+        return []
+    node = max(around, key=lambda n: n.lineno)
+    first, last = node.lineno, node.end_lineno or node.lineno
+    title = f"{file_name(file)}:{first} {getattr(node, 'name', 'lambda')}"
+    return [Listing(title, file, first, tuple(t.rstrip("\n") for t in lines[first - 1 : last]))]

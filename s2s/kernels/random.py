@@ -1,0 +1,55 @@
+"""Random draws of lowered code: `one_<method>(rng, …)` yields a number, `fill_<method>(rng, out,
+…)` fills an array; `legacy_…` are the same for NumPy's legacy generator.
+
+Here by NumPy itself, for `backend="loops"`; `s2s.kernels_numba.random` compiles them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..transforms.rules.random_draws import COUNTS, LEGACY, METHODS, run
+
+
+def default_rng(*seed: Any) -> np.random.Generator:
+    return np.random.default_rng(*(int(s) for s in seed))
+
+
+def seed(*seed: Any) -> None:
+    np.random.seed(*(int(s) for s in seed))
+
+
+def draw_one(rng: Any, method: str, args: tuple[Any, ...]) -> Any:
+    number = np.int64 if method in COUNTS else np.float64
+    return number(run(rng, method, args, None, number.__name__))
+
+
+def draw_into(rng: Any, method: str, out: Any, args: tuple[Any, ...]) -> None:
+    out[...] = run(rng, method, args, out.shape, out.dtype.name)
+
+
+def _one(method: str) -> Callable[..., Any]:
+    return lambda rng, *args: draw_one(rng, method, args)
+
+
+def _fill(method: str) -> Callable[..., Any]:
+    return lambda rng, out, *args: draw_into(rng, method, out, args)
+
+
+def _legacy_one(method: str) -> Callable[..., Any]:
+    return lambda *args: draw_one(None, method, args)
+
+
+def _legacy_fill(method: str) -> Callable[..., Any]:
+    return lambda out, *args: draw_into(None, method, out, args)
+
+
+for _name in METHODS:
+    globals()[f"one_{_name}"] = _one(_name)
+    globals()[f"fill_{_name}"] = _fill(_name)
+for _name in LEGACY:
+    globals()[f"legacy_one_{_name}"] = _legacy_one(_name)
+    globals()[f"legacy_fill_{_name}"] = _legacy_fill(_name)

@@ -1,0 +1,126 @@
+"""How Numba compiles random draws.
+
+Most methods of a Generator are Numba's own, number for number those of NumPy.  The others, and
+NumPy's legacy generator, whose state Numba does not share, are asked of NumPy itself, which takes
+some two microseconds more per call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba import objmode, types
+from numba.extending import overload
+
+from ..kernels import random
+from ..kernels.random import draw_into, draw_one  # noqa: F401  (read by the templates)
+from ..transforms.rules.random_draws import COUNTS, LEGACY, METHODS
+
+_RNG = numba.typeof(np.random.default_rng())
+
+# Methods that Numba lacks, or whose parameters it takes in another way.
+FOREIGN = ("gumbel", "vonmises", "hypergeometric", "choice", "permutation")
+_SINGLE = ("random", "standard_normal", "standard_exponential", "standard_gamma")
+
+# `{rng}` is "rng, " or nothing, `{args}` the parameters, `{at}` the same at one place.
+_NATIVE_ONE = """
+def one(rng, {args}):
+    return rng.{method}({args})
+"""
+_NATIVE_FILL = """
+def fill(rng, out, {args}):
+{loops}out[{index}] = rng.{method}({at}{keywords})
+"""
+_FOREIGN_ONE = """
+def one({rng}{args}):
+    with objmode(value="{dtype}"):
+        value = draw_one({owner}, "{method}", ({args}))
+    return value
+"""
+_FOREIGN_FILL = """
+def fill({rng}out, {args}):
+    with objmode():
+        draw_into({owner}, "{method}", out, ({args}))
+"""
+
+
+def _define(template: str, name: str, **texts: str) -> Any:
+    # As a function of this module, so that machine code in the cache finds it again.
+    space: dict[str, Any] = {}
+    exec(template.format(**texts), globals(), space)
+    return space[name]
+
+
+def _names(count: int) -> str:
+    return "".join(f"a{k}, " for k in range(count))
+
+
+def _native(method: str) -> None:
+    @overload(getattr(random, f"one_{method}"), strict=False)
+    def one(rng, *params):  # type: ignore[no-untyped-def]
+        return _define(_NATIVE_ONE, "one", method=method, args=_names(len(params)))
+
+    @overload(getattr(random, f"fill_{method}"), strict=False)
+    def fill(rng, out, *params):  # type: ignore[no-untyped-def]
+        arrays = [isinstance(p, types.Array) for p in params]
+        # Parameters that are arrays have the shape of what is filled.
+        axes = range(out.ndim)
+        loops = "".join(f"{'    ' * (k + 1)}for i{k} in range(out.shape[{k}]):\n" for k in axes)
+        index = ", ".join(f"i{k}" for k in axes) or "()"
+        at = "".join(f"a{k}[{index}], " if a else f"a{k}, " for k, a in enumerate(arrays))
+        single = method in _SINGLE and out.dtype == types.float32
+        return _define(
+            _NATIVE_FILL, "fill", method=method, args=_names(len(params)), at=at, index=index,
+            loops=loops + "    " * (out.ndim + 1), keywords="dtype=np.float32" if single else "",
+        )  # fmt: skip
+
+
+def _foreign(method: str, legacy: bool) -> None:
+    prefix = "legacy_" if legacy else ""
+    texts = {
+        "method": method,
+        "rng": "" if legacy else "rng, ",
+        "owner": "None" if legacy else "rng",
+        "dtype": "int64" if method in COUNTS else "float64",
+    }
+
+    def one(*params):  # type: ignore[no-untyped-def]
+        count = len(params) - (not legacy)
+        return _define(_FOREIGN_ONE, "one", args=_names(count), **texts)
+
+    def fill(*params):  # type: ignore[no-untyped-def]
+        count = len(params) - 1 - (not legacy)
+        return _define(_FOREIGN_FILL, "fill", args=_names(count), **texts)
+
+    overload(getattr(random, f"{prefix}one_{method}"), strict=False)(one)
+    overload(getattr(random, f"{prefix}fill_{method}"), strict=False)(fill)
+
+
+for _method in METHODS:
+    if _method in FOREIGN:
+        _foreign(_method, legacy=False)
+    else:
+        _native(_method)
+for _method in LEGACY:
+    _foreign(_method, legacy=True)
+
+
+@overload(random.default_rng)
+def _default_rng(*seed):  # type: ignore[no-untyped-def]
+    def default_rng(*seed):  # type: ignore[no-untyped-def]
+        with objmode(rng=_RNG):
+            rng = random.default_rng(*seed)
+        return rng
+
+    return default_rng
+
+
+@overload(random.seed)
+def _seed(*seed):  # type: ignore[no-untyped-def]
+    def set_seed(*seed):  # type: ignore[no-untyped-def]
+        with objmode():
+            random.seed(*seed)
+
+    return set_seed

@@ -1,0 +1,170 @@
+"""Variables: arrays with a name that tapes watch and optimizers update in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .change_counter import Announces
+from .tensor import tensor
+from .variable_versions import accessed, before_change
+
+_IN_PLACE = ("fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap")
+
+
+# Bytes of a line of the cache, and of arrays for which it matters where they begin.
+_LINE, _LARGE = 64, 4096
+
+
+def _on_lines(array: Any) -> Any:
+    """A matrix, or a copy that begins with a line of the cache, as is best for products."""
+    size = array.nbytes
+    if array.ndim < 2 or size < _LARGE or array.dtype.hasobject or _address(array) % _LINE == 0:
+        return array
+    room = np.empty(size + _LINE, np.uint8)
+    start = -_address(room) % _LINE
+    copy = room[start : start + size].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def _address(array: Any) -> int:
+    return array.__array_interface__["data"][0]
+
+
+class Variable(Announces, np.lib.mixins.NDArrayOperatorsMixin):
+    """An array whose gradient tapes compute without being asked to.
+
+    A Python float becomes float32, as everywhere in training; arrays keep their dtype.  It is
+    an array in NumPy functions and arithmetic; `assign`, `assign_add`, `assign_sub` and indexed
+    writes change it in place.
+    """
+
+    _s2s_variable = True
+    _tensor = staticmethod(tensor)  # makes what is given of what is computed
+
+    def __init__(
+        self, initial_value: Any, trainable: bool = True, name: str = "Variable", dtype: Any = None
+    ) -> None:
+        if dtype is None and not isinstance(initial_value, (np.ndarray, np.generic, Variable)):
+            found = np.asarray(initial_value)
+            dtype = np.float32 if found.dtype == np.float64 else found.dtype
+        self._array = _on_lines(np.array(initial_value, dtype=dtype, order="C"))
+        self.trainable = bool(trainable)
+        self.name = name
+
+    # ---- as an array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._array.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self._array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim
+
+    @property
+    def size(self) -> int:
+        return self._array.size
+
+    @property
+    def value(self) -> Variable:
+        return self
+
+    def numpy(self) -> Any:
+        """A copy that no later step changes."""
+        accessed(self)
+        return self._array.copy() if self.ndim else self._array[()]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        accessed(self)
+        if copy is False:
+            raise ValueError("a Variable is a copy as an array: leave out copy=False")
+        return np.array(self._array, dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(isinstance(o, Variable) for o in kwargs.get("out", ())):
+            return NotImplemented
+        for x in inputs:
+            if isinstance(x, Variable):
+                accessed(x)
+        plain = [x._array if isinstance(x, Variable) else x for x in inputs]
+        return self._tensor(getattr(ufunc, method)(*plain, **kwargs))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        accessed(self)
+        found = getattr(self._array, name)
+        if not callable(found):
+            return self._part(found)
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            if name in _IN_PLACE:
+                before_change(self._array)
+            if name == "resize":  # of an array that nobody else has, and that owns its memory
+                self._array = self._array.copy()
+                return self._array.resize(*args, **kwargs)
+            return self._part(found(*args, **kwargs))
+
+        return method
+
+    def __getitem__(self, index: Any) -> Any:
+        accessed(self)
+        return self._part(self._array[index])
+
+    def _part(self, value: Any) -> Any:
+        """What was read stays as it is when the Variable changes, and cannot be written to."""
+        if isinstance(value, np.ndarray) and np.may_share_memory(value, self._array):
+            value = value.copy()
+            value.flags.writeable = False
+        return self._tensor(value)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __float__(self) -> float:
+        accessed(self)
+        return float(self._array)
+
+    def __bool__(self) -> bool:
+        accessed(self)
+        return bool(self._array)
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shape = "x".join(map(str, self.shape)) or "()"
+        return f"<s2s.Variable {self.name} {shape} {self.dtype.name}: {self._array!r}>"
+
+    # ---- in place
+
+    def assign(self, value: Any) -> Variable:
+        value = value._array if isinstance(value, Variable) else np.asarray(value)
+        if value.shape != self.shape:
+            raise ValueError(f"{self.name} has shape {self.shape}, and the new value {value.shape}")
+        accessed(self)
+        before_change(self._array)
+        self._array[...] = value
+        return self
+
+    def assign_add(self, delta: Any) -> Variable:
+        return self.assign(self._array + delta)
+
+    def assign_sub(self, delta: Any) -> Variable:
+        return self.assign(self._array - delta)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        before_change(self._array)
+        self._array[index] = value
+
+    def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]
+        return self.assign_add(other)
+
+    def __isub__(self, other: Any) -> Any:  # type: ignore[misc]
+        return self.assign_sub(other)

@@ -1,0 +1,41 @@
+"""Integer powers of floats, as functions that LLVM calls.
+
+LLVM turns `pow(x, float(n))` with an `n` of 32 bits or less into `llvm.powi`, and that into a call
+of `__powidf2` or `__powisf2`.  These belong to the run-time library of a C compiler, which a
+process need not have loaded: LLVM ends the process then.  Here they are `pow` and `powf`.
+"""
+
+from __future__ import annotations
+
+from ..transforms.ir.lazy import once
+from . import jit_link
+
+_TEXT = """
+declare double @pow(double, double)
+declare float @powf(float, float)
+
+define double @__powidf2(double %x, i32 %n) {
+  %exponent = sitofp i32 %n to double
+  %power = call double @pow(double %x, double %exponent)
+  ret double %power
+}
+
+define float @__powisf2(float %x, i32 %n) {
+  %exponent = sitofp i32 %n to float
+  %power = call float @powf(float %x, float %exponent)
+  ret float %power
+}
+"""
+
+
+_NAMES = ("__powidf2", "__powisf2")
+
+
+@once
+def offer() -> None:
+    """Tells LLVM where the functions are."""
+    import llvmlite.binding as llvm
+
+    library = jit_link.runtime(_TEXT, _NAMES)
+    for name in _NAMES:
+        llvm.add_symbol(name, library[name])

@@ -1,0 +1,169 @@
+"""`GradientTape`: syntax, in compiled functions and in plain Python.
+
+In a compiled function the tape is gone: the function holds the adjoint code of the block.  In
+plain Python the block runs as it stands, once; what it reads is kept as it was when the block
+was entered (`snapshot.py`).  When a gradient is asked for, the block is found in the source
+(`block_function.py`), compiled as a function of what it reads, and run on that (`query.py`).
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..errors import ValueError_
+from ..objects import unconnected as unconnected_names
+from ..objects import variable_versions
+from ..objects.variable import Variable
+from . import block_function, query
+from .snapshot import World
+
+
+class GradientTape:
+    """Marks what is to be differentiated:
+
+        with s2s.GradientTape() as tape:
+            loss = np.mean((x @ w - y) ** 2)
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+
+    Trainable Variables are watched by themselves, other arrays and numbers by `watch`.  Nothing is
+    recorded.  `persistent` is accepted and costs nothing: a tape can always be asked again.
+    """
+
+    _s2s_tape = True
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self.persistent = persistent
+        self.watch_accessed_variables = watch_accessed_variables
+        self._block: block_function.Block | None = None
+        self._world: World | None = None
+        self._frame: types.FrameType | None = None  # that of the block, while it runs
+        self._made: block_function.Outcome | None = None
+        self._watched: dict[int, Variable] = {}
+        self._paused = False
+        self._last: query.Answer | None = None
+
+    # ---- the block
+
+    def __enter__(self) -> GradientTape:
+        frame = sys._getframe(1)
+        self._block = block_function.find(frame)
+        self._world = self._block.look(frame)
+        self._frame, self._last = frame, None
+        self._watched.clear()
+        variable_versions.follow(self)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        assert self._block is not None and self._frame is not None
+        self._made = self._block.outcome(self, self._frame)
+        self._frame = None
+        variable_versions.close(self)
+
+    def watch(self, tensor: Any) -> None:
+        """Watches an array, a number or a Variable that is not watched by itself, or a structure
+        of them, from here on."""
+        self._check_open("watch")
+        for value in query.leaves(tensor):
+            dtype = np.asarray(value).dtype
+            if dtype.kind not in "fc":
+                text = f"the tape watches floats, not {dtype}: the gradient is None"
+                warnings.warn(text, stacklevel=2)
+            elif isinstance(value, Variable):
+                self._watched[id(value)] = value
+
+    def reset(self) -> None:
+        """Forgets what the block has computed and watched so far."""
+        self._check_open("reset")
+        self._watched.clear()
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """What is computed in this block is a constant to the tape."""
+        self._check_open("stop_recording")
+        before, self._paused = self._paused, True
+        try:
+            yield
+        finally:
+            self._paused = before
+
+    def watched_variables(self) -> tuple[Variable, ...]:
+        """The Variables that the block has read, in order, and those that were watched."""
+        return tuple(self._watched.values())
+
+    def accessed(self, variable: Variable) -> None:
+        """A Variable is read while the block runs."""
+        if self.watch_accessed_variables and variable.trainable and not self._paused:
+            self._watched.setdefault(id(variable), variable)
+
+    def before_change(self, array: Any) -> None:
+        """An array that may be a Variable's is about to be written to."""
+        if self._world is not None:
+            self._world.before_change(array)
+
+    def _check_open(self, method: str) -> None:
+        if self._frame is None:
+            call = method if method == "watch" else f"{method}()"
+            raise ValueError_(f"tape.{call} outside its `with` block")
+
+    # ---- what is asked
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = "none",
+    ) -> Any:
+        """The gradient of the sum of `target` with respect to each of `sources`, in their
+        structure; None for a source on which it does not depend."""
+        return self._ask("gradient", target, sources, unconnected_gradients, output_gradients)
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: Any = "none",
+        parallel_iterations: Any = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The derivatives of each entry of `target`: its axes come first."""
+        return self._ask("jacobian", target, sources, unconnected_gradients)
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: Any = "none",
+        parallel_iterations: Any = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The Jacobian of each row of `target` by the same row of `source`."""
+        return self._ask("batch_jacobian", target, source, unconnected_gradients)
+
+    def _ask(
+        self, method: str, target: Any, sources: Any, unconnected: Any, seeds: Any = None
+    ) -> Any:
+        if self._block is None or self._world is None:
+            raise ValueError_(f"tape.{method} before the tape's `with` block")
+        made, line = self._made, None
+        if self._frame is not None:  # asked inside its own block
+            made, line = self._block.outcome(self, self._frame), self._frame.f_lineno
+        assert made is not None
+        asked = query.Asked(method, target, sources, unconnected, seeds)
+        self._last = query.Answer(self._block, self._world, made, line, asked)
+        found = self._last.value()
+        unconnected_names.remember(sources, found)
+        return found
+
+    def explain(self) -> str:
+        """Why what was asked last has a None in it."""
+        if self._last is None:
+            raise ValueError_("the tape has not been asked anything yet: call tape.gradient first")
+        return self._last.explain()

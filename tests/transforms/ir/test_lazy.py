@@ -1,0 +1,66 @@
+"""Values that are computed at their first use: once, and for threads that ask together the same."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from s2s.transforms.ir.lazy import lazy, once
+
+
+class Thing:
+    """Counts how often its property is computed."""
+
+    def __init__(self) -> None:
+        self.computed = 0
+
+    @lazy
+    def value(self) -> list[int]:
+        """A new list."""
+        self.computed += 1
+        return [self.computed]
+
+
+def in_two_threads(call: Any) -> list[Any]:
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(call())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return found
+
+
+def test_a_property_is_computed_once_per_object() -> None:
+    thing, other = Thing(), Thing()
+    assert thing.value is thing.value
+    assert thing.computed == 1 and other.computed == 0
+    assert Thing.value.__doc__ == "A new list."
+
+
+def test_threads_compute_at_the_same_time_and_get_the_same() -> None:
+    """Each waits inside of the computation for the other, which a lock would never let in."""
+    together = threading.Barrier(2, timeout=60)
+
+    class Both:
+        @lazy
+        def value(self) -> object:
+            together.wait()
+            return object()
+
+    both = Both()
+    first, second = in_two_threads(lambda: both.value)
+    assert first is second is both.value
+
+
+def test_a_function_gives_all_threads_the_same() -> None:
+    together = threading.Barrier(2, timeout=60)
+
+    @once
+    def made(name: str) -> object:
+        together.wait()
+        return object()
+
+    first, second = in_two_threads(lambda: made("a"))
+    assert first is second is made("a")
+    assert [*made.kept] == [("a",)]

@@ -1,0 +1,181 @@
+"""What every round checks is checked before the loop, and only where nobody can tell."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import s2s
+from s2s.transforms.lower.checks.hoist import check_ahead
+from s2s.transforms.lower.loop_ir import nodes as L
+from s2s.transforms.lower.loop_ir.python_printer import write
+from tests.switches import switched_off
+from tests.transforms.lower.memory.test_layout import again
+
+F = "float64"
+I, J, N, M, S = L.Name("i"), L.Name("j"), L.Name("n"), L.Name("m"), L.Name("s", F)  # noqa: E741
+SIZE = L.Size("x", 0)
+
+
+def fails(cond, message="far out", exception="IndexError"):
+    return L.Branch(cond, [L.Fail(exception, message)])
+
+
+def loop(*body, start: L.Expr = L.ZERO, stop: L.Expr = N, step=1, var="i"):
+    return L.Loop(var, start, stop, L.lit(step), list(body))
+
+
+SUM = L.Let("s", L.Bin("+", S, L.Load("x", (I,), F), F))
+BEYOND = fails(L.compare(">=", I, SIZE))
+
+
+def ahead(*body, visible=(), shares=lambda a, b: a == b):
+    return check_ahead(copy.deepcopy(list(body)), {*visible}, shares)
+
+
+def text(body):
+    lines = write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], "")
+    return lines.split("def f(x, y, s, n, m):\n")[-1].replace("    return (s,)\n", "").rstrip()
+
+
+def test_before_the_loop():
+    assert (
+        text(ahead(loop(BEYOND, SUM)))
+        == """\
+    if n > x.shape[0]:
+        raise IndexError("far out")
+    for i in range(n):
+        s = s + x[i]"""
+    )
+
+
+def test_of_inner_loops_and_by_numbers_of_a_round():
+    inner = loop(fails(L.compare(">=", J, L.Size("y", 0))), L.Put("t", (J,), S), var="j", stop=M)
+    let = L.Let("k", L.add(I, L.lit(2)))
+    body = loop(let, fails(L.compare(">=", L.Name("k"), SIZE)), inner)
+    assert (
+        text(ahead(body))
+        == """\
+    if n > 0 and n > x.shape[0] - 2:
+        raise IndexError("far out")
+    if n > 0 and m > y.shape[0]:
+        raise IndexError("far out")
+    for i in range(n):
+        k = i + 2
+        for j in range(m):
+            t[j] = s"""
+    )
+
+
+def test_conditions_that_hold_later_the_sooner():
+    both = L.Bin("and", L.compare(">", M, L.ZERO), L.compare(">=", I, SIZE), "bool")
+    above = L.Bin("and", L.compare(">", L.add(I, L.ONE), M), L.compare(">", I, SIZE), "bool")
+    for step, ends in ((1, (L.ZERO, N)), (-1, (L.sub(N, L.ONE), L.lit(-1)))):
+        new = text(
+            ahead(loop(fails(both), fails(above), SUM, start=ends[0], stop=ends[1], step=step))
+        )
+        assert (
+            new.split("    for i")[0]
+            == """\
+    if n > 0 and (m > 0 and n > x.shape[0]):
+        raise IndexError("far out")
+    if n > 0 and (n > m and n - 1 > x.shape[0]):
+        raise IndexError("far out")
+"""
+        )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        loop(fails(L.Bin("and", L.compare("<", I, M), L.compare(">=", I, SIZE), "bool")), SUM),
+        loop(fails(L.Bin("or", L.compare(">", I, M), L.compare(">=", I, SIZE), "bool")), SUM),
+        loop(fails(L.compare(">=", L.Load("y", (I,), "int64"), SIZE)), SUM),
+        loop(fails(L.compare(">=", SIZE, I)), SUM),
+        loop(BEYOND, fails(L.compare("<", N, L.ZERO), exception="ValueError"), SUM),
+        loop(BEYOND, L.Branch(L.compare("<", I, M), [BEYOND]), SUM),
+        loop(BEYOND, SUM, L.Branch(L.compare("<", I, M), [L.Break()])),
+        loop(BEYOND, SUM, L.Show("x", (S,))),
+        loop(BEYOND, SUM, step=2),
+        loop(fails(L.compare(">=", I, L.Name("k"))), L.Let("k", L.add(I, L.ONE)), SUM),
+        loop(fails(L.compare(">=", I, L.Load("y", (M,), "int64"))), L.Put("y", (I,), S)),
+    ],
+    ids=["rounds before one", "one or the other", "an index that is read", "the first rounds",
+         "of another kind", "in a branch", "ends early", "prints", "another step",
+         "a bound that grows", "one that is overwritten"],
+)  # fmt: skip
+def test_left_alone(body):
+    assert text(ahead(body)) == text([body])
+
+
+def test_what_the_caller_sees_is_written_until_then():
+    body = loop(BEYOND, L.Put("y", (I,), S))
+    assert text(ahead(body, visible=("y",))) == text([body])
+    assert text(ahead(body)) != text([body])
+
+
+@pytest.mark.parametrize("start", [0, 2, -3])
+@pytest.mark.parametrize("shift", [-1, 0, 2])
+@pytest.mark.parametrize("step", [1, -1])
+@pytest.mark.parametrize("both", [False, True])
+def test_fails_if_and_only_if_a_round_would(start, shift, step, both):
+    cond = L.compare(">=", L.add(I, L.lit(shift)), SIZE)
+    if both:
+        cond = L.Bin("and", L.compare(">", L.add(I, L.ONE), M), cond, "bool")
+    keep = L.Let("s", L.Bin("+", S, L.Lit(1.0, F), F))
+    if step > 0:
+        body = loop(fails(cond), keep, start=L.lit(start))
+    else:
+        body = loop(fails(cond), keep, start=N, stop=L.lit(start), step=-1)
+    new = ahead(body)
+    assert len(new) == 2
+    was, now = (_runnable(b) for b in ([body], new))
+    for size in range(4):
+        for n in range(-4, 8):
+            for m in (0, 3):
+                assert was(np.zeros(size), n, m) == now(np.zeros(size), n, m), (size, n, m)
+
+
+def _runnable(body):
+    space: dict = {}
+    exec(write([L.Routine("f", ["x", "y", "s", "n", "m"], [*body, L.Return((S,))])], ""), space)
+
+    def run(x, n, m):
+        try:
+            return space["f"](x, None, 0.0, n, m)
+        except IndexError as error:
+            return str(error)
+
+    return run
+
+
+# ---------------------------------------------------------------- programs
+
+
+def distances(x, y, c):
+    total = 0.0
+    for i in range(len(x)):
+        dx, dy = x[i] - c[0], y[i] - c[1]
+        total += np.exp(-np.sqrt(dx * dx + dy * dy + 1.0)) * c[2]
+    return total
+
+
+def test_results_and_errors_stay():
+    rng = np.random.default_rng(0)
+    x, y, c = rng.normal(size=9), rng.normal(size=9), rng.normal(size=3)
+    now = s2s.value_and_grad(distances, wrt=("x", "c"), backend="loops")
+    value, bars = now(x, y, c)
+    with switched_off("checks ahead", "unchecked", "at will", "registers"):
+        was = s2s.value_and_grad(again(distances), wrt=("x", "c"), backend="loops")
+        right, right_bars = was(x, y, c)
+    assert now.lowered.count("for i_1") == 1 and was.lowered.count("for i_") == 2
+    np.testing.assert_allclose(value, right, rtol=1e-14)
+    for bar, right_bar in zip(bars, right_bars):
+        np.testing.assert_allclose(bar, right_bar, rtol=1e-13)
+    for few in ((x, y[:5], c), (x, y, c[:1]), (x, y[:0], c[:0])):
+        with pytest.raises(IndexError, match="out of bounds"):
+            now(*few)
+    value, (x_bar, c_bar) = now(x[:0], y[:0], c[:0])
+    assert value == 0.0 and x_bar.shape == c_bar.shape == (0,)

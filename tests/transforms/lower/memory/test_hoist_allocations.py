@@ -1,0 +1,103 @@
+"""Buffers are made once, before a loop, where the rounds cannot tell."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import s2s
+from s2s.transforms.lower.loop_ir import nodes as L
+from s2s.transforms.lower.memory.hoist_allocations import hoist
+
+F = "float64"
+i, n, m = L.Name("i"), L.Name("n"), L.Name("m")
+X = L.Size("x", 0)
+
+
+def alloc(*sizes, name="t"):
+    return L.Alloc(name, F, sizes)
+
+
+def loop(*body, var="i", parallel=False):
+    return L.Loop(var, L.ZERO, n, L.ONE, list(body), parallel)
+
+
+def hoisted(*body):
+    new = copy.deepcopy(list(body))
+    hoist(new)
+    return new
+
+
+PUT = L.Put("t", (L.ZERO,), L.Lit(0.0, F))
+
+
+def test_before_the_outermost_loop():
+    assert hoisted(loop(alloc(X), PUT)) == [alloc(X), loop(PUT)]
+    deep = loop(loop(alloc(X, X), PUT, var="j"), PUT)
+    assert hoisted(deep) == [alloc(X, X), loop(loop(PUT, var="j"), PUT)]
+    assert hoisted(L.Forever([alloc(X), L.Break()])) == [alloc(X), L.Forever([L.Break()])]
+
+
+def test_sizes_are_spelt_out_and_never_negative():
+    size = L.sub(X, L.lit(2))
+    clipped = L.select(L.compare(">", size, L.ZERO), size, L.ZERO)
+    let = L.Let("t_1", size)
+    assert hoisted(loop(let, alloc(L.Name("t_1")))) == [alloc(clipped), loop(let)]
+
+
+def test_as_far_as_sizes_are_known():
+    assert hoisted(loop(loop(alloc(L.Size("u", 0)), var="j"), L.BindCall(("u",), "rt.f", ()))) == [
+        loop(alloc(L.Size("u", 0)), loop(var="j"), L.BindCall(("u",), "rt.f", ()))
+    ]
+    triangle = hoisted(loop(loop(alloc(i), var="j")))
+    assert isinstance(triangle[0], L.Loop) and isinstance(triangle[0].body[0], L.Alloc)
+
+
+def test_the_same_buffer_made_in_two_places():
+    assert hoisted(loop(alloc(X), PUT, alloc(X), PUT)) == [alloc(X), loop(PUT, PUT)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [alloc(X), PUT],
+        [loop(alloc(i))],
+        [loop(alloc(L.Name("t_1")), L.Let("t_1", L.add(L.Name("t_1"), L.ONE)))],
+        [loop(L.Let("t_1", L.Bin("//", n, m, "int64")), alloc(L.Name("t_1")))],
+        [loop(L.Let("t_1", L.Load("x", (i,), "int64")), alloc(L.Name("t_1")))],
+        [loop(alloc(X), L.Bind("u", "t"))],
+        [loop(alloc(X), L.Alias("u", "t", (X,)))],
+        [loop(alloc(X), L.Invoke(("u",), "g", (L.Whole("t"),)))],
+        [loop(L.Branch(L.TRUE, [alloc(X)]))],
+        [loop(alloc(X), PUT, parallel=True)],
+        [loop(loop(alloc(X), var="j", parallel=True))],
+        [loop(alloc(X), alloc(n))],
+        [loop(alloc(X)), loop(alloc(X))],
+        [loop(alloc(L.lit(3)))],
+    ],
+    ids=[
+        "no loop", "a size that grows", "a size that is counted", "a division",
+        "a size that is read", "another name", "another shape", "a call that may return it",
+        "a branch", "threads", "threads inside", "two sizes", "two loops", "on the stack",
+    ],
+)  # fmt: skip
+def test_left_alone(body):
+    assert hoisted(*body) == body
+
+
+def rows(a, n):
+    total, last = 0.0, a[0] * 0.0
+    for k in range(n):
+        row = np.sin(a[k]) * last
+        last = np.exp(-(row**2)) + a[k]
+        total += np.dot(row, last[::-1])
+    return total + np.sum(last)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_what_one_round_hands_to_the_next(n):
+    a = np.random.default_rng(0).normal(size=(4, 3))
+    s2s.check_grads(rows, a, n, wrt=("a",), backend="loops")
+    assert s2s.value_and_grad(rows, wrt=("a",), backend="loops")(a, n)[0] == rows(a, n)

@@ -1,0 +1,152 @@
+"""Elements that all rounds add to are summed up in variables."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import s2s
+from s2s.transforms.lower.analysis.in_bounds import Elsewhere
+from s2s.transforms.lower.build.lazy_array import Emitter
+from s2s.transforms.lower.loop_ir import nodes as L
+from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.memory.promote_accumulators import sum_up
+
+F = "float64"
+I, K, N = L.Name("i"), L.Name("k"), L.Name("n")  # noqa: E741
+
+
+def at(buffer, *index):
+    return L.Load(buffer, index, F)
+
+
+def loop(*body, stop: L.Expr = N, step=1):
+    return L.Loop("i", L.ZERO, stop, L.lit(step), list(body))
+
+
+ADDED = L.Put("c", (K,), at("x", I), add=True)
+
+
+def summed(*body, visible=(), shares=lambda a, b: a == b):
+    fresh = Emitter({"c", "x", "k", "n", "i"}).fresh
+    new = copy.deepcopy(list(body))
+    places = Elsewhere(new, ["c", "x", "k", "n"], {"c": (N,), "x": (N,)})
+    return sum_up(new, {"c": F, "x": F}, {*visible}, shares, fresh, places)
+
+
+def text(body):
+    lines = write([L.Routine("f", ["c", "x", "k", "n"], [*body, L.Return(())])], "")
+    return lines.split("def f(c, x, k, n):\n")[-1].replace("    return ()\n", "").rstrip()
+
+
+def test_a_variable_for_each_element():
+    two = L.Put("c", (L.ZERO,), at("x", I), add=True)
+    assert (
+        text(summed(loop(ADDED, two)))
+        == """\
+    acc = np.float64(0.0)
+    acc_1 = np.float64(0.0)
+    for i in range(n):
+        acc = acc + x[i]
+        acc_1 = acc_1 + x[i]
+    if n > 0:
+        c[k] += acc
+        c[0] += acc_1"""
+    )
+    assert "if" not in text(summed(loop(ADDED, stop=L.lit(3))))
+
+
+def test_other_elements_may_be_added_to():
+    moving = L.Put("c", (I,), at("x", I), add=True)
+    assert text(summed(loop(ADDED, moving))).count("acc") == 4
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        loop(L.Put("c", (I,), at("x", I), add=True)),
+        loop(L.Put("c", (K,), at("x", I))),
+        loop(ADDED, L.Put("y", (I,), at("c", L.ZERO))),
+        loop(ADDED, L.Put("c", (I,), at("x", I))),
+        loop(L.Branch(L.compare("<", I, K), [ADDED])),
+        loop(L.Let("k", L.add(I, L.ONE)), ADDED),
+        loop(L.Put("c", (L.Load("x", (K,), "int64"),), at("x", I), add=True)),
+        loop(ADDED, L.Branch(L.compare("<", I, K), [L.Break()])),
+        loop(L.Put("c", (K,), L.Load("x", (I,), "float32"), add=True)),
+        loop(ADDED, L.Let("n", L.sub(N, L.ONE))),
+    ],
+    ids=["another element each time", "written", "read", "written elsewhere", "in some rounds",
+         "an index that changes", "an index that is read", "ends early", "of another type",
+         "a bound that changes"],
+)  # fmt: skip
+def test_left_alone(body):
+    assert text(summed(body)) == text([body])
+
+
+INT = "int64"
+J = L.Name("j")
+HAS = L.compare("!=", L.Bin("&", J, L.Bin("<<", L.ONE, I, INT), INT), L.ZERO)
+SMALLER = L.Bin("^", J, L.Bin("<<", L.ONE, I, INT), INT)
+
+
+def table(*chosen, start: L.Expr = L.ZERO, stop: L.Expr = N):
+    """For each j, rounds in which i is one of its bits."""
+    return L.Loop("j", start, stop, L.ONE, [loop(L.Branch(HAS, list(chosen)))])
+
+
+def test_in_some_rounds_if_the_element_is_there():
+    added = L.Put("c", (J,), at("c", SMALLER), add=True)
+    assert (
+        text(summed(table(added)))
+        == """\
+    for j in range(n):
+        acc = np.float64(0.0)
+        for i in range(n):
+            if j & np.int64(1) << i != 0:
+                acc = acc + c[j ^ np.int64(1) << i]
+        if n > 0:
+            c[j] += acc"""
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        table(L.Put("c", (J,), at("c", SMALLER), add=True), stop=K),
+        table(L.Put("c", (J,), at("c", SMALLER), add=True), start=K),
+        table(L.Put("c", (J,), at("c", L.add(J, I)), add=True)),
+        table(L.Put("c", (J,), at("c", SMALLER), add=True), L.Put("x", (I,), at("c", I))),
+        table(L.Put("c", (J,), at("c", SMALLER), add=True), L.Put("c", (I,), at("x", I))),
+    ],
+    ids=["beyond", "maybe negative", "maybe the same", "also read", "also written"],
+)
+def test_in_some_rounds_left_alone(body):
+    assert text(summed(body)) == text([body])
+
+
+def test_memory_and_errors():
+    assert text(summed(loop(ADDED), shares=lambda a, b: True)) == text([loop(ADDED)])
+    may_fail = loop(L.Branch(L.compare(">", I, K), [L.Fail("ValueError", "no")]), ADDED)
+    assert text(summed(may_fail, visible=("c",))) == text([may_fail])
+    assert "acc" in text(summed(may_fail))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", [0, 1, 7])
+def test_a_program(n, dtype):
+    def f(c, x):
+        total = x.dtype.type(0)
+        for i in range(len(x)):
+            total += np.sin(c[0] * x[i]) + c[1] * x[i] * c[0]
+        return total
+
+    c, x = np.array([0.3, 0.7], dtype), np.linspace(0, 1, n).astype(dtype)
+    g = s2s.grad(f, backend="loops")
+    want = [np.sum(np.cos(c[0] * x) * x + c[1] * x), np.sum(x) * c[0]]
+    tol = 1e-6 if dtype == "float32" else 1e-13
+    np.testing.assert_allclose(g(c, x), want, rtol=tol, atol=tol)
+    assert g(c, x).dtype == dtype
+    if not n:  # nothing is added to what is not there
+        assert g(c[:0], x).shape == (0,)

@@ -1,0 +1,113 @@
+"""Sums that start from zeros are written at once, exactly where that is the same."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+from s2s.transforms.lower.loop_ir import nodes as L
+from s2s.transforms.lower.loop_ir.python_printer import write
+from s2s.transforms.lower.memory.store_first_accumulate import touch_first
+
+I, J, N = L.Name("i"), L.Name("j"), L.Name("n")  # noqa: E741
+ZERO = L.Lit(0.0, "float64")
+
+
+def load(buffer, i):
+    return L.Load(buffer, (i,), "float64")
+
+
+def fill(stop=N):
+    return L.Loop("i", L.ZERO, stop, L.ONE, [L.Put("t", (I,), ZERO)])
+
+
+def adds(start, stop, step, shift, *more):
+    put = L.Put("t", (L.add(J, L.lit(shift)),), load("y", J), add=True)
+    return L.Loop("j", start, stop, L.lit(step), [put, *more])
+
+
+def program(*loops, made=N):
+    after = L.Loop("i", L.ZERO, N, L.ONE, [L.Put("x", (I,), load("t", I))])
+    return [L.Alloc("t", "float64", (made,)), *loops, after]
+
+
+def touched(body):
+    block = copy.deepcopy(body)
+    touch_first(block)
+    return block
+
+
+def run(body, n):
+    space: dict = {}
+    exec(write([L.Routine("f", ["x", "y", "n"], [*body, L.Return(())])], ""), space)
+    x, y = np.full(n, np.nan), np.arange(n + 3.0) + 1.0
+    space["f"](x, y, n)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "step", "shift"),
+    [
+        (L.ZERO, N, 1, 0),
+        (L.ONE, N, 1, 0),
+        (L.ONE, N, 1, -1),
+        (L.ZERO, L.sub(N, L.ONE), 1, 1),
+        (L.sub(N, L.ONE), L.ZERO, -1, -1),
+        (L.sub(N, L.ONE), L.lit(-1), -1, 0),
+        (L.lit(2), L.sub(N, L.lit(3)), 1, 1),
+    ],
+)
+def test_each_element_has_its_value(start, stop, step, shift):
+    body = program(fill(), adds(start, stop, step, shift))
+    again = touched(body)
+    loop = next(s for s in again if isinstance(s, L.Loop) and s.var == "j")
+    assert not loop.body[0].add
+    for n in range(8):
+        np.testing.assert_array_equal(run(again, n), run(body, n), err_msg=f"n={n}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(program(fill(), adds(L.ZERO, N, 2, 0)), id="in steps of two"),
+        pytest.param(
+            program(fill(), adds(L.ZERO, N, 1, 0, L.Put("t", (L.ZERO,), ZERO))), id="touched twice"
+        ),
+        pytest.param(
+            program(fill(), adds(L.ZERO, N, 1, 0, L.Put("x", (J,), load("t", J)))), id="read"
+        ),
+        pytest.param(
+            program(fill(), adds(L.ZERO, N, 1, 0, L.Branch(L.TRUE, [L.Break()]))), id="left early"
+        ),
+        pytest.param(program(fill(L.ONE), adds(L.ZERO, N, 1, 0)), id="zeros for a part of it only"),
+        pytest.param(
+            program(fill(), L.Put("t", (L.ZERO,), L.Lit(1.0, "float64")), adds(L.ZERO, N, 1, 0)),
+            id="no longer zero",
+        ),
+        pytest.param(
+            program(
+                fill(),
+                L.Loop("j", L.ZERO, N, L.ONE, [L.Branch(L.TRUE, adds(L.ZERO, N, 1, 0).body)]),
+            ),
+            id="not in every round",
+        ),
+        pytest.param(
+            program(fill(), L.Loop("k", L.ZERO, L.lit(2), L.ONE, [adds(L.ZERO, N, 1, 0)])),
+            id="several times",
+        ),
+        pytest.param(
+            [L.Let("m", N), *program(fill(), adds(L.ZERO, L.Name("m"), 1, 0, L.Let("m", L.ZERO)))],
+            id="bounds that change",
+        ),
+    ],
+)
+def test_left_as_it_is(body):
+    assert touched(body) == body
+
+
+def test_a_size_that_changes_before_something_is_added():
+    less = L.Let("n", L.sub(N, L.ONE))
+    body = program(fill(), less, adds(L.ZERO, L.sub(N, L.ONE), 1, 0))
+    assert touched(body) == body

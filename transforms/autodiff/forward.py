@@ -1,0 +1,357 @@
+"""Forward mode: a function becomes its Jacobian-vector product.
+
+Every active value gets a tangent, computed right after it by its rule's pushforward, in the
+same block: loops and branches stay as they are and carry tangents beside values.  The result
+is in value form again, so that it can be differentiated like any other function; a `Save` of
+an adjoint sweep saves the tangent beside the value, and its `restore` restores both.
+
+A call becomes a call of the callee's own product, which yields its results and their tangents.
+
+Statements for tangents carry the origin of the primal statement they belong to, with
+`Origin.sweep` counted up and `Origin.tangent` set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..ir.builder import Builder, NameSupply, Sym
+from ..ir.errors import UnsupportedError
+from ..ir.index_bounds import with_counters
+from ..ir.nodes import (
+    Array,
+    Assign,
+    Block,
+    Call,
+    Carried,
+    Const,
+    Custom,
+    Draw,
+    For,
+    Function,
+    If,
+    ListOf,
+    Module,
+    Op,
+    Operand,
+    Origin,
+    Phi,
+    Save,
+    Scalar,
+    Slot,
+    Stmt,
+    Type,
+    Var,
+    While,
+    is_float,
+    walk,
+)
+from ..ir.op_registry import RULES
+from ..ir.record import field, record, replace
+from ..ir.scopes import names_of
+from ..ir.symbolic_dims import Facts
+from ..rules.random_draws import refuse_active_draw
+from .activity import Activity, activity
+from .cotangents import bar_type, is_zero, of_carried
+from .custom_derivative import inline
+from .log_domain import through_logarithms
+
+
+@record
+class Pushes:
+    """The Jacobian-vector products of a module's functions: by function, the parameters with
+    tangents and the results with tangents.  `todo` are those still to be made."""
+
+    functions: dict[str, Function]
+    names: NameSupply
+    known: dict[tuple[str, tuple[int, ...]], str] = field(default_factory=dict)
+    todo: list[tuple[str, str, tuple[int, ...]]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, functions: Mapping[str, Function]) -> Pushes:
+        params = (p.name for f in functions.values() for p in f.params)
+        return cls(dict(functions), NameSupply([*functions, *params]))
+
+    def name(self, function: str, moving: tuple[int, ...]) -> str:
+        key = (function, moving)
+        if key not in self.known:
+            self.known[key] = self.names.fresh(f"{function}_jvp")
+            self.todo.append((self.known[key], *key))
+        return self.known[key]
+
+    def finish(self) -> None:
+        """Makes every product that was asked for, and those that they ask for."""
+        while self.todo:
+            name, function, moving = self.todo.pop(0)
+            f = self.functions[function]
+            wrt = tuple(f.params[i].name for i in moving)
+            made = forward_function(f, wrt, f.results, f.notes.get("facts"), self)
+            notes = {**made.notes, "primal_results": len(made.results)}
+            self.functions[name] = replace(made, name=name, notes=notes)
+
+
+def forward(module: Module, wrt: tuple[str, ...], facts: Facts | None = None) -> Module:
+    """The module of `<name>_jvp`: the primal's parameters and a tangent for each parameter in
+    `wrt` in; the primal's results and the tangents of its float results out."""
+    pushes = Pushes.of(module.functions)
+    name = pushes.names.fresh(f"{module.entry}_jvp")
+    made = forward_function(module.main, wrt, module.main.results, facts, pushes)
+    pushes.finish()
+    functions = {k: f for k, f in pushes.functions.items() if k != module.entry}
+    return Module({name: replace(made, name=name), **functions}, name)
+
+
+def forward_function(
+    function: Function,
+    wrt: tuple[str, ...],
+    results: Iterable[Operand],
+    facts: Facts | None,
+    pushes: Pushes,
+    names: NameSupply | None = None,
+) -> Function:
+    """The function with the tangents of `results` as further results, given the tangents of
+    the parameters `wrt`, which are the last parameters.  New names are drawn from `names`."""
+    results = [r for r in results if is_float(r.type)]
+    if names is None:
+        names, facts = NameSupply(names_of(function)), with_counters(function, facts)
+    facts = facts or Facts()
+    function, _ = through_logarithms(function, wrt, results, facts, names)
+    pusher = Pusher(function, wrt, results, names, facts, pushes)
+    params = {p.name: p for p in function.params}
+    seeds = [pusher.dot_var(params[name]) for name in wrt]
+    pusher.dots.update(zip(wrt, seeds))
+    body = pusher.block(function.body)
+    with pusher.b.into(body):
+        dots = [pusher.dot(r) for r in results]
+    return replace(
+        function,
+        params=[*function.params, *seeds],
+        body=body,
+        results=[*function.results, *dots],
+        notes=pusher.notes(len(seeds)),
+    )
+
+
+class Pusher:
+    """Pushes tangents through one function.  `dots` are the tangents by name of the value;
+    a value without one has tangent zero."""
+
+    def __init__(
+        self,
+        function: Function,
+        wrt: tuple[str, ...],
+        results: Iterable[Operand],
+        names: NameSupply,
+        facts: Facts,
+        pushes: Pushes,
+    ) -> None:
+        self.function = function
+        self.active: Activity = activity(function, wrt, results)
+        self.names = names
+        self.pushes = pushes
+        self.b = Builder(names, facts)
+        self.b.checks = False
+        self.dots: dict[str, Operand] = {}
+        self.slots: dict[str, Slot] = {}
+        inner = function.notes.get("inner_sweeps", 0)
+        self.sweep = max(function.notes.get("sweeps", 0), inner) + 1
+        for stmt in walk(function.body):
+            if isinstance(stmt, Assign):
+                self.b.definitions[stmt.target.name] = stmt.op
+
+    def notes(self, seeds: int) -> dict[str, Any]:
+        return {**self.function.notes, "inner_sweeps": self.sweep, "seeds": seeds}
+
+    # ---- tangents
+
+    def dot_var(self, v: Var, type_: Type | None = None) -> Var:
+        user = f"{v.user}_dot" if v.user else ""
+        return self.b.var(type_ or bar_type(v.type), f"{v.user or v.name}_dot", user)
+
+    def dot(self, x: Operand) -> Operand:
+        """The tangent of a value, zero if it has none."""
+        found = self.dots.get(x.name) if isinstance(x, Var) else None
+        return self.zeros(x) if found is None else found
+
+    def zeros(self, x: Operand) -> Operand:
+        t = x.type
+        if isinstance(t, Scalar):
+            return Const(0.0, Scalar(t.dtype))
+        hint = f"{x.user or x.name}_dot" if isinstance(x, Var) else "t_dot"
+        if isinstance(t, ListOf):
+            return self.b.emit("list_zeros_like", x, hint=hint).operand
+        return self.b.emit("zeros_like", x, hint=hint, dtype=t.dtype).operand
+
+    def conform(self, dot: Sym, out: Var) -> Operand:
+        """A tangent in the dtype, shape and kind of its value: what a pushforward left
+        unbroadcast is broadcast here, once."""
+        t = out.type
+        if isinstance(t, ListOf):
+            return dot.operand
+        if isinstance(t, Scalar):
+            if isinstance(dot.type, Array):
+                dot = self.b.emit("index", dot, items=())
+            return dot.astype(t.dtype).operand
+        assert isinstance(t, Array)
+        dot = dot.astype(t.dtype)
+        same = isinstance(dot.type, Array) and dot.ndim == t.ndim
+        equal = self.b.facts.known_equal
+        if not same or not all(equal(d, e) for d, e in zip(dot.type.shape, t.shape)):
+            dot = self.b.emit("broadcast_like", dot, out)
+        return dot.operand
+
+    # ---- statements
+
+    def block(self, block: Block) -> Block:
+        """A copy of a block with tangents."""
+        out: Block = []
+        with self.b.into(out):
+            for stmt in block:
+                with self.b.at(self.origin(stmt)):
+                    self.stmt(stmt)
+        return out
+
+    def origin(self, stmt: Stmt) -> Origin | None:
+        return stmt.origin and replace(stmt.origin, sweep=self.sweep, tangent=True)
+
+    def stmt(self, stmt: Stmt) -> None:
+        if isinstance(stmt, Assign):
+            self.b.block.append(stmt)
+            self.assign(stmt)
+        elif isinstance(stmt, Call):
+            self.call(stmt)
+        elif isinstance(stmt, Custom):
+            self.b.block.append(stmt)
+            self.custom(stmt)
+        elif isinstance(stmt, Draw):
+            refuse_active_draw(stmt, self.active, self.function)
+            self.b.block.append(stmt)
+        elif isinstance(stmt, Save):
+            self.b.block.append(stmt)
+            if stmt.slot.name in self.active.slots:
+                slot = self.dot_slot(stmt.slot)
+                self.b.block.append(Save(slot, self.dot(stmt.value), self.b.origin))
+        elif isinstance(stmt, If):
+            self.branch(stmt)
+        elif isinstance(stmt, (For, While)):
+            self.loop(stmt)
+        else:
+            self.b.block.append(stmt)
+
+    def assign(self, stmt: Assign) -> None:
+        out, op = stmt.target, stmt.op
+        if out not in self.active:
+            return
+        if op.name == "restore":
+            dot = self.dot_var(out)
+            restore = Op("restore", (), {"slot": self.dot_slot(op.attrs["slot"])})
+            self.b.block.append(Assign(dot, restore, self.b.origin))
+            self.dots[out.name] = dot
+            return
+        dots = [self.dots.get(a.name) if isinstance(a, Var) else None for a in op.args]
+        rule = RULES[op.name]
+        if rule.differentiable is not None:
+            dots = [d if i in rule.differentiable else None for i, d in enumerate(dots)]
+        if all(d is None for d in dots):
+            return
+        if rule.pushforward is None:
+            span = stmt.origin and stmt.origin.span
+            raise UnsupportedError(
+                f"the derivative of {op.name} in forward mode is not known", span=span
+            )
+        b, mark = self.b, len(self.b.block)
+        b.hint = out.user or out.name
+        args = tuple(b.sym(a) for a in op.args)
+        moved = tuple(None if d is None else b.sym(d) for d in dots)
+        pushed = rule.pushforward(b, moved, b.sym(out), args, op.attrs)
+        if pushed is None or is_zero(b.sym(pushed).operand):
+            return
+        self.dots[out.name] = self.named(self.conform(b.sym(pushed), out), out, mark)
+
+    def named(self, dot: Operand, out: Var, mark: int) -> Operand:
+        """Names what the statements from `mark` on computed as the tangent of `out`."""
+        block = self.b.block
+        last = block[-1] if len(block) > mark else None
+        if not isinstance(dot, Var) or not isinstance(last, Assign) or last.target != dot:
+            return dot
+        new = self.dot_var(out, dot.type)
+        block[-1] = replace(last, target=new)
+        self.b.definitions[new.name] = last.op
+        return new
+
+    def dot_slot(self, slot: Slot) -> Slot:
+        if slot.name not in self.slots:
+            name = self.names.fresh(f"{slot.name}_dot")
+            self.slots[slot.name] = Slot(name, bar_type(slot.type))
+        return self.slots[slot.name]
+
+    def call(self, stmt: Call) -> None:
+        moving = tuple(
+            i for i, x in enumerate(stmt.args) if isinstance(x, Var) and x.name in self.dots
+        )
+        floats = [t for t in stmt.targets if is_float(t.type)]
+        if not moving or not any(t in self.active for t in floats):
+            self.b.block.append(stmt)
+            return
+        dots = [self.dot_var(t) for t in floats]
+        given = [self.dots[x.name] for i, x in enumerate(stmt.args) if i in moving]  # type: ignore[union-attr]
+        name = self.pushes.name(stmt.function, moving)
+        new = replace(
+            stmt, targets=[*stmt.targets, *dots], function=name, args=(*stmt.args, *given)
+        )
+        self.b.block.append(new)
+        self.dots.update((t.name, d) for t, d in zip(floats, dots))
+
+    def custom(self, stmt: Custom) -> None:
+        """What pulls adjoints back, transposed, pushes tangents forward."""
+        if not any(isinstance(x, Var) and x.name in self.dots for x in stmt.inputs):
+            return
+        from .reverse import transposed
+
+        made = transposed(stmt.pullback, len(stmt.captured), self.b.facts, self.names)
+        given = [*stmt.captured, *(self.zeros(t) for t in stmt.targets)]
+        given += [self.dot(x) for x in stmt.inputs]
+        dots = inline(self.b, made, given, self.b.origin)
+        self.dots.update((t.name, d) for t, d in zip(stmt.targets, dots))
+
+    # ---- control flow
+
+    def branch(self, stmt: If) -> None:
+        then, orelse = self.block(stmt.then), self.block(stmt.orelse)
+        phis = list(stmt.phis)
+        for phi in stmt.phis:
+            if phi.target not in self.active:
+                continue
+            with self.b.into(then):
+                then_dot = self.dot(phi.then_value)
+            with self.b.into(orelse):
+                else_dot = self.dot(phi.else_value)
+            if is_zero(then_dot) and is_zero(else_dot):
+                continue
+            dot = self.dot_var(phi.target)
+            phis.append(Phi(dot, then_dot, else_dot))
+            self.dots[phi.target.name] = dot
+        self.b.block.append(replace(stmt, then=then, orelse=orelse, phis=phis))
+
+    def loop(self, stmt: For | While) -> None:
+        moving = [c for c in stmt.carried if c.phi in self.active or c.result in self.active]
+        inits = [self.dot(c.init) for c in moving]
+        phis = [self.carried_dot(c, c.phi) for c in moving]
+        self.dots.update((c.phi.name, phi) for c, phi in zip(moving, phis))
+        changes: dict[str, Any] = {}
+        if isinstance(stmt, While):
+            changes["test"] = self.block(stmt.test)
+        body = changes["body"] = self.block(stmt.body)
+        carried = list(stmt.carried)
+        for c, phi, init in zip(moving, phis, inits):
+            with self.b.into(body):
+                after = self.dot(c.next)
+            result = self.carried_dot(c, c.result)
+            carried.append(Carried(phi, init, after, result))
+            self.dots[c.result.name] = result
+        self.b.block.append(replace(stmt, carried=carried, **changes))
+
+    def carried_dot(self, c: Carried, v: Var) -> Var:
+        """A phi or result for the tangent of a carried value, whose shape may change."""
+        return of_carried(self.dot_var(v, bar_type(c.phi.type)), c, self.b.facts)

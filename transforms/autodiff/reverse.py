@@ -1,0 +1,632 @@
+"""Reverse mode: a function becomes its vector-Jacobian product.
+
+The forward part is the function's own body, unchanged but for `Save`s and recorded trip
+counts.  The adjoint sweep follows: every block backwards, every loop mirrored, every active
+operation by its rule's pullback.  All of it is in value form again, so that the result can
+be differentiated like any other function:
+
+- a `restore` in the primal becomes a `Save` of its adjoint in the mirrored loop, and the
+  `Save` it belongs to becomes a `restore` of that;
+- the mirror of a mirrored loop runs forward again.
+
+A call becomes a call of the callee's own vector-Jacobian product (`callee_vjps.py`), which computes
+the callee's forward values again.
+
+A slot has one `Save` and one `restore`; the two stand in loop nests of the same trip counts
+that run in opposite directions.
+
+Statements of the sweep carry the origin of the primal statement they belong to, with
+`Origin.sweep` counted up; `notes["sweeps"]` is the number of sweeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..ir.builder import Builder, NameSupply, slot_for
+from ..ir.errors import TypeError_, UnsupportedError
+from ..ir.index_bounds import with_counters
+from ..ir.nodes import (
+    Assign,
+    Block,
+    Call,
+    Carried,
+    Const,
+    Custom,
+    Draw,
+    For,
+    Function,
+    If,
+    Module,
+    Op,
+    Operand,
+    Origin,
+    Phi,
+    Save,
+    Scalar,
+    Slot,
+    Stmt,
+    Var,
+    While,
+    blocks_of,
+    inner_targets_of,
+    is_complex,
+    is_float,
+    operands_of,
+    substitute,
+    targets_of,
+    walk,
+)
+from ..ir.op_registry import RULES, Accumulate
+from ..ir.record import field, record, replace
+from ..ir.scopes import Scope, Scopes, dims_of, names_of
+from ..ir.symbolic_dims import Dim, Facts
+from ..rules.random_draws import refuse_active_draw
+from ..simplify.dce import drop_dead
+from .activity import Activity, differentiable
+from .callee_vjps import Products
+from .cotangents import Adjoints, Bars, LoopBars, bar_type, of_carried
+from .custom_derivative import inline
+from .detach_tests import detach_tests, int_const, trip_count
+from .log_domain import through_logarithms
+from .revolve import free_variables, sweep_back, without_the_rest
+
+
+def reverse(
+    module: Module, wrt: tuple[str, ...], result: int = 0, facts: Facts | None = None
+) -> Module:
+    """The module of `<name>_vjp`: the primal's parameters and the seed `out_bar` in; the
+    primal's results and the adjoint of each parameter in `wrt` out."""
+    main = module.main
+    params = {p.name: p for p in main.params}
+    for name in wrt:
+        if not is_float(params[name].type):
+            raise TypeError_(f"{name} is {params[name].type.dtype}; a gradient needs floats")
+    products = Products(module)
+    name = products.names.fresh(f"{main.name}_vjp")
+    vjp = reverse_function(main, wrt, (result,), facts, products)
+    vjp = replace(vjp, name=name, results=[*main.results, *vjp.results])
+    make_products(products)
+    return Module({vjp.name: vjp, **products.functions}, vjp.name)
+
+
+def make_products(products: Products) -> None:
+    """Makes every product that was asked for, and those that they ask for."""
+    while products.todo:
+        product = products.todo.pop(0)
+        f = products.quiet(products.functions[product.function])
+        names = tuple(f.params[i].name for i in product.wanted)
+        made = reverse_function(f, names, product.seeded, f.notes.get("facts"), products)
+        notes = {**made.notes, "product": product, "primal_results": 0}
+        products.functions[product.name] = replace(made, name=product.name, notes=notes)
+
+
+def reverse_function(
+    function: Function,
+    wrt: tuple[str, ...],
+    seeded: tuple[int, ...],
+    facts: Facts | None,
+    products: Products,
+    names: NameSupply | None = None,
+    inner: tuple[str, ...] = (),
+    within: bool = False,
+) -> Function:
+    """The adjoints of the parameters `wrt`, and of the values `inner` that the body itself
+    defines, given those of the results `seeded`, which are the last parameters.  New names are
+    drawn from `names`.  `notes["forward"]` counts the statements before the sweep, and
+    `notes["places"]` says where each of the body's own stands among them.  `within` says that
+    the function is a part of a sweep."""
+    outs = [function.results[i] for i in seeded]
+    if names is None:
+        names, facts = NameSupply(names_of(function)), with_counters(function, facts)
+    facts = facts or Facts()
+    function, places = through_logarithms(function, wrt, outs, facts, names, inner)
+    function, active = detach_tests(function, (*wrt, *inner), outs, names)
+    reverser = _Reverser(function, active, facts, products, names, within)
+    made = reverser.run(wrt, outs, inner)
+    made.notes["places"] = [made.notes["places"][k] for k in places]
+    return made
+
+
+def transposed(pullback: Function, captured: int, facts: Facts, names: NameSupply) -> Function:
+    """The transpose of a pullback, which is linear in its last parameters: a function of its
+    parameters and of one tangent per result, which yields a tangent for each of those."""
+    products = Products(Module({pullback.name: pullback}, pullback.name))
+    wrt = tuple(p.name for p in pullback.params[captured:])
+    everything = tuple(range(len(pullback.results)))
+    return reverse_function(pullback, wrt, everything, facts, products, names)
+
+
+@record
+class _Mirror:
+    """The mirrored block under construction for one forward scope."""
+
+    head: Block = field(default_factory=list)
+    restored: dict[str, Operand] = field(default_factory=dict)
+
+
+class _Reverser:
+    def __init__(
+        self,
+        function: Function,
+        active: Activity,
+        facts: Facts,
+        products: Products,
+        names: NameSupply,
+        within: bool,
+    ) -> None:
+        self.function = function
+        self.active = active
+        self.products = products
+        self.within = within
+        self.scopes = Scopes(function)
+        self.names = names
+        inner = function.notes.get("inner_sweeps", 0)
+        self.sweep = max(function.notes.get("sweeps", 0), inner) + 1
+        self.b = Builder(self.names, facts)
+        self.b.checks = False
+        # Rules look at how their operands came about.
+        for stmt in walk(function.body):
+            if isinstance(stmt, Assign):
+                self.b.definitions[stmt.target.name] = stmt.op
+        self.adjoints = Adjoints(self.b, self.scopes, self.need)
+        self.mirrors: dict[Scope, _Mirror] = {}
+        # What the forward part gains, by the value saved or the loop concerned.
+        self.saves: dict[str, Save] = {}
+        self.trips: dict[int, Var] = {}
+        self.labels: dict[int, str] = {}
+        self.bar_slots: dict[str, Slot] = {}
+        self.asked: dict[str, Operand | None] = {}
+
+    def run(
+        self, wrt: tuple[str, ...], outs: list[Operand], inner: tuple[str, ...] = ()
+    ) -> Function:
+        f = self.function
+        self.asked = dict.fromkeys(inner)
+        bars = Bars()
+        seeds = []
+        for out in outs:
+            name = self.names.fresh("out_bar")
+            seeds.append(Var(name, bar_type(out.type), name))
+            if isinstance(out, Var) and out in self.active:
+                seed = self.crossing(seeds[-1])
+                if out.name in bars.values:
+                    self.adjoints.add(bars, out, seed)
+                else:
+                    bars.values[out.name] = seed
+        self.walk(f.body, bars)
+        grads = []
+        for p in (p for n in wrt for p in f.params if p.name == n):
+            bar = bars.pop(p)
+            grads.append(self.adjoints.zeros(p) if bar is None else self.crossing(bar, p))
+        for name, bar in self.asked.items():
+            v = self.scopes.var[name]
+            grads.append(self.adjoints.zeros(v) if bar is None else self.crossing(bar, v))
+        used = _used(self.b.block, grads)
+        sweep = self.prune(self.b.block, used, {s.slot.name: v for v, s in self.saves.items()})
+        forward: Block = []
+        places: list[int] = []
+        for stmt in f.body:
+            places.append(len(forward))
+            forward += self.forward([stmt])
+        body = [*forward, *sweep]
+        notes = {**f.notes, "sweeps": self.sweep, "seeds": len(seeds)}
+        notes |= {"forward": len(forward), "places": places}
+        return replace(f, params=[*f.params, *seeds], body=body, results=grads, notes=notes)
+
+    def crossing(self, bar: Operand, of: Var | None = None) -> Operand:
+        """An adjoint as it enters or leaves this function."""
+        return bar if self.within else self.conjugate(bar, of)
+
+    def conjugate(self, bar: Operand, of: Var | None = None) -> Operand:
+        """An adjoint as it enters or leaves a function.  Within the sweep the adjoint of a
+        complex number is the derivative by its real part less i times that by its imaginary
+        part, so that pullbacks are plain transposes; outside it is the direction of steepest
+        ascent, which is its conjugate."""
+        if not is_complex(bar.type):
+            return bar
+        name = f"{of.user or of.name}_bar" if of is not None else ""
+        user = name if of is not None and of.user else ""
+        return self.b.emit("conjugate", bar, hint=name, user=user).operand
+
+    # ---- forward values in the sweep
+
+    def need(self, x: Operand) -> Operand:
+        """A forward value at the present point of the sweep: itself where it is in scope,
+        otherwise restored at the head of the mirrored block."""
+        if isinstance(x, Const):
+            return x
+        home = self.scopes.home[x.name]
+        if home is self.scopes.top:
+            return x
+        mirror = self.mirrors[home]
+        if x.name not in mirror.restored:
+            binder = self.scopes.binder[x.name]
+            if isinstance(binder, Assign) and binder.op.name == "literal":
+                return binder.op.args[0]
+            slot, target = slot_for(x, binder, self.names)
+            self.saves[x.name] = Save(slot, x, binder.origin)
+            mirror.restored[x.name] = target
+            if x.name in self.b.definitions:
+                self.b.definitions[target.name] = self.b.definitions[x.name]
+            op = Op("restore", (), {"slot": slot})
+            mirror.head.append(Assign(target, op, self.origin(binder)))
+        return mirror.restored[x.name]
+
+    def origin(self, stmt: Stmt) -> Origin | None:
+        return stmt.origin and replace(stmt.origin, sweep=self.sweep, tangent=False)
+
+    @contextmanager
+    def mirroring(self, scope: Scope) -> Iterator[_Mirror]:
+        """Emits the mirror of a forward scope; its block is `mirror.head` afterwards."""
+        mirror = self.mirrors[scope] = _Mirror()
+        body: Block = []
+        with self.b.into(body):
+            yield mirror
+        mirror.head += body
+        del self.mirrors[scope]
+
+    # ---- statements, backwards
+
+    def walk(self, block: Block, bars: Bars) -> None:
+        for stmt in reversed(block):
+            for v in targets_of(stmt):
+                if v.name in self.asked:
+                    self.asked[v.name] = bars.values.get(v.name)
+            with self.b.at(self.origin(stmt)):
+                if isinstance(stmt, Assign):
+                    self.assign(stmt, bars)
+                elif isinstance(stmt, Call):
+                    self.call(stmt, bars)
+                elif isinstance(stmt, Custom):
+                    self.custom(stmt, bars)
+                elif isinstance(stmt, Draw):
+                    refuse_active_draw(stmt, self.active, self.function)
+                elif isinstance(stmt, Save):
+                    self.save(stmt, bars)
+                elif isinstance(stmt, If):
+                    self.branch(stmt, bars)
+                elif isinstance(stmt, (For, While)):
+                    self.loop(stmt, bars)
+
+    def seed(self, bars: Bars, x: Operand, g: Operand | None) -> None:
+        """Adds `g` to the adjoint of `x` if it has one."""
+        if g is not None and x in self.active:
+            assert isinstance(x, Var)
+            self.adjoints.add(bars, x, g)
+
+    def assign(self, stmt: Assign, bars: Bars) -> None:
+        out, op = stmt.target, stmt.op
+        if op.name == "restore" and op.attrs["slot"].name in self.active.slots:
+            g = bars.pop(out)
+            g = self.adjoints.zeros(out) if g is None else g
+            self.b.block.append(Save(self.bar_slot(op.attrs["slot"]), g, self.b.origin))
+            return
+        g = bars.pop(out)
+        wanted = tuple(i for i in differentiable(op) if op.args[i] in self.active)
+        if g is None or not wanted:
+            return
+        pullback = RULES[op.name].pullback
+        if pullback is None:
+            span = stmt.origin and stmt.origin.span
+            raise UnsupportedError(f"the derivative of {op.name} is not known", span=span)
+        b, mark = self.b, len(self.b.block)
+        b.hint = out.user or out.name
+        args = tuple(b.sym(self.need(a)) for a in op.args)
+        parts = pullback(b, b.sym(g), b.sym(self.need(out)), args, op.attrs, wanted)
+        shares: dict[Var, list[Any]] = {}
+        for i in wanted:
+            x = op.args[i]
+            if parts.get(i) is not None:
+                assert isinstance(x, Var)
+                shares.setdefault(x, []).append(parts[i])
+        for x, share in shares.items():
+            for part in self.adjoints.joined(x, share):
+                self.adjoints.add(bars, *self.through_view(x, part), mark)
+
+    def through_view(self, x: Var, part: Any) -> tuple[Var, Any]:
+        """A contribution to a part of a view that a loop makes anew in each iteration is added
+        to that part of the array itself: `m_bar.T[i] += g` rather than a whole `m_bar` of
+        zeros for each column.  (A reshape of an adjoint might be a copy.)"""
+        made = self.b.definitions.get(x.name)
+        if made is None or made.name not in ("transpose", "expand_dims", "squeeze"):
+            return x, part
+        base, once = made.args[0], self.scopes.home[x.name] is self.scopes.top
+        if once or x.name in self.asked or not isinstance(part, Accumulate) or not base.type.ndim:
+            return x, part
+        assert isinstance(base, Var)
+        path = ((made.name, made.attrs["axes"]), *part.path)
+        return self.through_view(base, replace(part, path=path))
+
+    def call(self, stmt: Call, bars: Bars) -> None:
+        seeds = [(i, bars.pop(v)) for i, v in enumerate(stmt.targets)]
+        given = [(i, g) for i, g in seeds if g is not None]
+        wanted = tuple(i for i, x in enumerate(stmt.args) if x in self.active)
+        if not given or not wanted:
+            return
+        name = self.products.name(stmt.function, wanted, tuple(i for i, _ in given))
+        args = [self.need(x) for x in stmt.args] + [self.conjugate(g) for _, g in given]
+        of = [x for x in (stmt.args[i] for i in wanted) if isinstance(x, Var)]
+        parts = [self.adjoints.bar_var(x) for x in of]
+        self.b.block.append(Call(parts, name, tuple(args), origin=self.b.origin))
+        for x, part in zip(of, parts):
+            self.adjoints.add(bars, x, self.conjugate(part))
+
+    def custom(self, stmt: Custom, bars: Bars) -> None:
+        """The pullback that was given is what the sweep runs."""
+        seeds = [bars.pop(t) for t in stmt.targets]
+        if all(g is None for g in seeds):
+            return
+        given = [self.need(x) for x in stmt.captured]
+        given += [
+            self.adjoints.zeros(t) if g is None else self.conjugate(g)
+            for t, g in zip(stmt.targets, seeds)
+        ]
+        parts = inline(self.b, stmt.pullback, given, self.b.origin)
+        for x, part in zip(stmt.inputs, parts):
+            self.seed(bars, x, self.conjugate(part))
+
+    def save(self, stmt: Save, bars: Bars) -> None:
+        if stmt.slot.name in self.active.slots:
+            assert isinstance(stmt.value, Var)
+            bar = self.adjoints.bar_var(stmt.value)
+            op = Op("restore", (), {"slot": self.bar_slot(stmt.slot)})
+            self.b.block.append(Assign(bar, op, self.b.origin))
+            self.seed(bars, stmt.value, bar)
+
+    def bar_slot(self, slot: Slot) -> Slot:
+        if slot.name not in self.bar_slots:
+            name = self.names.fresh(f"{slot.name}_bar")
+            self.bar_slots[slot.name] = Slot(name, bar_type(slot.type))
+        return self.bar_slots[slot.name]
+
+    # ---- branches
+
+    def branch(self, stmt: If, bars: Bars) -> None:
+        seeds = [(phi, bars.pop(phi.target)) for phi in stmt.phis]
+        if all(g is None for _, g in seeds) and not self.pinned(stmt):
+            return
+        cond = self.need(stmt.cond)
+        outcomes: list[tuple[Block, Bars]] = []
+        for side in ("then", "orelse"):
+            inner = bars.branch()
+            with self.mirroring(self.scopes.inner(stmt, side)) as mirror:
+                for phi, g in seeds:
+                    self.seed(inner, phi.then_value if side == "then" else phi.else_value, g)
+                self.walk(getattr(stmt, side), inner)
+            outcomes.append((mirror.head, inner))
+        (then, then_bars), (orelse, else_bars) = outcomes
+        phis = []
+        for name in dict.fromkeys([*then_bars.values, *else_bars.values]):
+            v = self.scopes.var[name]
+            values = [inner.values.get(name) for _, inner in outcomes]
+            if values[0] != values[1]:
+                before = bars.get(v, self.scopes.home[name])
+                phis.append(self.join(v, before, values, (then, orelse)))
+                bars.values[name] = phis[-1].target
+            elif values[0] is not None:
+                bars.values[name] = values[0]
+        if then or orelse or phis:
+            self.b.block.append(If(cond, then, orelse, phis, self.b.origin))
+
+    def join(
+        self,
+        v: Var,
+        before: Operand | None,
+        values: list[Operand | None],
+        blocks: tuple[Block, Block],
+    ) -> Phi:
+        """One adjoint from both branches; a branch without one has the adjoint from before."""
+        chosen: list[Operand] = []
+        for value, block in zip(values, blocks):
+            value = before if value is None else value
+            with self.b.into(block):
+                chosen.append(self.adjoints.zeros(v) if value is None else value)
+        return Phi(self.adjoints.bar_var(v), *chosen)
+
+    # ---- loops
+
+    def loop(self, stmt: For | While, bars: Bars) -> None:
+        seeds = [(c, bars.pop(c.result)) for c in stmt.carried]
+        if all(g is None for _, g in seeds) and not self.pinned(stmt):
+            return
+        live = [(c, g) for c, g in seeds if g is not None or c.phi in self.active]
+        if isinstance(stmt, For) and stmt.budget is not None:
+            return self.checkpointed(stmt, live, bars)
+        scope = self.scopes.inner(stmt)
+        inner = Bars(LoopBars(scope, self.adjoints))
+        assert inner.loop is not None
+        mirrored = self.mirrored(stmt)
+        with self.mirroring(scope) as mirror:
+            if isinstance(stmt, For):
+                mirror.restored[stmt.index.name] = mirrored.index
+            phis = [self.carried_bar(c, c.phi) for c, _ in live]
+            for (c, _), phi in zip(live, phis):
+                self.shaped_as(phi, c.next)
+                self.seed(inner, c.next, phi)
+            self.walk(stmt.body, inner)
+            if isinstance(stmt, While):
+                self.walk(stmt.test, inner)
+            nexts = [inner.pop(c.phi) for c, _ in live]
+            nexts = [
+                self.adjoints.zeros(c.phi) if n is None else n for (c, _), n in zip(live, nexts)
+            ]
+        mirrored.body = mirror.head
+        for (c, g), phi, after in zip(live, phis, nexts):
+            init = self.adjoints.zeros(c.result) if g is None else g
+            result = self.carried_bar(c, c.result)
+            self.shaped_as(result, c.init)
+            mirrored.carried.append(Carried(phi, init, after, result))
+        for v, phi in inner.loop.entered.values():
+            before = bars.get(v, self.scopes.home[v.name])
+            init = self.adjoints.zeros(v) if before is None else before
+            after = inner.values.get(v.name, phi)
+            mirrored.carried.append(Carried(phi, init, after, self.adjoints.bar_var(v)))
+        self.b.block.append(mirrored)
+        for v, phi in inner.loop.entered.values():
+            done = next(c for c in mirrored.carried if c.phi is phi)
+            bars.values[v.name] = done.result
+        for (c, _), done in zip(live, mirrored.carried):
+            self.seed(bars, c.init, done.result)
+
+    def checkpointed(
+        self, stmt: For, live: list[tuple[Carried, Operand | None]], bars: Bars
+    ) -> None:
+        """The sweep over a loop whose iterations are computed again (`revolve.py`)."""
+        scope = self.scopes.inner(stmt)
+
+        def at_hand(x: Operand) -> Operand:
+            home = self.scopes.home.get(x.name) if isinstance(x, Var) else None
+            return x if home is None or home.inside(scope) else self.need(x)
+
+        quiet = self.products.quiet(replace(self.function, body=stmt.body))
+        loop = replace(stmt, body=substitute(quiet.body, lambda x: x))
+        for s in walk(loop.body):
+            s.origin = self.origin(s)
+        own = list(inner_targets_of(loop))
+        reads = free_variables(loop.body, [c.next for c in loop.carried])
+        outer = [v for v in reads if v not in own]
+        # The adjoint of what the body reads from outside is handed on, with its share added.
+        shared = [v for v in outer if v in self.active]
+        results = [*(c.next for c, _ in live), *shared]
+        wrt = (*(c.phi.name for c, _ in live), *(v.name for v in shared))
+        step = Function("step", [*own, *outer], loop.body, results, notes=self.function.notes)
+        seeded = tuple(range(len(results)))
+        facts, products, names = self.b.facts, self.products, self.names
+        made = reverse_function(step, wrt, seeded, facts, products, names, within=True)
+        product = drop_dead(made)
+        needed = substitute([without_the_rest(loop, product)], at_hand)[0]
+        product.body = substitute(product.body, at_hand)
+        assert isinstance(needed, For)
+        swept = [self.swept(c, g) for c, g in live]
+        for v in shared:
+            before = bars.get(v, self.scopes.home[v.name])
+            init = self.adjoints.zeros(v) if before is None else before
+            swept.append(Carried(self.adjoints.bar_var(v), init, init, self.adjoints.bar_var(v)))
+        sweep_back(self.b, needed, product, swept)
+        for v, done in zip(shared, swept[len(live) :]):
+            bars.values[v.name] = done.result
+        for (c, _), done in zip(live, swept):
+            self.seed(bars, c.init, done.result)
+
+    def swept(self, c: Carried, g: Operand | None) -> Carried:
+        """The adjoint of a carried value, carried back; its next is still to be found."""
+        init = self.adjoints.zeros(c.result) if g is None else g
+        return Carried(self.carried_bar(c, c.phi), init, init, self.carried_bar(c, c.result))
+
+    def mirrored(self, stmt: For | While) -> For:
+        """The mirror of a loop, still empty: the same iterations in the opposite order."""
+        label = stmt.label or self.labels.setdefault(id(stmt), self.names.fresh("loop"))
+        common: dict[str, Any] = {
+            "body": [],
+            "label": self.names.fresh(f"{label}_bar"),
+            "mirror": label,
+            "origin": self.b.origin,
+        }
+        if isinstance(stmt, While):
+            count = self.need(self.trips_of(stmt))
+            index = self.int_var("k")
+            zero, one = int_const(0), int_const(1)
+            return For(index, zero, count, one, count=count, reverse=True, **common)
+        index = Var(self.names.fresh(stmt.index.user or stmt.index.name), stmt.index.type)
+        index = replace(index, user=stmt.index.user)
+        start, stop, step = (self.need(x) for x in (stmt.start, stmt.stop, stmt.step))
+        count = None if stmt.count is None else self.need(stmt.count)
+        if stmt.until is not None:
+            trips = self.need(self.trips_of(stmt))
+            if stmt.reverse:  # it began at the end: the mirror begins where it stopped
+                b = self.b
+                total = count or trip_count(b, start, stop, step)
+                start = (b.sym(start) + (b.sym(total) - trips) * step).operand
+            count = trips
+        return For(index, start, stop, step, count=count, reverse=not stmt.reverse, **common)
+
+    def shaped_as(self, bar: Var, v: Operand) -> None:
+        """An adjoint has the shape of its value, whatever becomes of that in other rounds."""
+        for axis, size in enumerate(dims_of(bar)):
+            if size == Dim.of(own := f"{bar.name}.{axis}"):
+                self.b.facts.learn(own, dims_of(v)[axis])
+
+    def carried_bar(self, c: Carried, v: Var) -> Var:
+        """A phi or result for the adjoint of a carried value, whose shape may change."""
+        return of_carried(self.adjoints.bar_var(v, bar_type(c.phi.type)), c, self.b.facts)
+
+    def trips_of(self, stmt: For | While) -> Var:
+        if stmt.trips is not None:
+            return stmt.trips
+        if id(stmt) not in self.trips:
+            line = f"_L{stmt.origin.stmt.line}" if stmt.origin else ""
+            v = self.trips[id(stmt)] = self.int_var(f"trips{line}")
+            self.scopes.add(v, self.scopes.holder(stmt), stmt)
+        return self.trips[id(stmt)]
+
+    def int_var(self, hint: str) -> Var:
+        name = self.names.fresh(hint)
+        return Var(name, Scalar("int64", value=Dim.of(name)))
+
+    def pinned(self, stmt: Stmt) -> bool:
+        """Whether a statement holds active slots, whose adjoints pair up across the sweep."""
+        for s in walk([stmt]):
+            if isinstance(s, Save) and s.slot.name in self.active.slots:
+                return True
+            if isinstance(s, Assign) and s.op.name == "restore":
+                if s.op.attrs["slot"].name in self.active.slots:
+                    return True
+        return False
+
+    def prune(self, block: Block, used: set[str], saved: dict[str, str]) -> Block:
+        """Drops restored values that no pullback read, and their saves; `saved` maps the
+        slots to the values saved."""
+        kept: Block = []
+        for stmt in block:
+            if isinstance(stmt, Assign) and stmt.op.name == "restore":
+                slot = stmt.op.attrs["slot"].name
+                if slot in saved and stmt.target.name not in used:
+                    del self.saves[saved[slot]]
+                    continue
+            elif isinstance(stmt, If):
+                stmt.then, stmt.orelse = (self.prune(x, used, saved) for x in blocks_of(stmt))
+            elif isinstance(stmt, For):
+                stmt.body = self.prune(stmt.body, used, saved)
+            kept.append(stmt)
+        return kept
+
+    # ---- the forward part
+
+    def forward(self, block: Block) -> Block:
+        """A copy of a forward block with its saves, trip counts and labels."""
+        out: Block = []
+        for stmt in block:
+            out.append(self.rebuild(stmt))
+            for v in targets_of(out[-1]):
+                if v.name in self.saves and v.name not in self.scopes.tested:
+                    out.append(self.saves[v.name])
+        return out
+
+    def rebuild(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, If):
+            return replace(stmt, then=self.forward(stmt.then), orelse=self.forward(stmt.orelse))
+        if not isinstance(stmt, (For, While)):
+            return stmt
+        heads = list(inner_targets_of(stmt))
+        if isinstance(stmt, While):
+            # The test runs once more than the body, so its values are saved in the body.
+            heads += [v for s in stmt.test for v in targets_of(s)]
+        head: Block = [self.saves[v.name] for v in heads if v.name in self.saves]
+        new = replace(
+            stmt,
+            body=head + self.forward(stmt.body),
+            label=stmt.label or self.labels.get(id(stmt), ""),
+            trips=stmt.trips or self.trips.get(id(stmt)),
+        )
+        if isinstance(new, While):
+            new.test = self.forward(new.test)
+        return new
+
+
+def _used(block: Block, results: list[Operand]) -> set[str]:
+    """The names that are read."""
+    operands = [*results, *(x for stmt in walk(block) for x in operands_of(stmt))]
+    return {x.name for x in operands if isinstance(x, Var)}

@@ -1,0 +1,240 @@
+"""Maps SSA values to variables: values that are never alive together may share one.
+
+Values are united where that saves an assignment (a phi and its inputs, a new version and
+the old), and, for text that people read, where they bear the same name of the user's.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable, Iterator
+
+from ..ir.nodes import (
+    Array,
+    Assign,
+    Block,
+    For,
+    Function,
+    If,
+    Operand,
+    Stmt,
+    Type,
+    Var,
+    While,
+    blocks_of,
+    calls_in,
+    inner_targets_of,
+    targets_of,
+)
+from ..ir.record import field, record
+from .alias_analysis import buffered
+from .copy_insertion import stem
+from .live_ranges import UPDATES, Liveness, Range, merged, overlap
+
+RESERVED = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"np", "math"}
+HELPERS = (
+    "stop_gradient", "strong_mul", "unbroadcast", "resize_axis", "solve_triangular", "solve_banded",
+    "svd_vectors", "cofactor", "expm", "lu_compact", "lu_pivots", "pivot_order",
+)  # fmt: skip
+
+Key = tuple[tuple[str, ...], str]  # the inlined call, and the user's name
+
+
+@record
+class Group:
+    """The values of one variable, in order of definition."""
+
+    members: list[Var]
+    range: Range
+    key: Key | None = None
+    param: bool = False
+    name: str = ""
+    order: int = 0
+
+
+@record
+class Memory:
+    """What `ownership` knows of the memory behind values: the one root, and whether it is
+    the function's own."""
+
+    root: dict[str, str] = field(default_factory=dict)
+    fresh: dict[str, bool] = field(default_factory=dict)
+
+
+def bindings(function: Function) -> Iterator[tuple[Var, Stmt | None]]:
+    """Every value with the statement that binds it, in program order."""
+    for p in function.params:
+        yield p, None
+    yield from _bindings(function.body)
+
+
+def _bindings(block: Block) -> Iterator[tuple[Var, Stmt]]:
+    for stmt in block:
+        for v in inner_targets_of(stmt):
+            yield v, stmt
+        for inner in blocks_of(stmt):
+            yield from _bindings(inner)
+        for v in targets_of(stmt):
+            yield v, stmt
+
+
+def key_of(v: Var, stmt: Stmt | None) -> Key | None:
+    if stmt is None:
+        return (), v.user or v.name
+    origin = getattr(stmt, "origin", None)
+    return (() if origin is None else origin.frame, v.user) if v.user else None
+
+
+class Coalescer:
+    def __init__(self, function: Function, memory: Memory, for_lowering: bool) -> None:
+        self.function = function
+        self.memory = memory
+        self.for_lowering = for_lowering
+        self.live = Liveness(function)
+        self.groups: dict[str, Group] = {}
+        for order, (v, stmt) in enumerate(bindings(function)):
+            range_ = self.live.ranges.get(v.name, [])
+            key = None if for_lowering else key_of(v, stmt)
+            self.groups[v.name] = Group([v], range_, key, stmt is None, order=order)
+
+    def run(self) -> dict[str, str]:
+        """The variable's name for each value."""
+        wishes = list(_copies(self.function.body, 0))
+        for _, a, b in sorted(wishes, key=lambda w: -w[0]):
+            self.unite(a, b)
+        if not self.for_lowering:
+            self._unite_by_name()
+        return self._names()
+
+    def unite(self, a: Var, b: Operand) -> None:
+        if not isinstance(b, Var):
+            return
+        first, second = self.groups[a.name], self.groups[b.name]
+        if first is second or not self._fits(first, second):
+            return
+        if second.order < first.order:
+            first, second = second, first
+        first.members += second.members
+        first.range = merged(first.range, second.range)
+        first.key = first.key or second.key
+        first.param = first.param or second.param
+        for v in second.members:
+            self.groups[v.name] = first
+
+    def _fits(self, first: Group, second: Group) -> bool:
+        if first.key and second.key and first.key != second.key:
+            return False
+        if self.for_lowering:
+            a, b = first.members[0], second.members[0]
+            if _kind(a.type) != _kind(b.type) or not self._same_memory(a, b):
+                return False
+        return not overlap(first.range, second.range)
+
+    def _same_memory(self, a: Var, b: Var) -> bool:
+        """Compiled variables hold either one buffer throughout or the function's own."""
+        if not buffered(a.type):
+            return True
+        fresh, root = self.memory.fresh, self.memory.root
+        if fresh.get(a.name, True) and fresh.get(b.name, True):
+            return True
+        return root.get(a.name, a.name) == root.get(b.name, b.name) != ""
+
+    def _unite_by_name(self) -> None:
+        leaders: dict[object, list[Var]] = {}
+        for group in list(self.groups.values()):
+            v = group.members[0]
+            name: object = group.key
+            if name is None and stem(v.name).endswith(("_bar", "_dot")):
+                name = stem(v.name)
+            if name is None:
+                continue
+            known = leaders.setdefault(name, [])
+            for leader in known:
+                self.unite(leader, v)
+                if self.groups[leader.name] is self.groups[v.name]:
+                    break
+            else:
+                known.append(v)
+
+    # ---- names
+
+    def _names(self) -> dict[str, str]:
+        taken = set(RESERVED) | set(HELPERS) | {self.function.name}
+        taken |= set(calls_in(self.function.body))
+        unique = sorted({id(g): g for g in self.groups.values()}.values(), key=lambda g: g.order)
+        results = self.function.results[: primal_results(self.function)]
+        for group in unique:
+            if group.param:
+                group.name = group.members[0].name
+                taken.add(group.name)
+        # The user's own function comes first, then inlined calls, then temporaries.
+        for rank in (0, 1, 2):
+            for group in unique:
+                if group.name or rank != _rank(group):
+                    continue
+                wish = group.key[1] if group.key else _plain(group.members[0].name)
+                if not group.key and len(results) == 1 and results[0] in group.members:
+                    wish = "out"
+                group.name = _free(_identifier(wish), taken)
+                taken.add(group.name)
+        return {name: group.name for name, group in self.groups.items()}
+
+
+def primal_results(function: Function) -> int:
+    """How many of the results are the user's; adjoints follow."""
+    default = 1 if function.notes.get("sweeps") else len(function.results)
+    return function.notes.get("primal_results", default)
+
+
+def _rank(group: Group) -> int:
+    return 2 if group.key is None else 1 if group.key[0] else 0
+
+
+def _identifier(name: str) -> str:
+    name = re.sub(r"\W", "_", name)
+    return name if name.isidentifier() else f"v_{name}"
+
+
+def _plain(name: str) -> str:
+    """`h_L12` for `h_L12_3`: one name for a line is as good as another."""
+    return stem(name) if re.fullmatch(r".+_L\d+_\d+", name) else name
+
+
+def _free(name: str, taken: set[str]) -> str:
+    if name not in taken:
+        return name
+    base, n = stem(name), 1
+    while f"{base}_{n}" in taken:
+        n += 1
+    return f"{base}_{n}"
+
+
+def _kind(type_: Type) -> tuple[object, ...]:
+    if isinstance(type_, Array):
+        return "array", type_.dtype, type_.ndim
+    return type(type_).__name__, type_.dtype
+
+
+def _copies(block: Block, depth: int) -> Iterator[tuple[int, Var, Operand]]:
+    """Pairs whose union saves an assignment, with the number of loops around it."""
+    for stmt in block:
+        for inner in blocks_of(stmt):
+            yield from _copies(inner, depth + isinstance(stmt, (For, While)))
+        if isinstance(stmt, Assign):
+            if stmt.op.name in UPDATES:
+                yield depth, stmt.target, stmt.op.args[0]
+        elif isinstance(stmt, If):
+            for phi in stmt.phis:
+                yield depth, phi.target, phi.then_value
+                yield depth, phi.target, phi.else_value
+        elif isinstance(stmt, (For, While)):
+            for c in stmt.carried:
+                yield 1_000_000, c.phi, c.result
+                yield depth + 1, c.phi, c.next
+                yield depth, c.phi, c.init
+
+
+def all_names(function: Function) -> Iterable[str]:
+    return [v.name for v, _ in bindings(function)]

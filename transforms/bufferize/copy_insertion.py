@@ -1,0 +1,254 @@
+"""Makes every update safe to do in place, by copies where they are needed and cheapest.
+
+In value form nobody shares memory; in the program that will run, arrays are references.
+Where an update would clobber a value that is still alive (`sharing` knows), one of the
+edges by which the two came to share memory is cut by a copy: the one in the fewest loops, a
+view's rather than a whole array's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..ir.builder import NameSupply
+from ..ir.fixpoint import Rounds
+from ..ir.nodes import (
+    Array,
+    Assign,
+    Block,
+    For,
+    Function,
+    If,
+    Op,
+    Operand,
+    Origin,
+    Stmt,
+    Var,
+    While,
+    targets_of,
+)
+from .alias_analysis import Edge, Walk, buffered
+from .live_ranges import rewrite_reads
+
+
+def own(function: Function, names: NameSupply, for_lowering: bool = False) -> Walk:
+    """Inserts copies into `function` (value form, changed in place) until every update may
+    be done in place, results are fresh and effects reach their parameters."""
+    rounds = Rounds("storage: insert copies")
+    while True:
+        rounds.count()
+        walk = Walk(function, for_lowering)
+        cuts = _Cuts(function, walk, names)
+        if cuts.settle_conflicts() or cuts.settle_outputs():
+            continue
+        if for_lowering and cuts.settle_mixtures():
+            continue
+        return walk
+
+
+class _Cuts:
+    """Rewrites the function after one walk."""
+
+    def __init__(self, function: Function, walk: Walk, names: NameSupply) -> None:
+        self.function = function
+        self.walk = walk
+        self.facts = walk.facts
+        self.names = names
+        self.cut: set[Edge] = set()
+
+    def settle_conflicts(self) -> bool:
+        for conflict in self.facts.conflicts.values():
+            if self.cut.intersection(conflict.candidates):
+                continue
+            stmt = conflict.edge.stmt
+            assert isinstance(stmt, Assign)
+            if stmt.op.attrs.get("optional"):
+                stmt.op = Op("add", stmt.op.args)
+                self.cut.add(conflict.edge)
+                continue
+            edge = min(conflict.candidates, key=lambda e: e.cost)
+            keeping = edge.kind in ("update", "init") and conflict.other == edge.parent.name
+            if not (keeping and self.keep_old(edge)):
+                self.copy(edge)
+            self.cut.add(edge)
+        return bool(self.cut)
+
+    def settle_outputs(self) -> bool:
+        """Results that share memory with parameters or one another are copied; effects that
+        are not in their parameter's memory are stored there."""
+        function, walk = self.function, self.walk
+        changed = False
+        seen: set[str] = set()
+        if function.notes.get("callee"):
+            changed = self.settle_twice()
+        for result in list(function.results):
+            if not isinstance(result, Var) or not buffered(result.type) or result.name in seen:
+                continue
+            others = {result.name, *walk.partners(result.name)}
+            if others & (walk.params | seen) or result.name in self.facts.frozen:
+                copy = self.fresh(result, _stem(result))
+                function.body.append(Assign(copy, Op("copy", (result,)), None))
+                function.results = [copy if r == result else r for r in function.results]
+                changed = True
+            seen.add(result.name)
+        for i, (param, value) in enumerate(function.effects):
+            name = value.name if isinstance(value, Var) else ""
+            if self.facts.root.get(name) != param.name:
+                final = Var(self.names.fresh(param.name), param.type, param.user)
+                op = Op("update", (param, value), {"path": (), "final": True})
+                function.body.append(Assign(final, op, None))
+                function.effects[i] = (param, final)
+                changed = True
+        return changed
+
+    def settle_twice(self) -> bool:
+        """A caller may write into each of the results it is given: no two are one array."""
+        results = self.function.results
+        changed = False
+        for i, result in enumerate(results):
+            if isinstance(result, Var) and buffered(result.type) and result in results[:i]:
+                copy = results[i] = self.fresh(result, _stem(result))
+                self.function.body.append(Assign(copy, Op("copy", (result,)), None))
+                changed = True
+        return changed
+
+    def settle_mixtures(self) -> bool:
+        """A variable of compiled code has one memory layout: what is assigned to it on
+        several paths is either one buffer all along or always the function's own."""
+        for edge in self.facts.edges:
+            if edge.kind not in ("init", "next", "then", "else"):
+                continue
+            several = not self.facts.root.get(edge.child.name)
+            if several and not self.facts.fresh.get(edge.parent.name, True):
+                if isinstance(edge.parent.type, Array):
+                    self.copy(edge)
+                    self.cut.add(edge)
+        return bool(self.cut)
+
+    # ---- rewriting
+
+    def fresh(self, like: Var, hint: str, user: str = "") -> Var:
+        type_: Any = like.type
+        if isinstance(type_, Array):
+            type_ = replace(type_, layout="C")
+        return Var(self.names.fresh(hint), type_, user)
+
+    def copy(self, edge: Edge) -> None:
+        """Gives the child memory of its own."""
+        stmt, block = edge.stmt, edge.block
+        parent = edge.parent
+        if edge.kind == "view":
+            assert isinstance(stmt, Assign)
+            view = Var(self.names.fresh(f"{_stem(edge.child)}_view"), stmt.target.type)
+            block.insert(_at(block, stmt), Assign(view, stmt.op, None))
+            stmt.op, stmt.origin = Op("copy", (view,)), None
+            return
+        # The copy continues the child, which is what the user's name stands for.
+        copy = self.fresh(parent, _stem(edge.child), edge.child.user)
+        assign = Assign(copy, Op("copy", (parent,)), None)
+        if edge.kind in ("update", "element"):
+            assert isinstance(stmt, Assign)
+            args = list(stmt.op.args)
+            args[edge.position] = copy
+            stmt.op = replace(stmt.op, args=tuple(args))
+            block.insert(_at(block, stmt), assign)
+        elif edge.kind == "init":
+            assert isinstance(stmt, (For, While))
+            stmt.carried[edge.position].init = copy
+            block.insert(_at(block, stmt), assign)
+        elif edge.kind == "next":
+            assert isinstance(stmt, (For, While))
+            stmt.carried[edge.position].next = copy
+            stmt.body.append(assign)
+        elif edge.kind == "then":
+            assert isinstance(stmt, If)
+            stmt.phis[edge.position].then_value = copy
+            stmt.then.append(assign)
+        else:
+            assert isinstance(stmt, If) and edge.kind == "else"
+            stmt.phis[edge.position].else_value = copy
+            stmt.orelse.append(assign)
+
+    def keep_old(self, edge: Edge) -> bool:
+        """Instead of moving the new version elsewhere, keeps a copy of the old one for those
+        who read it later; so the user's statements stay as they are."""
+        facts, walk, parent = self.facts, self.walk, edge.parent
+        block = edge.block
+        related = [parent.name, *walk.partners(parent.name)]
+        if facts.loops.get(parent.name) != edge.loops or any(z in walk.kept for z in related):
+            return False
+        if parent.name in facts.frozen:
+            return False
+        at = _at(block, edge.stmt)
+        cut = 2 * walk.live.place(edge.stmt).begin
+        later, inside = _Reads(parent.name, cut), _Reads(parent.name, cut)
+        rewrite_reads(self.function.body, walk.live, later)
+        rewrite_reads(block[at:], walk.live, inside)
+        outputs = [*self.function.results, *(v for _, v in self.function.effects)]
+        top = block is self.function.body
+        if later.count != inside.count or (parent in outputs and not top):
+            return False
+        if not inside.count and parent not in outputs:
+            return False
+        kept = self.fresh(parent, saved_name(parent, facts.origins.get(parent.name)))
+        notes = self.function.notes
+        notes["kept"] = (*notes.get("kept", ()), kept.name)
+
+        def swap(operand: Operand, point: int) -> Operand:
+            return kept if operand == parent and point > cut else operand
+
+        rewrite_reads(block[at:], walk.live, swap)
+        self.function.results = [kept if r == parent else r for r in self.function.results]
+        self.function.effects = [(p, kept if v == parent else v) for p, v in self.function.effects]
+        block.insert(group_start(block, at, parent), Assign(kept, Op("copy", (parent,)), None))
+        return True
+
+
+class _Reads:
+    """Counts the reads of a name after a point."""
+
+    def __init__(self, name: str, after: int) -> None:
+        self.name, self.after, self.count = name, after, 0
+
+    def __call__(self, operand: Operand, point: int) -> Operand:
+        if isinstance(operand, Var) and operand.name == self.name and point > self.after:
+            self.count += 1
+        return operand
+
+
+def _at(block: Block, stmt: Stmt) -> int:
+    return next(i for i, s in enumerate(block) if s is stmt)
+
+
+def _stem(v: Var) -> str:
+    return v.user or stem(v.name)
+
+
+def stem(name: str) -> str:
+    """`h_bar` for `h_bar_2`."""
+    head, _, tail = name.rpartition("_")
+    return head if head and tail.isdigit() else name
+
+
+def saved_name(v: Var, origin: Origin | None) -> str:
+    """A kept value is named for the line that made it."""
+    base = v.user or stem(v.name)
+    return f"{base}_L{origin.stmt.line}" if origin is not None else f"{base}_in"
+
+
+def group_start(block: Block, at: int, after: Var) -> int:
+    """Where the source statement that block[at] belongs to begins in `block`, but not
+    before the definition of `after`."""
+    origin = getattr(block[at], "origin", None)
+    if origin is None:
+        return at
+    while at > 0:
+        before = block[at - 1]
+        other = getattr(before, "origin", None)
+        if other is None or other.stmt != origin.stmt or other.frame != origin.frame:
+            break
+        if after in list(targets_of(before)):
+            break
+        at -= 1
+    return at

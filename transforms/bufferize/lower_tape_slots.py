@@ -1,0 +1,160 @@
+"""Gives each slot its storage: an array indexed by iteration numbers, or a stack.
+
+The program stays in value form, but for the storage itself: its variable is bound once,
+written by `Store` or `Push`, and read by `index` or `pop`.  `notes["slot_variables"]` names
+these variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..checkpoint.tape_arrays import SlotPlan
+from ..ir.builder import NameSupply
+from ..ir.nodes import (
+    Array,
+    Assign,
+    Block,
+    For,
+    Function,
+    ListOf,
+    Op,
+    Operand,
+    Push,
+    Save,
+    Scalar,
+    Slot,
+    Stmt,
+    Store,
+    Var,
+    While,
+    blocks_of,
+    operands_of,
+    targets_of,
+)
+from ..ir.symbolic_dims import Dim
+from .copy_insertion import group_start, stem
+
+Path = list[tuple[Block, Stmt]]
+
+
+def expand_slots(function: Function, names: NameSupply) -> None:
+    """Replaces every `Save` and `restore`, in place."""
+    plans: dict[str, SlotPlan] = function.notes.get("slots", {})
+    saves: dict[str, Path] = {}
+    restores: dict[str, list[Path]] = {}
+    for path in _paths(function.body, []):
+        stmt = path[-1][1]
+        if isinstance(stmt, Save):
+            assert stmt.slot.name not in saves, stmt.slot
+            saves[stmt.slot.name] = path
+        elif isinstance(stmt, Assign) and stmt.op.name == "restore":
+            restores.setdefault(stmt.op.attrs["slot"].name, []).append(path)
+    variables = set()
+    for name, path in saves.items():
+        if name not in restores:
+            _remove(path)
+            continue
+        dense = name in plans and plans[name].kind == "dense"
+        expand = _dense if dense else _stack
+        variables.add(expand(path, restores[name], plans.get(name), names))
+    function.notes = {**function.notes, "slot_variables": frozenset(variables)}
+
+
+def _paths(block: Block, outer: Path) -> Iterator[Path]:
+    for stmt in block:
+        path = [*outer, (block, stmt)]
+        yield path
+        for inner in blocks_of(stmt):
+            yield from _paths(inner, path)
+
+
+def _remove(path: Path) -> None:
+    block, save = path[-1]
+    block[:] = [s for s in block if s is not save]
+
+
+def _replace(path: Path, new: Stmt) -> None:
+    block, old = path[-1]
+    block[:] = [new if s is old else s for s in block]
+
+
+def _insert(path: Path, level: int, new: Assign) -> None:
+    """Before the source statement that holds path[level], if the operands allow it."""
+    block, stmt = path[level]
+    at = next(i for i, s in enumerate(block) if s is stmt)
+    first = group_start(block, at, new.target)
+    bound = {v for s in block[first:at] for v in targets_of(s)}
+    block.insert(at if bound.intersection(operands_of(new)) else first, new)
+
+
+def _variable(save: Save) -> str:
+    v = save.value
+    base = (v.user or stem(v.name)) if isinstance(v, Var) else stem(save.slot.name)
+    return f"{base}_L{save.origin.stmt.line}" if save.origin is not None else f"{base}_saved"
+
+
+def _dense(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameSupply) -> str:
+    save = path[-1][1]
+    assert isinstance(save, Save) and plan is not None
+    slot, rank = save.slot, len(plan.save_at)
+    sizes = (*plan.sizes, *plan.shape)
+    rows = list(slot.type.shape) if isinstance(slot.type, Array) else []
+    for axis, *_ in plan.cuts:
+        rows[axis] = _dim(plan.shape[axis])
+    type_ = Array(slot.type.dtype, (*(_dim(o) for o in plan.sizes), *rows))
+    storage = Var(names.fresh(_variable(save)), type_)
+    level = next(
+        i
+        for i, (_, s) in enumerate(path)
+        if isinstance(s, (For, While)) and s.label == plan.loops[0]
+    )
+    op = Op("empty", sizes, {"dtype": slot.type.dtype})
+    _insert(path, level, Assign(storage, op, None))
+
+    def items(first: int) -> tuple[Any, ...]:
+        """`first`: what counts as the first of the positions and lengths."""
+        rest: list[tuple[Any, ...]] = [("all",)] * len(plan.shape)
+        for k, (axis, *_) in enumerate(plan.cuts):
+            rest[axis] = ("slice", None, first + rank + k, None)
+        return (*(("int", first + i) for i in range(rank)), *rest)
+
+    # Positions count in the arguments of the `update` a Store stands for.
+    step = (("index", items(2)),)
+    at = (*plan.save_at, *(length for _, length, _ in plan.cuts))
+    _replace(path, Store(storage, save.value, step, at, origin=save.origin))
+    at = (*plan.restore_at, *(length for _, _, length in plan.cuts))
+    for restore in restores:
+        stmt = restore[-1][1]
+        assert isinstance(stmt, Assign)
+        stmt.op = Op("index", (storage, *at), {"items": items(1)})
+    return storage.name
+
+
+def _stack(path: Path, restores: list[Path], plan: SlotPlan | None, names: NameSupply) -> str:
+    save = path[-1][1]
+    assert isinstance(save, Save) and len(restores) == 1, save
+    level = 0
+    while path[level][0] is restores[0][level][0] and path[level][1] is restores[0][level][1]:
+        level += 1
+    stack = Var(names.fresh(_variable(save)), _stack_type(save.slot))
+    op = Op("list_new", (), {"type": stack.type})
+    _insert(path, level, Assign(stack, op, None))
+    _replace(path, Push(stack, save.value, save.origin))
+    stmt = restores[0][-1][1]
+    assert isinstance(stmt, Assign)
+    stmt.op = Op("pop", (stack,))
+    return stack.name
+
+
+def _stack_type(slot: Slot) -> ListOf:
+    return ListOf(slot.type)  # type: ignore[arg-type]
+
+
+def _dim(operand: Operand) -> Dim:
+    type_ = operand.type
+    assert isinstance(type_, Scalar)
+    if type_.value is not None:
+        return type_.value
+    return Dim.of(operand.name if isinstance(operand, Var) else int(operand.value))

@@ -1,0 +1,389 @@
+"""Decides how each slot remembers its value: recompute it, keep it in scope, or store it.
+
+Recomputed and scoped slots disappear here.  For the others `notes["slots"]` maps the slot's
+name to a `SlotPlan`; their `Save` and `restore` stay in the program until `storage`.
+`notes["recomputed"]` maps the names of recomputed values to those they had at first.
+
+- recompute: the value is cheap and made of what is at hand at the restore: constants,
+  values in scope that keep their memory, loop indices (the mirrored loop has the same), and
+  values that are restored anyway.  Where others than those the sweep asked for are cheaper to
+  store, `min_cut.py` finds them, and they get slots of their own.
+- settle: an array holds the value, and still does after the loops (`final_values.py`).
+- scope: no loop stands between the `Save` and the block that holds both; the value is
+  handed out through the phis of the branches in between.
+- dense: an array has a place for each round (`tape_arrays.py`).
+- stack: all else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..ir.builder import Builder, NameSupply
+from ..ir.index_bounds import with_counters
+from ..ir.nodes import (
+    Assign,
+    Block,
+    Carried,
+    Const,
+    For,
+    Function,
+    If,
+    Module,
+    Op,
+    Operand,
+    Phi,
+    Save,
+    Stmt,
+    Var,
+    While,
+    blocks_of,
+    inner_targets_of,
+    substitute,
+    walk,
+)
+from ..ir.scopes import Scope, Scopes, dims_of, names_of
+from ..ir.symbolic_dims import Atom, Dim, Facts
+from ..simplify.dce import drop_dead
+from .duplicate_temporaries import respell
+from .final_values import Settled
+from .min_cut import Choice
+from .remat_policy import Chooser, Pair
+from .rematerialize import NEVER, Recomputer, lasting, overwritten
+from .save_list_length import with_lengths
+from .tape_arrays import Places, SlotPlan, position
+
+
+def save(module: Module, facts: Facts | None = None) -> Module:
+    def plan(function: Function, known: Facts | None) -> Function:
+        known = known or Facts()
+        saver = Saver(with_lengths(_sorted_heads(function), known), known)
+        chooser = Chooser(saver)
+        choices = chooser.choices()
+        added = [chooser.add_slots(choice, its) for choice, its in choices]
+        if any(added):
+            saver = Saver(_sorted_heads(saver.function), known)
+        saver.chosen = {pair.slot.name: choice for choice, its in choices for pair in its}
+        return saver.run()
+
+    return module.map(plan, facts)
+
+
+class Saver:
+    def __init__(self, function: Function, facts: Facts) -> None:
+        self.function = function
+        self.facts = with_counters(function, facts)
+        self.names = NameSupply(names_of(function))
+        self.scopes = Scopes(function)
+        self.definitions = {
+            s.target.name: s.op for s in walk(function.body) if isinstance(s, Assign)
+        }
+        self.overwritten = overwritten(function)
+        self.order: dict[int, int] = {id(s): i for i, s in enumerate(walk(function.body))}
+        # What the decisions change: statements to put before or in place of others, slots to
+        # forget, and names to replace.
+        self.before: dict[int, Block] = {}
+        self.instead: dict[int, Block] = {}
+        self.renamed: dict[str, Operand] = {}
+        self.plans: dict[str, SlotPlan] = {}
+        self.recomputed: dict[str, Var] = {}
+        self.settled = Settled(function, facts, self.order)
+        self.finals: dict[tuple[str, Scope, Scope], Op | None] = {}
+        self.chosen: dict[str, Choice] = {}
+        # What the sweep has computed again, by the scope in which it has.
+        self.again: dict[Scope, dict[str, tuple[int, Operand]]] = {}
+        self.pairs = self.find_pairs()
+        self.pair_of: dict[str, list[Pair]] = {}
+        self.original: dict[str, Operand] = {}
+        for pair in self.pairs:
+            self.original[pair.restore.target.name] = pair.save.value
+            if isinstance(pair.save.value, Var):
+                self.pair_of.setdefault(pair.save.value.name, []).append(pair)
+
+    def run(self) -> Function:
+        for pair in self.pairs:
+            done = self.recompute(pair) or self.settle(pair)
+            if not (done or self.scope(pair)):
+                ours, theirs = zip(*((a.label, b.label) for a, b in pair.loops()))
+                plan = Places(self).plan(pair) or SlotPlan("stack", ours, theirs)
+                self.plans[pair.slot.name] = plan
+        f = self.function
+        done = replace(
+            f,
+            body=substitute(self.rebuild(f.body), self.read),
+            results=[self.read(r) for r in f.results],
+            effects=[(p, self.read(v)) for p, v in f.effects],
+            notes={
+                **f.notes,
+                "slots": {k: p.substitute(self.read) for k, p in self.plans.items()},
+                "recomputed": self.recomputed,
+            },
+        )
+        return respell(drop_dead(done))
+
+    def rebuild(self, block: Block) -> Block:
+        out: Block = []
+        for stmt in block:
+            out += self.before.get(id(stmt), ())
+            if id(stmt) in self.instead:
+                out += self.instead[id(stmt)]
+                continue
+            if isinstance(stmt, If):
+                stmt.then, stmt.orelse = self.rebuild(stmt.then), self.rebuild(stmt.orelse)
+            elif isinstance(stmt, (For, While)):
+                stmt.body = self.rebuild(stmt.body)
+                if isinstance(stmt, While):
+                    stmt.test = self.rebuild(stmt.test)
+            out.append(stmt)
+        return out
+
+    def read(self, x: Operand) -> Operand:
+        while isinstance(x, Var) and x.name in self.renamed:
+            x = self.renamed[x.name]
+        return x
+
+    def find_pairs(self) -> list[Pair]:
+        saves: dict[str, Save] = {}
+        restores: dict[str, Assign] = {}
+        for s in walk(self.function.body):
+            if isinstance(s, Save):
+                saves[s.slot.name] = s
+            elif isinstance(s, Assign) and s.op.name == "restore":
+                assert s.op.attrs["slot"].name not in restores, s
+                restores[s.op.attrs["slot"].name] = s
+        pairs = []
+        for name, stmt in saves.items():
+            if name in restores:
+                here = self.scopes.holder(stmt)
+                there = self.scopes.holder(restores[name])
+                common = next(s for s in here.chain() if there.inside(s))
+                pairs.append(Pair(stmt, restores[name], here, there, common))
+        return pairs
+
+    # ---- recompute
+
+    def settle(self, pair: Pair) -> bool:
+        """Reads it again from an array that still holds it after the loops."""
+        if not isinstance(pair.save.value, Var):
+            return False
+        final = self.final(pair.value, pair)
+        return final is not None and self.recompute(pair, final)
+
+    def final(self, x: Var, pair: Pair) -> Op | None:
+        """Reads a value of the block in which a slot is saved from what an array is after the
+        loops."""
+        loops = [ours for ours, _ in pair.loops()]
+        if not loops:
+            return None
+        key = x.name, pair.save_scope, pair.common
+        if key not in self.finals:
+            self.finals[key] = self.settled.final(x, self.block_of(pair.save_scope), loops)
+        return self.finals[key]
+
+    def block_of(self, scope: Scope) -> Block:
+        if scope.stmt is None:
+            return self.function.body
+        return getattr(scope.stmt, scope.branch)
+
+    def recompute(self, pair: Pair, instead: Op | None = None) -> bool:
+        """From what it was computed from, or by another operation that yields it."""
+        if isinstance(pair.save.value, Const):
+            self.renamed[pair.restore.target.name] = pair.save.value
+            self.instead[id(pair.save)] = self.instead[id(pair.restore)] = []
+            return True
+        indices = {
+            ours.index.name: theirs.index
+            for ours, theirs in pair.loops()
+            if isinstance(ours, For) and isinstance(theirs, For)
+        }
+
+        def lookup(x: Var) -> Operand | None:
+            if pair.common.inside(self.scopes.home[x.name]):
+                return x
+            if x.name in indices:
+                return indices[x.name]
+            known = self.restored(x, pair) or self.computed_again(x, pair)
+            return known or self.counter(x, pair, lookup, maker.block)
+
+        def twin(x: Var, axis: int) -> tuple[Var, int] | None:
+            return self.twin(dims_of(x)[axis], x.user, pair.restore)
+
+        definitions = self.definitions
+        if instead is not None:
+            definitions = {**definitions, pair.value.name: instead}
+
+        def settled(x: Var) -> Op | None:
+            return self.final(x, pair)
+
+        maker = Recomputer(definitions, self.names, lookup, self.lasting, twin, settled)
+        choice = self.chosen.get(pair.slot.name)
+        if choice is not None and instead is None:
+            if pair.value.name in choice.stored:
+                return False
+            maker.allowed, maker.limit = choice.computed, NEVER
+        target = pair.restore.target
+        counted = indices.get(pair.value.name)
+        counted = counted or self.counter(pair.value, pair, lookup, maker.block)
+        if counted is not None:
+            self.renamed[target.name] = counted
+        elif maker.rebuild(pair.value, target) is None:
+            return False
+        else:
+            self.recomputed[target.name] = pair.value
+        for stmt in maker.block:
+            assert isinstance(stmt, Assign)
+            stmt.origin = pair.restore.origin
+            self.definitions[stmt.target.name] = stmt.op
+            self.scopes.add(stmt.target, pair.restore_scope, stmt)
+            self.order[id(stmt)] = self.order[id(pair.restore)]
+        at = self.order[id(pair.restore)]
+        here = self.again.setdefault(pair.restore_scope, {})
+        here.update({name: (at, x) for name, x in maker.done.items()})
+        self.instead[id(pair.restore)] = maker.block
+        self.instead[id(pair.save)] = []
+        return True
+
+    def counter(
+        self, x: Var, pair: Pair, lookup: Callable[[Var], Operand | None], block: Block
+    ) -> Operand | None:
+        """A number that a loop counts up or down by a constant, from the iteration's number."""
+        for ours, theirs in pair.loops():
+            found = next((c for c in ours.carried if c.phi == x), None)
+            if found is None or x.type.dtype != "int64" or not isinstance(theirs, For):
+                continue
+            step = self.increment(found)
+            forward = isinstance(ours, While) or not ours.reverse
+            init = found.init if isinstance(found.init, Const) else lookup(found.init)
+            if step is None or init is None or not forward:
+                return None
+            b = Builder(self.names, self.facts, block)
+            done = b.sym(position(b, theirs)) * step if step != 1 else b.sym(position(b, theirs))
+            # The sum is typed like the original, which may be a Python int.
+            new = replace(x, name=self.names.fresh(x.name))
+            block.append(Assign(new, Op("add", (init, done.operand))))
+            return new
+        return None
+
+    def increment(self, c: Carried) -> int | None:
+        """The constant that every iteration adds to a carried value."""
+        op = self.definitions.get(c.next.name) if isinstance(c.next, Var) else None
+        if op is None or op.name not in ("add", "subtract"):
+            return None
+        left, right = op.args
+        if op.name == "add" and right == c.phi:
+            left, right = right, left
+        if left != c.phi or not isinstance(right, Const):
+            return None
+        return right.value if op.name == "add" else -right.value
+
+    def restored(self, x: Var, pair: Pair) -> Var | None:
+        """A value that another slot has restored by the time `pair` is."""
+        for other in self.pair_of.get(x.name, ()):
+            before = self.order[id(other.restore)] < self.order[id(pair.restore)]
+            if before and pair.restore_scope.inside(other.restore_scope):
+                return other.restore.target
+        return None
+
+    def computed_again(self, x: Var, pair: Pair) -> Operand | None:
+        at, known = self.again.get(pair.restore_scope, {}).get(x.name, (0, None))
+        return known if at < self.order[id(pair.restore)] else None
+
+    def is_same(self, x: Var, loop: For | While) -> bool:
+        """Whether a value is the same in all rounds of a loop: made of what is made outside."""
+        inside, seen, todo = self.scopes.inner(loop), {x.name}, [x]
+        while todo:
+            name = todo.pop().name
+            if not self.scopes.home[name].inside(inside):
+                continue
+            op = self.definitions.get(name)
+            if op is None or op.name in ("restore", "undef"):
+                return False  # a counter, or what rounds hand on
+            new = [a for a in op.args if isinstance(a, Var) and a.name not in seen]
+            seen.update(a.name for a in new)
+            todo += new
+        return True
+
+    def lasting(self, x: Var) -> bool:
+        return lasting(x, self.definitions, self.overwritten)
+
+    # ---- scope
+
+    def scope(self, pair: Pair) -> bool:
+        """Hands the value out of the branches around it."""
+        if pair.loops():
+            return False
+        value: Operand = pair.value
+        for inner in pair.save_scope.chain():
+            if inner is pair.common:
+                break
+            branch = inner.stmt
+            assert isinstance(branch, If) and isinstance(value, Var)
+            other = branch.orelse if inner.branch == "then" else branch.then
+            # The user's own name goes its way; this is the value of one line.
+            nothing = Var(self.names.fresh(pair.slot.name), value.type)
+            other.append(Assign(nothing, Op("undef", (), {"type": value.type})))
+            target = Var(self.names.fresh(pair.slot.name), value.type)
+            sides = (value, nothing) if inner.branch == "then" else (nothing, value)
+            branch.phis.append(Phi(target, *sides))
+            value = target
+        self.renamed[pair.restore.target.name] = value
+        self.instead[id(pair.save)] = self.instead[id(pair.restore)] = []
+        return True
+
+    def twin(self, dim: Dim, user: str, at: Stmt) -> tuple[Var, int] | None:
+        """An array in scope at a statement and its axis of size `dim`: the one that is never
+        overwritten, the one the user calls `user`, the latest, rather than others."""
+        dim = self.facts.canonical(dim)
+        found: list[tuple[bool, bool, bool, int, Var, int]] = []
+        if all(self.precedes(s.split(".")[0], at) for s in symbols(dim)):
+            for k, v in enumerate(self.scopes.var.values()):
+                for axis, d in enumerate(dims_of(v)):
+                    if self.facts.canonical(d) == dim and self.precedes(v.name, at):
+                        lost = v.name in self.overwritten
+                        found.append((lost, bool(user) and v.user != user, not v.user, -k, v, axis))
+        return min(found, key=lambda f: f[:4])[4:] if found else None
+
+    def precedes(self, name: str, stmt: Stmt) -> bool:
+        """Whether a value is in scope at a statement."""
+        if name not in self.scopes.home:
+            return False
+        place, binder = self.scopes.holder(stmt), self.scopes.binder.get(name)
+        if not place.inside(self.scopes.home[name]):
+            return False
+        if binder is None:
+            return True
+        around = any(s.stmt is binder for s in place.chain())
+        bound_inside = any(v.name == name for v in inner_targets_of(binder))
+        return bound_inside if around else self.order[id(binder)] < self.order[id(stmt)]
+
+
+def symbols(dim: Dim) -> set[str]:
+    return {s for s in dim.symbols if not isinstance(s, Atom)}
+
+
+def _sorted_heads(function: Function) -> Function:
+    """A copy in which the restores at the head of a block stand in the order of their saves,
+    so that each can be computed from those before it."""
+    body = substitute(function.body, lambda x: x)
+    saves = [s.slot.name for s in walk(body) if isinstance(s, Save)]
+    order = {name: i for i, name in enumerate(saves)}
+
+    def visit(block: Block) -> None:
+        head = 0
+        while head < len(block) and _restores(block[head]):
+            head += 1
+        block[:head] = sorted(block[:head], key=lambda s: order.get(_restores(s), 0))
+        for stmt in block[head:]:
+            for inner in blocks_of(stmt):
+                visit(inner)
+
+    visit(body)
+    return replace(function, body=body)
+
+
+def _restores(stmt: Stmt) -> str:
+    """The name of the slot that a statement restores, if it does."""
+    if isinstance(stmt, Assign) and stmt.op.name == "restore":
+        return stmt.op.attrs["slot"].name
+    return ""

@@ -1,0 +1,163 @@
+"""Computing a forward value again at another place: what it costs and whether it can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..ir.builder import NameSupply
+from ..ir.nodes import (
+    Assign,
+    Block,
+    Carried,
+    Const,
+    For,
+    Function,
+    If,
+    Op,
+    Operand,
+    Scalar,
+    Var,
+    While,
+    walk,
+)
+from ..ir.op_registry import RULES
+from ..ir.record import field, record, replace
+
+# In units of an addition: what is dearer than this in all is stored.
+LIMIT = 12.0
+NEVER = float("inf")
+
+_UPDATES = ("update", "update_add", "list_append", "list_set", "list_drop")
+_CHEAP = frozenset(
+    "add subtract multiply negative positive absolute fabs square maximum minimum sign cast copy "
+    "where strong_mul clip clip_low clip_high equal not_equal less less_equal greater "
+    "greater_equal logical_and logical_or logical_not logical_xor bitwise_and bitwise_or "
+    "bitwise_xor left_shift right_shift invert isnan isinf isfinite signbit copysign".split()
+)
+_MIDDLE = frozenset("divide reciprocal sqrt floor ceil rint trunc floor_divide remainder".split())
+# Operations that cannot fail, so that they may run where the program would not run them.
+_SAFE = frozenset("add subtract multiply negative maximum minimum cast shape".split())
+
+
+def cost(op: Op) -> float:
+    """What computing an operation again costs, per element."""
+    rule = RULES[op.name]
+    if rule.kind == "query":
+        return NEVER if op.name == "restore" else 0.0
+    if rule.kind in ("view", "create"):
+        return NEVER if op.name == "undef" else 1.0
+    if op.name == "index":
+        picks = any(item[0] in ("array", "mask") for item in op.attrs["items"])
+        return 4.0 if picks else 1.0
+    if op.name in ("list_get", "list_len", "literal"):
+        return 1.0
+    if op.name == "roll":
+        return 2.0
+    if rule.kind != "elementwise":
+        return NEVER
+    if op.name == "power" and isinstance(op.args[1], Const) and abs(op.args[1].value) in (1, 2, 3):
+        return 2.0
+    return 1.0 if op.name in _CHEAP else 4.0 if op.name in _MIDDLE else 16.0
+
+
+def overwritten(function: Function) -> set[str]:
+    """Arrays whose memory a later version may take over: reading them afterwards would cost
+    a copy.  Parameters that the function does not write keep theirs."""
+    found: set[str] = set()
+    for stmt in walk(function.body):
+        inputs: list[Operand] = []
+        if isinstance(stmt, Assign) and stmt.op.name in _UPDATES:
+            inputs = [stmt.op.args[0]]
+        elif isinstance(stmt, If):
+            inputs = [x for p in stmt.phis for x in (p.then_value, p.else_value)]
+        elif isinstance(stmt, (For, While)):
+            inputs = [x for c in stmt.carried for x in _passed_on(c)]
+        found |= {x.name for x in inputs if isinstance(x, Var)}
+    written = {p.name for p, value in function.effects if value != p}
+    return found - {p.name for p in function.params if p.name not in written}
+
+
+def lasting(x: Var, definitions: dict[str, Op], lost: set[str]) -> bool:
+    """Whether an array, and what it is a view of, keeps its memory to the end; `lost` are
+    those that do not."""
+    while x.name not in lost:
+        op = definitions.get(x.name)
+        views = op is not None and (op.name == "index" or RULES[op.name].kind == "view")
+        if op is None or not views or not isinstance(op.args[0], Var):
+            return True
+        x = op.args[0]
+    return False
+
+
+def _passed_on(c: Carried) -> tuple[Operand, ...]:
+    return (c.init, c.next, c.phi)
+
+
+@record
+class Recomputer:
+    """Rebuilds values from their definitions.
+
+    `lookup` gives the operand that stands for a value at the new place, or None; what it
+    does not know is computed from `definitions`, at most `limit` dear, and only if it is
+    among the `allowed`.  `settled` reads an element where it still is after the loops, if its
+    array is not at hand as it was.  `twin` gives an
+    array that has the size of another's axis.  `safe` allows only operations that cannot
+    fail."""
+
+    definitions: dict[str, Op]
+    names: NameSupply
+    lookup: Callable[[Var], Operand | None]
+    lasting: Callable[[Var], bool]
+    twin: Callable[[Var, int], tuple[Var, int] | None] = lambda x, axis: None
+    settled: Callable[[Var], Op | None] = lambda x: None
+    limit: float = LIMIT
+    allowed: frozenset[str] | None = None
+    safe: bool = False
+    block: Block = field(default_factory=list)
+    done: dict[str, Operand] = field(default_factory=dict)
+    spent: float = 0.0
+
+    def rebuild(self, x: Operand, target: Var | None = None) -> Operand | None:
+        """An operand equal to `x`, whose statements are in `block`; None if it is too dear.
+        The final value is called `target` if given."""
+        if isinstance(x, Const):
+            return x
+        if target is None:
+            known = self.done.get(x.name) or self.lookup(x)
+            if known is not None:
+                return known
+        op = self.definitions.get(x.name)
+        if op is None or (self.safe and op.name not in _SAFE):
+            return None
+        if self.allowed is not None and x.name not in self.allowed:
+            return None
+        if op.name == "index" and isinstance(op.args[0], Var) and self.lookup(op.args[0]) is None:
+            op = self.settled(x) or op
+        if op.name == "shape" and isinstance(op.args[0], Var):
+            found = self.twin(op.args[0], op.attrs["axis"])
+            if self.lookup(op.args[0]) is None and found is not None:
+                op = Op("shape", (found[0],), {"axis": found[1]})
+                return self._emit(x, op, op.args, target)
+        self.spent += cost(op)
+        if self.spent > self.limit:
+            return None
+        args = [self._argument(op, i) for i in range(len(op.args))]
+        if None in args:
+            return None
+        return self._emit(x, op, tuple(a for a in args if a is not None), target)
+
+    def _emit(self, x: Var, op: Op, args: tuple[Operand, ...], target: Var | None) -> Var:
+        new = target or replace(x, name=self.names.fresh(x.name))
+        self.block.append(Assign(new, replace(op, args=args)))
+        self.done[x.name] = new
+        return new
+
+    def _argument(self, op: Op, at: int) -> Operand | None:
+        x = op.args[at]
+        if op.name == "shape" or isinstance(x, Const) or isinstance(x.type, Scalar):
+            return self.rebuild(x)
+        found = self.rebuild(x)
+        # An array or list that is overwritten later would have to be copied first.
+        if isinstance(found, Var) and not self.lasting(found):
+            return None
+        return found

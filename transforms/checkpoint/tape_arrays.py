@@ -1,0 +1,317 @@
+"""Arrays for what a loop saves: one place for each round.
+
+They are made before the outermost loop, so that how often loops run, and how large values are, must
+be known there, or at least how often and how large at most: a loop whose bounds depend on one
+around it gets as many places as its longest run takes, a slice whose length changes from round to
+round a row as long as the axis it is taken from.  All rounds of an inner loop in which a value is
+the same share a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..autodiff.detach_tests import int_const, trip_count
+from ..ir.builder import Builder
+from ..ir.nodes import Array, Block, Const, For, ListOf, Operand, Record, Scalar, Stmt, Var
+from ..ir.record import record, replace
+from ..ir.scopes import dims_of
+from ..ir.symbolic_dims import Atom, Dim, slope
+from .rematerialize import Recomputer
+
+if TYPE_CHECKING:
+    from .plan_tape import Saver
+    from .remat_policy import Pair
+
+
+@record(frozen=True)
+class SlotPlan:
+    """Storage of one slot.
+
+    "dense": an array of shape `sizes + shape of the value`, allocated before the outermost
+    loop of `loops`; `sizes` and `shape` are operands in scope there.  `Save` writes at
+    `save_at`, `restore` reads at `restore_at`: one int operand per loop, in scope where the
+    statement stands.  A value whose length along an axis changes from round to round takes a part
+    of the row there: `cuts` has the axis and the lengths for both.  "stack": last in, first out;
+    `sizes`, `shape` and the positions are empty.  `loops` are the labels of the loops around the
+    `Save`, `restore_loops` those around the `restore`, outermost first, up to the block that
+    holds both; of a dense one, those whose rounds have places of their own."""
+
+    kind: str
+    loops: tuple[str, ...]
+    restore_loops: tuple[str, ...]
+    sizes: tuple[Operand, ...] = ()
+    shape: tuple[Operand, ...] = ()
+    save_at: tuple[Operand, ...] = ()
+    restore_at: tuple[Operand, ...] = ()
+    cuts: tuple[tuple[int, Operand, Operand], ...] = ()
+
+    def operands(self) -> tuple[Operand, ...]:
+        lengths = (n for _, *both in self.cuts for n in both)
+        return (*self.sizes, *self.shape, *self.save_at, *self.restore_at, *lengths)
+
+    def substitute(self, f: Callable[[Operand], Operand]) -> SlotPlan:
+        fields = ("sizes", "shape", "save_at", "restore_at")
+        new = {k: tuple(map(f, getattr(self, k))) for k in fields}
+        return replace(self, **new, cuts=tuple((axis, f(a), f(b)) for axis, a, b in self.cuts))
+
+
+class Places:
+    def __init__(self, saver: Saver) -> None:
+        self.saver = saver
+
+    def plan(self, pair: Pair) -> SlotPlan | None:
+        """Where a value lies for which an array can be made before the outermost loop."""
+        loops = [(a, b) for a, b in pair.loops() if isinstance(a, For) and isinstance(b, For)]
+        type_ = pair.slot.type
+        if len(loops) < len(pair.loops()) or isinstance(type_, (ListOf, Record)):
+            return None
+        first = loops[0][0]
+        b = Builder(self.saver.names, self.saver.facts)
+        b.checks = False
+        sizes: list[Operand] = []
+        own: list[tuple[For, For]] = []  # the loops whose rounds have places of their own
+        saved: tuple[Block, list[Operand]] = ([], [])
+        restored: tuple[Block, list[Operand]] = ([], [])
+        there: dict[str, Dim | int] = {}  # the sweep's indices, by those of the program
+        for level, (ours, theirs) in enumerate(loops):
+            if not self.same_index(ours, theirs, there):
+                return None  # positions would not agree
+            there[ours.index.name] = value_of(theirs.index) or Dim.of(theirs.index.name)
+            if level and self.saver.is_same(pair.value, ours):
+                continue  # one place does for all rounds
+            rounds = self.rounds(b, ours, first)
+            if rounds is None:
+                rounds = self.most_rounds(b, ours, [loop for loop, _ in loops[:level]], first)
+            if rounds is None:
+                return None
+            sizes.append(rounds)
+            own.append((ours, theirs))
+            for loop, (block, at) in ((ours, saved), (theirs, restored)):
+                with b.into(block):
+                    at.append(position(b, loop))
+        shape: list[Operand] = []
+        cuts: list[tuple[int, Operand, Operand]] = []
+        for axis, d in enumerate(type_.shape if isinstance(type_, Array) else ()):
+            n = self.room(b, d, first)
+            if n is None:
+                cut = self.cut(b, pair, axis, d, there, (saved[0], restored[0]))
+                if cut is None:
+                    return None
+                whole, here, again = cut
+                n = self.room(b, whole, first)
+                cuts.append((axis, here, again))
+            if n is None:
+                return None
+            shape.append(n)
+        before = self.saver.before
+        for stmt, made in ((first, b.block), (pair.save, saved[0]), (pair.restore, restored[0])):
+            before.setdefault(id(stmt), []).extend(made)
+        return SlotPlan(
+            "dense",
+            tuple(ours.label for ours, _ in own),
+            tuple(theirs.label for _, theirs in own),
+            tuple(sizes),
+            tuple(shape),
+            tuple(saved[1]),
+            tuple(restored[1]),
+            tuple(cuts),
+        )
+
+    def same_index(self, ours: For, theirs: For, there: dict[str, Dim | int]) -> bool:
+        """Whether the sweep's loop has the index of the program's in the same round."""
+
+        def same(a: Operand, b: Operand) -> bool:
+            if self.saved(b) == a:
+                return True
+            x, y = value_of(a), value_of(b)
+            return x is not None and y is not None and x.substitute(there) == y
+
+        return same(ours.start, theirs.start) and same(ours.step, theirs.step)
+
+    def rounds(self, b: Builder, loop: For, first: Stmt) -> Operand | None:
+        """How often an inner loop runs, if that is known before the outermost."""
+        bounds = [self.hoisted(b, x, first) for x in (loop.start, loop.stop, loop.step)]
+        count = None if loop.count is None else self.hoisted(b, loop.count, first)
+        start, stop, step = bounds
+        if start is None or step is None or (loop.count is None and stop is None):
+            return None
+        if loop.count is not None:
+            return count
+        return trip_count(b, start, stop, step)
+
+    def most_rounds(self, b: Builder, loop: For, around: list[For], first: Stmt) -> Operand | None:
+        """How often a loop runs at most whose bounds depend on one of those around it."""
+        step = loop.step.value if isinstance(loop.step, Const) else None
+        start, stop = value_of(loop.start), value_of(loop.stop)
+        if loop.count is not None or step not in (1, -1) or start is None or stop is None:
+            return None
+        most = (stop - start) * step
+        inside = [o for o in around if o.index.name in most.symbols]
+        if len(inside) != 1 or any(isinstance(s, Atom) for s in most.symbols):
+            return None  # of a box for more than two loops too much would stay empty
+        (outer,) = inside
+        sign, ends = slope(most, outer.index.name), _ends(outer)
+        if sign is None or ends is None:
+            return None
+        n = self.size(b, most.substitute({outer.index.name: ends[sign > 0]}), first)
+        return None if n is None else b.emit("maximum", n, int_const(0)).operand
+
+    def cut(
+        self,
+        b: Builder,
+        pair: Pair,
+        axis: int,
+        dim: Dim,
+        there: dict[str, Dim | int],
+        blocks: tuple[Block, Block],
+    ) -> tuple[Dim, Operand, Operand] | None:
+        """The size of the axis of which a value is a slice that changes from round to round, or the
+        greatest size in any round, and its length where it is saved and where it is restored.  It
+        lies in a row for the whole."""
+        atom = dim.terms[0][0][0] if dim.terms else None
+        if not isinstance(atom, Atom) or atom.op != "len" or dim != Dim.of(atom):
+            return self.cut_by_counters(b, pair, axis, dim, there, blocks)
+        whole, start, stop, step = atom.parts
+        assert whole is not None
+        twin = self.saver.twin(whole, "", pair.restore)
+        if twin is None or not (step is None or step == Dim.of(1)):
+            return None
+        array, of = twin
+        with b.into(blocks[0]):
+            length = b.emit("shape", pair.save.value, axis=axis).operand
+        with b.into(blocks[1]):
+            given: list[Operand] = []
+            places: list[int | None] = []
+            for bound in (start, stop):
+                places.append(None if bound is None else 1 + len(given))
+                if bound is not None:
+                    operand = self.size(b, bound.substitute(there), pair.restore)
+                    if operand is None:
+                        return None
+                    given.append(operand)
+            items: list[tuple[Any, ...]] = [("all",)] * len(dims_of(array))
+            items[of] = ("slice", *places, None)
+            seen = b.emit("index", array, *given, items=tuple(items))
+            again = b.emit("shape", seen, axis=of).operand
+        return whole, length, again
+
+    def cut_by_counters(
+        self,
+        b: Builder,
+        pair: Pair,
+        axis: int,
+        dim: Dim,
+        there: dict[str, Dim | int],
+        blocks: tuple[Block, Block],
+    ) -> tuple[Dim, Operand, Operand] | None:
+        """The same for a size that the counters of loops tell."""
+        whole = self.saver.facts.greatest(dim)
+        if whole is None or whole == self.saver.facts.canonical(dim):
+            return None
+        with b.into(blocks[0]):
+            length = b.emit("shape", pair.save.value, axis=axis).operand
+        with b.into(blocks[1]):
+            again = self.size(b, dim.substitute(there), pair.restore)
+        return None if again is None else (whole, length, again)
+
+    def hoisted(self, b: Builder, x: Operand, first: Stmt) -> Operand | None:
+        """An int operand of an inner loop as one that is at hand before the outermost."""
+
+        def lookup(v: Var) -> Operand | None:
+            return v if self.saver.precedes(v.name, first) else None
+
+        found = x if isinstance(x, Const) else lookup(x)
+        value = value_of(x)
+        if found is None and value is not None:
+            found = self.size(b, value, first)
+        if found is None:
+            maker = Recomputer(
+                self.saver.definitions, self.saver.names, lookup, lambda v: True, safe=True
+            )
+            found = maker.rebuild(x)
+            if found is not None:
+                b.block += maker.block
+        return found
+
+    def saved(self, x: Operand) -> Operand:
+        """The forward value that `x` restores, or `x`."""
+        return self.saver.original.get(x.name, x) if isinstance(x, Var) else x
+
+    def room(self, b: Builder, dim: Dim, first: Stmt) -> Operand | None:
+        """A size for memory that is made even if no round makes the array, which may be in a case
+        where it would be negative."""
+        n = self.size(b, dim, first)
+        if n is None or dim.is_size or self.saver.twin(dim, "", first) is not None:
+            return n
+        return b.emit("maximum", n, int_const(0)).operand
+
+    def size(self, b: Builder, dim: Dim, first: Stmt) -> Operand | None:
+        """An operand for a dim, made of what is in scope before the statement `first`."""
+        dim = self.saver.facts.canonical(dim)
+        if dim.is_const:
+            return int_const(dim.const)
+        for v in self.saver.scopes.var.values():
+            value = value_of(v)
+            if value is not None and self.saver.facts.canonical(value) == dim:
+                if self.saver.precedes(v.name, first):
+                    return v
+        twin = self.saver.twin(dim, "", first)
+        if twin is not None:
+            return b.emit("shape", twin[0], axis=twin[1]).operand
+        symbol = next(iter(dim.terms))[0][0]
+        if dim == Dim.of(symbol):
+            return self.inside(b, symbol, first) if isinstance(symbol, Atom) else None
+        total = b.sym(int_const(dim.const)) if dim.const else None
+        for monomial, k in dim.terms:
+            term = b.sym(int_const(k)) if k != 1 else None
+            for s in monomial:
+                part = self.size(b, Dim.of(s), first)
+                if part is None:
+                    return None
+                term = b.sym(part) if term is None else term * part
+            total = term if total is None or term is None else total + term
+        return None if total is None else total.operand
+
+    def inside(self, b: Builder, atom: Atom, first: Stmt) -> Operand | None:
+        """An operand for a dim that is no polynomial."""
+        if atom.op not in ("max0", "floordiv", "remainder"):
+            return None
+        parts = [None if d is None else self.size(b, d, first) for d in atom.parts]
+        if None in parts:
+            return None
+        if atom.op == "max0":
+            return b.emit("maximum", parts[0], int_const(0)).operand
+        name = "floor_divide" if atom.op == "floordiv" else "remainder"
+        return b.emit(name, *parts).operand
+
+
+def value_of(x: Operand) -> Dim | None:
+    """The symbolic value of an integer."""
+    return x.type.value if isinstance(x.type, Scalar) else None
+
+
+def _ends(loop: For) -> tuple[Dim, Dim] | None:
+    """The least and the greatest index of a loop in steps of 1 or -1, if it runs."""
+    start, stop = value_of(loop.start), value_of(loop.stop)
+    step = _known_step(loop)
+    if start is None or stop is None or step not in (1, -1):
+        return None
+    return (start, stop - 1) if step == 1 else (stop + 1, start)
+
+
+def _known_step(loop: For) -> int | None:
+    return loop.step.value if isinstance(loop.step, Const) else None
+
+
+def position(b: Builder, loop: For) -> Operand:
+    """How far the index is from the first."""
+    position, step = b.sym(loop.index), _known_step(loop)
+    if step == -1:
+        return (b.sym(loop.start) - position).operand
+    if loop.start != int_const(0):
+        position = position - loop.start
+    if step != 1:
+        position = b.emit("floor_divide", position, loop.step)
+    return position.operand

@@ -1,0 +1,99 @@
+"""Names that are bound on every path, by statements of the IR and by the user's text.
+
+Where a name of the user's is bound on one path only, the IR binds it on the other path, too: to
+a stand-in that has the type.  The text does not, so it can print in place of the IR only if
+nobody reads the name elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from ..ir.nodes import For, If, Raise, Stmt, While, targets_of, walk
+from .user_text import UserText, names_in
+
+# None stands for a path that does not reach the end.
+Bound = set[str] | None
+
+
+def leaves_unbound(node: ast.stmt, run: list[Stmt], text: UserText, names: set[str]) -> set[str]:
+    """Those of the names that the IR binds on every path, and the text does not."""
+    by_ir = _bound_by_ir(run)
+    by_text = _TextPaths(text, run).bound([node])
+    return set() if by_ir is None or by_text is None else (names & by_ir) - by_text
+
+
+def _either(a: Bound, b: Bound) -> Bound:
+    """After a branch."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a & b
+
+
+def _bound_by_ir(stmts: Iterable[Stmt]) -> Bound:
+    found: set[str] = set()
+    for stmt in stmts:
+        if isinstance(stmt, Raise):
+            return None
+        if isinstance(stmt, If):
+            inner = _either(_bound_by_ir(stmt.then), _bound_by_ir(stmt.orelse))
+            if inner is None:
+                return None
+            found |= inner
+        elif isinstance(stmt, While):
+            found |= _bound_by_ir(stmt.test) or set()
+        elif not isinstance(stmt, For):  # which may run no times
+            found.update(v.name for v in targets_of(stmt))
+    return found
+
+
+class _TextPaths:
+    """The paths through the text of a run.  A branch or loop that has no counterpart in the IR
+    has been decided or unrolled: it binds what the IR binds in its place."""
+
+    def __init__(self, text: UserText, run: list[Stmt]) -> None:
+        self.text = text
+        kept = [s.origin for s in walk(run) if isinstance(s, (If, For, While))]
+        self.kept = {(o.stmt.line, o.stmt.col) for o in kept if o is not None}
+
+    def bound(self, nodes: Iterable[ast.stmt]) -> Bound:
+        found: set[str] = set()
+        for node in nodes:
+            if isinstance(node, (ast.Raise, ast.Break, ast.Continue)):
+                return None
+            if not isinstance(node, (ast.If, ast.For, ast.While)):
+                found.update(_stores(node))
+            elif not self.is_kept(node):
+                found |= names_in([node]).stores
+            else:
+                found.update(_stores(node.iter if isinstance(node, ast.For) else node.test))
+                if isinstance(node, ast.If):
+                    inner = _either(self.bound(node.body), self.bound(node.orelse))
+                    if inner is None:
+                        return None
+                    found |= inner
+        return found
+
+    def is_kept(self, node: ast.stmt) -> bool:
+        span = self.text.source.span(node)
+        return (span.line, span.col) in self.kept
+
+
+def _stores(node: ast.AST) -> Iterator[str]:
+    """The names that an expression or a simple statement binds in any case."""
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Store):
+            yield node.id
+        return
+    always: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    if isinstance(node, ast.BoolOp):
+        always = node.values[:1]
+    elif isinstance(node, ast.IfExp):
+        always = [node.test]
+    elif isinstance(node, ast.Compare):
+        always = [node.left, node.comparators[0]]
+    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        always = [node.generators[0].iter]
+    for child in always:
+        yield from _stores(child)

@@ -1,0 +1,193 @@
+"""The user's own text: what a statement reads and writes by name, and whether its text
+still says what its IR does.
+
+A statement may print as it was written if running that text at its place has the effect
+of the IR statements that came from it: the names it reads are variables that the IR reads
+too and that stand for the same values, what it binds or writes into is what the IR binds
+and writes, and nothing else that the IR computes there is used elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable
+
+from ..bufferize.alias_analysis import buffered
+from ..frontend.source import Source, imported_as
+from ..ir.nodes import For, Push, Span, Stmt, Store, Type, Var, operands_of, targets_of, walk
+from ..ir.record import field, record
+
+MODULES = ("np", "math")
+_CONTAINERS = ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill")
+_REFUSED = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Return, ast.Global,
+    ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await, ast.Import, ast.ImportFrom, ast.Try,
+    ast.With, ast.Delete,
+)  # fmt: skip
+
+
+@record
+class Names:
+    """The names in a piece of text."""
+
+    loads: set[str] = field(default_factory=set)
+    stores: set[str] = field(default_factory=set)
+    augmented: set[str] = field(default_factory=set)  # `x += …`: in place if x is an array
+    mutated: set[str] = field(default_factory=set)  # `x[i] = …`, `x.append(…)`
+    refused: bool = False
+
+
+def names_in(nodes: Iterable[ast.AST]) -> Names:
+    found = Names()
+    bound: set[str] = set()
+    for root in nodes:
+        for node in ast.walk(root):
+            if isinstance(node, _REFUSED):
+                found.refused = True
+            elif isinstance(node, (ast.For, ast.While)) and node.orelse:
+                # The `else` clause has become statements after the loop, which print themselves.
+                found.refused = True
+            elif isinstance(node, ast.comprehension):
+                bound |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+            elif isinstance(node, ast.Name):
+                (found.loads if isinstance(node.ctx, ast.Load) else found.stores).add(node.id)
+            elif isinstance(node, (ast.Subscript, ast.Attribute)):
+                if isinstance(node.ctx, ast.Store):
+                    _add_base(node, found)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if node.func.attr in _CONTAINERS:
+                    _add_base(node.func, found)
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                found.augmented.add(node.target.id)
+                found.loads.add(node.target.id)
+    # A comprehension's own names are nobody else's, unless the user reuses them.
+    if bound & (found.stores - bound):
+        found.refused = True
+    found.loads -= bound
+    found.stores -= bound
+    return found
+
+
+def _add_base(node: ast.expr, found: Names) -> None:
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    if isinstance(node, ast.Name):
+        found.mutated.add(node.id)
+    else:
+        found.refused = True
+
+
+class UserText:
+    """The statements of the user's function, found by where they begin."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.nodes: dict[tuple[int, int], ast.stmt] = {}
+        self.locals: set[str] = set()
+        for node in ast.walk(source.node):
+            if isinstance(node, ast.stmt):
+                span = source.span(node)
+                self.nodes.setdefault((span.line, span.col), node)
+            elif isinstance(node, ast.arg):
+                self.locals.add(node.arg)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.locals.add(node.id)
+            elif isinstance(node, ast.alias):
+                self.locals.add(imported_as(node))
+
+    def node(self, stmt: Span) -> ast.stmt | None:
+        return self.nodes.get((stmt.line, stmt.col)) if stmt.file == self.source.file else None
+
+    def lines(self, node: ast.AST) -> list[str]:
+        """The text of a node, its later lines indented relative to its first."""
+        span = self.source.span(node)
+        first, *rest = self.source.text(span).split("\n")
+        pad = len(self.source.line(span.line)) - len(self.source.line(span.line).lstrip())
+        out = [first, *(line[pad:] if not line[:pad].strip() else line for line in rest)]
+        trailing = self.source.trailing_comment(span.end_line)
+        if trailing:
+            out[-1] += f"  {trailing}"
+        return out
+
+    def header(self, node: ast.stmt) -> str:
+        """`for i in range(n)`, on one line."""
+        if isinstance(node, (ast.For, ast.While, ast.If)):
+            start = self.source.span(node)
+            last = node.test if isinstance(node, (ast.While, ast.If)) else node.iter
+            end = self.source.span(last)
+            before = Span(start.file, start.line, start.col, end.line, end.col)
+            # Parentheses around the expression belong to neither.
+            keyword = self.source.text(before).rstrip("( \t\n\\")
+            text = f"{keyword} {self.source.text(end)}"
+        else:
+            text = self.source.text(self.source.span(node))
+        return " ".join(part.strip() for part in text.split("\n"))
+
+
+@record
+class Unit:
+    """IR statements, with everything nested in them, that came from one piece of text."""
+
+    reads: set[str] = field(default_factory=set)  # variables that stand for their user's name
+    asked: set[str] = field(default_factory=set)  # the names of all that is read
+    read_counts: dict[str, int] = field(default_factory=dict)
+    targets: dict[str, Type] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)  # targets that bear their user's name
+    written: set[str] = field(default_factory=set)
+
+    @staticmethod
+    def of(stmts: Iterable[Stmt]) -> Unit:
+        unit = Unit()
+        for stmt in walk(list(stmts)):
+            for o in operands_of(stmt):
+                if isinstance(o, Var):
+                    unit.read_counts[o.name] = unit.read_counts.get(o.name, 0) + 1
+                    if o.user:
+                        unit.asked.add(o.user)
+                    if o.user == o.name:
+                        unit.reads.add(o.name)
+            for target in targets_of(stmt):
+                unit.bind(target)
+            if isinstance(stmt, For):
+                unit.bind(stmt.index)
+            elif isinstance(stmt, Store):
+                unit.written.add(stmt.array.name)
+            elif isinstance(stmt, Push):
+                unit.written.add(stmt.stack.name)
+        return unit
+
+    def bind(self, v: Var) -> None:
+        self.targets[v.name] = v.type
+        if v.user == v.name:
+            self.named.add(v.name)
+
+
+def says_the_same(
+    names: Names, unit: Unit, text: UserText, variables: set[str], used_elsewhere: set[str]
+) -> bool:
+    """Whether text with these names may stand for the unit.  `used_elsewhere` are the
+    unit's targets that are read outside it."""
+    if names.refused:
+        return False
+    # A flag of `desugar` that comes from outside is read by the IR and not by the text.
+    if unit.asked - names.loads - names.stores - unit.targets.keys():
+        return False
+    for name in names.loads:
+        if name in text.locals:
+            if name not in unit.reads:
+                return False
+        elif name not in MODULES and not hasattr(builtins, name):
+            return False
+        elif name in variables:
+            return False
+    in_place = names.augmented & unit.written
+    for name in names.stores - in_place:
+        # A name that the emitted function uses for nothing else may be bound at will.
+        if name not in unit.named and name in variables:
+            return False
+    if any(buffered(unit.targets[n]) for n in names.augmented - in_place if n in unit.targets):
+        return False
+    if names.mutated | in_place != unit.written:
+        return False
+    return used_elsewhere <= names.stores & unit.named

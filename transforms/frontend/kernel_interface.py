@@ -1,0 +1,81 @@
+"""How a kernel's parameters are found, and what its specialisation assumed."""
+
+from __future__ import annotations
+
+import types
+from typing import Any, NamedTuple
+
+from ..ir.nodes import Type
+from ..ir.record import record
+from ..ir.symbolic_dims import Dim, Guard
+from .pytree import OutTree, Path, Spec, same_function
+
+
+@record(frozen=True)
+class Param:
+    """One parameter of the kernel: where its value comes from, and what it must be."""
+
+    name: str
+    path: Path
+    spec: Spec
+    type: Type
+
+
+@record(frozen=True)
+class ObjectGuard:
+    """What the specialisation assumed of something reached by `path`: `kind` is "is"
+    (identity), "function" (made by the same lines), "equals" (a plain value), "type",
+    "length" or "keys"; "attribute" and "item" tell whether it has one, as (which, answer)."""
+
+    path: Path
+    kind: str
+    expected: Any
+
+    def holds(self, value: Any) -> bool:
+        if self.kind == "is":
+            return value is self.expected
+        if self.kind == "function":
+            return value is self.expected or (
+                type(value) is types.FunctionType
+                and same_function(value) == same_function(self.expected)
+            )
+        if self.kind == "type":
+            return type(value) is self.expected
+        if self.kind == "length":
+            return len(value) == self.expected
+        if self.kind == "keys":
+            return tuple(value) == self.expected
+        if self.kind == "attribute":
+            return hasattr(value, self.expected[0]) == self.expected[1]
+        if self.kind == "item":
+            return (self.expected[0] in value) == self.expected[1]
+        return type(value) is type(self.expected) and value == self.expected
+
+
+class Whence(NamedTuple):
+    """Where a line of emitted code comes from: a file and a line there, the places of the calls
+    that led to it if it was inlined, outermost first, and the adjoint sweep it belongs to, 0 if
+    it computes what the user's line computes."""
+
+    file: str
+    line: int
+    calls: tuple[tuple[str, int], ...] = ()
+    sweep: int = 0
+
+
+@record(frozen=True)
+class Build:
+    """An object that was completed while a program was specialised, and what was known then:
+    who does the same under the same conditions completes it in the same way.  `function` was called
+    with `args`, the first of which is the object, and `named`; what is no plain value in these
+    is found by its path, or an `Out`, one of `sizes`.  `guards` and `relations` are what had been
+    assumed since the object before this one was completed, `params` the numbers and arrays that
+    were reached."""
+
+    function: Any
+    args: tuple[OutTree, ...]
+    named: tuple[tuple[str, OutTree], ...]
+    guards: tuple[ObjectGuard, ...]
+    relations: tuple[Guard, ...]
+    params: tuple[Param, ...]
+    sizes: tuple[Dim, ...]

@@ -1,0 +1,342 @@
+"""Builds IR: a `Builder` appends to a block, a `Sym` is an operand that behaves like a
+number or array in Python expressions, so that rules are written as plain NumPy code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import TypeError_, UnsupportedError
+from .nodes import (
+    COMPLEX,
+    MAX_RANK,
+    Array,
+    Assign,
+    Block,
+    Const,
+    If,
+    Op,
+    Operand,
+    Origin,
+    Raise,
+    Record,
+    Scalar,
+    Slot,
+    Stmt,
+    Type,
+    Var,
+    is_complex,
+)
+from .record import replace
+from .symbolic_dims import Dim, Facts
+
+
+class NameSupply:
+    """Fresh SSA names: `h`, `h_1`, `h_2`, … deterministic, and never one of `taken`."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken = set(taken)
+        self.kept: set[str] = set()
+        self.counts: dict[str, int] = {}
+
+    def fresh(self, hint: str) -> str:
+        name = hint
+        while name in self.taken:
+            self.counts[hint] = self.counts.get(hint, 0) + 1
+            name = f"{hint}_{self.counts[hint]}"
+        self.taken.add(name)
+        return name
+
+    def snapshot(self) -> tuple[set[str], dict[str, int]]:
+        return set(self.taken), dict(self.counts)
+
+    def restore(self, snapshot: tuple[set[str], dict[str, int]]) -> None:
+        self.taken, self.counts = set(snapshot[0]) | self.kept, dict(snapshot[1])
+
+    def keep(self, name: str) -> None:
+        """A name that stays taken even if what was made since a snapshot is forgotten."""
+        self.kept.add(name)
+
+
+class Builder:
+    """Appends statements to `block`.  All builders of one function share names and facts."""
+
+    def __init__(self, names: NameSupply, facts: Facts, block: Block | None = None) -> None:
+        self.names = names
+        self.facts = facts
+        self.block: Block = [] if block is None else block
+        self.around: list[Block] = []  # the blocks that `block` stands in, outermost first
+        self.origin: Origin | None = None
+        self.hint = "t"  # names temporaries, usually for the variable being assigned
+        self.definitions: dict[str, Op] = {}
+        # Results whose memory, in NumPy, is not what their operations would suggest.
+        self.memory: dict[str, str] = {}
+        # Adjoint code turns this off: the primal has checked its shapes already.
+        self.checks = True
+
+    # ---- values
+
+    def var(self, type_: Type, hint: str = "t", user: str = "") -> Var:
+        return Var(self.fresh_name(hint), type_, user)
+
+    def fresh_name(self, hint: str) -> str:
+        """A free name.  What had it in an attempt that was given up is forgotten."""
+        name = self.names.fresh(hint)
+        self.definitions.pop(name, None)
+        self.memory.pop(name, None)
+        return name
+
+    def sym(self, value: Any) -> Sym:
+        """Any number, operand or Sym as a Sym of this builder."""
+        if isinstance(value, Sym):
+            return value if value.b is self else Sym(self, value.operand)
+        if isinstance(value, (Var, Const)):
+            return Sym(self, value)
+        return Sym(self, const(value))
+
+    def new(self, x: Sym) -> Sym:
+        """`x`, a new array in NumPy although the operations are views."""
+        assert isinstance(x.operand, Var)
+        self.memory[x.operand.name] = "new"
+        return x
+
+    def view(self, x: Sym, writeable: bool = False) -> Sym:
+        """`x`, which in NumPy shares memory with the arguments it was made from."""
+        assert isinstance(x.operand, Var)
+        self.memory[x.operand.name] = "writeable view" if writeable else "view"
+        return x
+
+    def emit(self, name: str, /, *args: Any, hint: str = "", user: str = "", **attrs: Any) -> Sym:
+        """Appends one operation and returns its result."""
+        operands = tuple(self.sym(a).operand for a in args)
+        rule = RULES[name]
+        if name not in _OF_RECORDS and any(isinstance(o.type, Record) for o in operands):
+            raise UnsupportedError(
+                f"{name} of a structured array is not supported", advice="take a field: r['x']"
+            )
+        if name not in complex_ops.OPERATIONS and any(is_complex(o.type) for o in operands):
+            complex_ops.refuse(name)
+        type_ = rule.infer(self, tuple(o.type for o in operands), attrs, operands)
+        if type_ is None:
+            raise AssertionError(f"{name} has no type for {[o.type for o in operands]}")
+        if type_.ndim > MAX_RANK:
+            span = self.origin.span if self.origin else None
+            told = f"an array of {type_.ndim} axes: at most {MAX_RANK} are supported"
+            raise UnsupportedError(told, span=span, advice="join axes with reshape")
+        target = self.var(type_, hint or self.hint, user)
+        type_ = resolve_dims(type_, target.name)
+        target = replace(target, type=type_)
+        op = Op(name, operands, attrs)
+        self.block.append(Assign(target, op, self.origin))
+        self.definitions[target.name] = op
+        return Sym(self, target)
+
+    # ---- blocks
+
+    @contextmanager
+    def into(self, block: Block) -> Iterator[Block]:
+        """Emit into another block for a while."""
+        saved, self.block = self.block, block
+        self.around.append(saved)
+        try:
+            yield block
+        finally:
+            self.block = saved
+            self.around.pop()
+
+    @contextmanager
+    def at(self, origin: Origin | None) -> Iterator[None]:
+        saved, self.origin = self.origin, origin
+        try:
+            yield
+        finally:
+            self.origin = saved
+
+    def check(self, ok: Any, exception: str, *message: Any) -> None:
+        """Raises `exception` at run time unless `ok`."""
+        if not self.checks:
+            return
+        if isinstance(ok, Sym) and isinstance(ok.operand, Const):
+            ok = ok.operand.value
+        if ok is True or (not isinstance(ok, Sym) and bool(ok)):
+            return
+        failure = self._failure(exception, message)
+        failure.check = True
+        if ok is False or not isinstance(ok, Sym):
+            self.block.append(failure)
+            return
+        self.block.append(If(ok.operand, [], [failure], [], self.origin))
+
+    def fail(self, exception: str, *message: Any) -> None:
+        """Raises `exception` at run time."""
+        self.block.append(self._failure(exception, message))
+
+    def _failure(self, exception: str, message: tuple[Any, ...]) -> Raise:
+        failure = Raise(exception, tuple(m.operand if isinstance(m, Sym) else m for m in message))
+        failure.origin = self.origin
+        return failure
+
+    # ---- dims
+
+    def dim_value(self, dim: Dim, fallback: tuple[Any, int] | None = None) -> Sym | None:
+        """An operand holding a dim's size: a constant where it is known, otherwise read off
+        `fallback`, an (array, axis) that has it."""
+        if dim.is_const:
+            return self.sym(dim.const)
+        if fallback is not None:
+            return self.emit("shape", fallback[0], axis=fallback[1])
+        return None
+
+
+def resolve_dims(type_: Type, name: str) -> Type:
+    """Dims that inference left open (symbol "?") get the value's own name."""
+    if isinstance(type_, Array) and any("?" in d.symbols for d in type_.shape):
+        shape = tuple(d.substitute({"?": Dim.of(f"{name}.{i}")}) for i, d in enumerate(type_.shape))
+        return replace(type_, shape=shape)
+    if isinstance(type_, Scalar) and type_.dtype == "int64" and type_.value is None:
+        return replace(type_, value=Dim.of(name))
+    return type_
+
+
+def slot_for(x: Var, binder: Stmt, names: NameSupply) -> tuple[Slot, Var]:
+    """A slot for a value, named after it and its line, and what restores it."""
+    line = f"_L{binder.origin.stmt.line}" if binder.origin else "_saved"
+    slot = Slot(names.fresh((x.user or x.name).removesuffix(line) + line), x.type)
+    return slot, Var(names.fresh(x.user or x.name), x.type, x.user)
+
+
+OPEN = Dim.of("?")
+# The operations that take structured arrays.
+_OF_RECORDS = ("field", "index", "shape", "undef", "copy", "literal")
+
+
+def const(value: Any) -> Const:
+    """A constant; Python numbers are weak, NumPy scalars keep their dtype."""
+    if isinstance(value, (bool, np.bool_)):
+        return Const(bool(value), Scalar("bool", weak=isinstance(value, bool)))
+    if isinstance(value, np.generic):
+        if value.dtype.itemsize > (16 if value.dtype.kind == "c" else 8):
+            raise UnsupportedError(
+                f"np.longdouble ({value.dtype}) is not supported", advice="use np.float64"
+            )
+        known = Dim.of(int(value)) if value.dtype.kind in "iu" else None
+        return Const(value.item(), Scalar(value.dtype.name, value=known))
+    if isinstance(value, int):
+        return Const(value, Scalar("int64", weak=True, value=Dim.of(value)))
+    if isinstance(value, float):
+        return Const(value, Scalar("float64", weak=True))
+    if isinstance(value, complex):
+        return Const(value, Scalar("complex128", weak=True))
+    raise TypeError_(f"a number was expected here, not {type(value).__name__}")
+
+
+BINARY = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide",
+    "floordiv": "floor_divide", "mod": "remainder", "pow": "power", "matmul": "matmul",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "lshift": "left_shift", "rshift": "right_shift",
+}  # fmt: skip
+_COMPARE = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+    "eq": "equal", "ne": "not_equal",
+}  # fmt: skip
+
+
+if TYPE_CHECKING:
+
+    def _operator(self: Sym, other: Any) -> Any: ...
+
+
+class Sym:
+    """An operand in a builder.  Arithmetic and NumPy calls on it emit operations."""
+
+    __slots__ = ("b", "operand")
+    __array_priority__ = 1000
+
+    if TYPE_CHECKING:  # filled in below, from the tables of operators
+        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = _operator
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _operator
+        __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __and__ = __or__ = __xor__ = _operator
+        __rand__ = __ror__ = __rxor__ = __lshift__ = __rshift__ = _operator
+        __lt__ = __le__ = __gt__ = __ge__ = _operator
+
+        def __eq__(self, other: Any) -> Any: ...
+        def __ne__(self, other: Any) -> Any: ...
+
+    def __init__(self, b: Builder, operand: Operand) -> None:
+        self.b = b
+        self.operand = operand
+
+    type = property(lambda self: self.operand.type)
+    dtype = property(lambda self: self.operand.type.dtype)
+    ndim = property(lambda self: self.operand.type.ndim)
+
+    @property
+    def shape(self) -> tuple[Sym, ...]:
+        """Sizes as operands."""
+        sizes = []
+        for axis, dim in enumerate(self.type.shape):
+            size = self.b.dim_value(dim, (self, axis))
+            assert size is not None
+            sizes.append(size)
+        return tuple(sizes)
+
+    def astype(self, dtype: str) -> Sym:
+        """Converted; of a complex number that is to be real, the real part."""
+        x = self
+        if is_complex(x.type) and dtype not in COMPLEX and dtype != "bool":
+            x = x.b.emit("real", x)
+        return x if x.dtype == dtype else x.b.emit("cast", x, dtype=dtype)
+
+    def __neg__(self) -> Sym:
+        return self.b.emit("negative", self)
+
+    def __pos__(self) -> Sym:
+        return self
+
+    def __abs__(self) -> Sym:
+        return self.b.emit("absolute", self)
+
+    def __invert__(self) -> Sym:
+        # Rules negate conditions, also those that Python's operators count as integers.
+        return self.b.emit("logical_not" if self.dtype == "bool" else "invert", self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("the value is known only at run time")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Sym:
+        if method != "__call__" or kwargs:
+            return NotImplemented
+        return self.b.emit(ufunc.__name__, *inputs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if func is np.where:
+            return self.b.emit("where", *args)
+        return SURFACES[f"numpy.{func.__name__}"](self.b, *args, **kwargs)
+
+
+def _binary(name: str) -> tuple[Any, Any]:
+    def forward(self: Sym, other: Any) -> Sym:
+        return self.b.emit(name, self, other)
+
+    def backward(self: Sym, other: Any) -> Sym:
+        return self.b.emit(name, other, self)
+
+    return forward, backward
+
+
+for _py, _op in BINARY.items():
+    _forward, _backward = _binary(_op)
+    setattr(Sym, f"__{_py}__", _forward)
+    setattr(Sym, f"__r{_py}__", _backward)
+for _py, _op in _COMPARE.items():
+    setattr(Sym, f"__{_py}__", _binary(_op)[0])
+
+# Last, because rules are written with what stands above.
+from . import complex_ops  # noqa: E402
+from .op_registry import RULES, SURFACES  # noqa: E402

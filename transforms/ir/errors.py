@@ -1,0 +1,70 @@
+"""What s2s says when it cannot do what was asked: the place, the trouble, and the way out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .nodes import Span
+from .quote import printable_lines
+
+
+class S2SError(Exception):
+    """Carries `file`, `line`, `column`, the `source_line` with a caret, and `advice`."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        span: Span | None = None,
+        source_line: str = "",
+        advice: str = "",
+    ) -> None:
+        self.message = message
+        self.span = span
+        self.source_line = source_line
+        self.advice = advice
+        super().__init__(self._text())
+
+    file = property(lambda self: self.span.file if self.span else None)
+    line = property(lambda self: self.span.line if self.span else None)
+    column = property(lambda self: self.span.col if self.span else None)
+
+    def _text(self) -> str:
+        parts = []
+        if self.span:
+            parts.append(f"{self.span.file}:{self.span.line}:{self.span.col + 1}: {self.message}")
+        else:
+            parts.append(self.message)
+        if self.span and self.source_line:
+            width = (
+                max(1, self.span.end_col - self.span.col)
+                if self.span.end_line == self.span.line
+                else max(1, len(self.source_line.rstrip()) - self.span.col)
+            )
+            parts += [
+                f"    {self.source_line.rstrip()}",
+                "    " + " " * self.span.col + "^" * width,
+            ]
+        if self.advice:
+            parts.append(f"help: {self.advice}")
+        return printable_lines("\n".join(parts))
+
+
+class UnsupportedError(S2SError, NotImplementedError):
+    """The program is valid Python, but s2s does not differentiate or compile it."""
+
+
+class TypeError_(S2SError, TypeError):
+    """The arguments have types for which the program or its gradient has no meaning."""
+
+
+class ValueError_(S2SError, ValueError):
+    """The arguments have values for which the program or its gradient has no meaning."""
+
+
+class LinAlgError_(ValueError_, np.linalg.LinAlgError):
+    """The arguments are no matrices of the kind that the program needs."""
+
+
+class SourceError(S2SError, OSError):
+    """The source of a function cannot be found."""

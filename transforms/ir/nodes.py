@@ -1,0 +1,670 @@
+"""The typed intermediate representation of s2s.
+
+A program is a `Module` of `Function`s.  Between `specialise` and `storage` it is in
+*value form*: SSA, A-normal form, structured control flow, arrays are immutable values.
+
+    Module    = functions by name, the entry's name
+    Function  = name, params, body, results, effects
+    Block     = [Stmt]
+    Stmt      = Assign(target: Var, op: Op)              a pure operation
+              | Call(targets, function, args)            a call of a function of the module
+              | Draw(targets, rng, method, args, size)   random numbers: once, in order
+              | Custom(targets, values, inputs, …)       values with a derivative of their own
+              | Save(slot, value)                        remember a value for a later sweep
+              | If(cond, then, orelse, phis)             phis: target = then_value | else_value
+              | For(index, start, stop, step, body, carried, ...)
+              | While(test, cond, body, carried, ...)
+              | Raise(exception, message, values)        ends the call with the user's error
+              | Print(parts)                             once per call, never differentiated
+    Op        = name, args: (Operand, ...), attrs: static Python data
+    Operand   = Var(name, type) | Const(value, type)
+    Type      = Scalar(dtype) | Array(dtype, shape, layout) | ListOf(elem) | Rng
+
+In-place writes of the user's program are `update` operations that yield a new version of
+the array (`a_1 = update(a, (i,), v)`); `storage` later maps versions that are never alive
+together to one buffer, so that an update is a store again.  Views are resolved while
+specialising: a write through a view is an `update` of the base with a *path* of steps.
+
+After `storage` the program is in *memory form*: names are variables that may be assigned
+many times, phis and carried values are gone (plain assignments instead), and `update`
+operations have become `Store` statements.  Operands keep the type of their SSA value.
+Two operations exist in memory form only: `alias` (x), by which the target names the same
+number or array, and `pop` (a stack), which takes off what `Push` put there.
+
+Every name is unique in its function in value form.  A value is visible in the block that
+defines it, after its definition, and in the blocks nested there; the test block of a
+`While` is visible in its body.  Phi targets, loop results and trip counts belong to the
+block that holds the statement; loop phis and the loop index belong to the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .record import field, record, replace
+from .symbolic_dims import Dim
+
+# ---------------------------------------------------------------- types
+
+
+@record(frozen=True)
+class Scalar:
+    """A NumPy scalar.  `weak` marks a Python number, which adopts its partner's dtype
+    (NEP 50).  `value` is what is known of an integer: its symbolic value.  `mixed` marks what is
+    a Python number on some paths and a NumPy number on others: a small integer, or a float64
+    that stands for float32 numbers and for a Python float that float32 cannot hold."""
+
+    dtype: str
+    weak: bool = False
+    value: Dim | None = field(default=None, compare=False)
+    mixed: bool = field(default=False, compare=False)
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return ()
+
+
+@record(frozen=True)
+class Array:
+    """An array of any rank, 0 included.  `layout` is "C" (contiguous) or "A" (any)."""
+
+    dtype: str
+    shape: tuple[Dim, ...]
+    layout: str = "C"
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+@record(frozen=True)
+class ListOf:
+    """A list that grows at run time; its elements share dtype and rank."""
+
+    elem: Scalar | Array
+
+    @property
+    def dtype(self) -> str:
+        return self.elem.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The rank of the buffer that holds the elements."""
+        return self.elem.ndim + 1
+
+
+@record(frozen=True)
+class Record:
+    """A structured array (`ndim` > 0) or one of its records: inactive data, fields by name."""
+
+    fields: tuple[tuple[str, str], ...]
+    shape: tuple[Dim, ...]
+    layout: str = "A"
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> str:
+        return "record"
+
+
+@record(frozen=True)
+class Rng:
+    """A random number generator (`np.random.Generator`): an object whose state each `Draw`
+    changes."""
+
+    @property
+    def dtype(self) -> str:
+        return "rng"
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return ()
+
+
+Type = Scalar | Array | ListOf | Record | Rng
+
+COMPLEX = ("complex128", "complex64")
+# Axes are loops inside each other: more of them take minutes to compile, and nobody has them.
+MAX_RANK = 16
+# What derivatives are taken of: real numbers, and complex ones, which are pairs of them.
+FLOATS = ("float64", "float32", "float16", *COMPLEX)
+
+
+def is_float(type_: Type) -> bool:
+    return type_.dtype in FLOATS
+
+
+def is_complex(type_: Type) -> bool:
+    return type_.dtype in COMPLEX
+
+
+def real_dtype(dtype: str) -> str:
+    """The dtype of the parts of a complex number; of other numbers their own."""
+    return {"complex128": "float64", "complex64": "float32"}.get(dtype, dtype)
+
+
+# ---------------------------------------------------------------- origins
+
+
+@record(frozen=True)
+class Span:
+    """Lines count from 1 and columns from 0, in the user's file."""
+
+    file: str
+    line: int
+    col: int
+    end_line: int
+    end_col: int
+
+
+@record(frozen=True)
+class Origin:
+    """Where a statement comes from: the expression, its whole source statement (for a
+    compound statement the header only), and the inlined call it belongs to, outermost
+    first, as `layers.py:88 Dense.call` (empty for the user's own function), with the places
+    of these calls.  `sweep` is 0 for the user's own statements and n for those of the n-th
+    adjoint sweep; `tangent` marks those that compute tangents, `batched` those that the batch
+    pass has changed."""
+
+    span: Span
+    stmt: Span
+    frame: tuple[str, ...] = ()
+    sweep: int = 0
+    tangent: bool = False
+    batched: bool = False
+    calls: tuple[Span, ...] = field(default=(), compare=False)
+
+    @property
+    def as_written(self) -> bool:
+        """Whether the statement belongs to one of the user's own and says what that says."""
+        return not (self.frame or self.sweep or self.batched)
+
+
+# ---------------------------------------------------------------- operands
+
+
+@record(frozen=True)
+class Var:
+    """A named value.  `user` is the user's own name for it, empty for a temporary."""
+
+    name: str
+    type: Type = field(compare=False)
+    user: str = field(default="", compare=False)
+
+
+@record(frozen=True)
+class Const:
+    """A number or bool known to the compiler."""
+
+    value: Any
+    type: Scalar
+    sign: str = field(init=False, repr=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sign", zero_sign(self.value))
+
+
+def zero_sign(value: Any) -> str:
+    """What tells 0.0 from -0.0, which are equal and still different numbers."""
+    return "" if isinstance(value, int) or value != 0 else str(value)
+
+
+Operand = Var | Const
+
+
+# ---------------------------------------------------------------- statements
+
+
+@record(frozen=True)
+class Op:
+    """One operation; `transforms.rules` says what each name means."""
+
+    name: str
+    args: tuple[Operand, ...] = ()
+    attrs: dict[str, Any] = field(default_factory=dict)
+
+
+@record
+class Assign:
+    target: Var
+    op: Op
+    origin: Origin | None = None
+
+
+@record
+class Call:
+    """Binds `targets` to the results of another function of the module, which writes to none
+    of its parameters.  `keep` says that it may raise or print: it runs even if nobody reads
+    its targets."""
+
+    targets: list[Var]
+    function: str
+    args: tuple[Operand, ...]
+    keep: bool = False
+    origin: Origin | None = None
+
+
+@record
+class Draw:
+    """What `method` of the generator `rng` yields, or of NumPy's own legacy generator if there
+    is none: a number, or an array of `size` if that is given.  It runs exactly once where it
+    stands, whether or not anybody reads its target, since what is drawn later depends on it.
+    The two methods "default_rng" and "seed" make and seed a generator."""
+
+    targets: list[Var]
+    rng: Operand | None
+    method: str
+    args: tuple[Operand, ...]
+    size: tuple[Operand, ...] | None = None
+    origin: Origin | None = None
+
+
+@record
+class Custom:
+    """Binds `targets` to `values`, whose derivative by `inputs` is the one given here, whatever
+    the values are computed from.  `pullback` is a function of `captured` and of one adjoint per
+    target, and yields one adjoint per input.  When all is differentiated, `custom.settle`
+    leaves the values."""
+
+    targets: list[Var]
+    values: tuple[Operand, ...]
+    inputs: tuple[Operand, ...]
+    captured: tuple[Operand, ...]
+    pullback: Function
+    origin: Origin | None = None
+
+
+@record(frozen=True)
+class Slot:
+    """Remembers one value per instance of the loops it is saved in.  Each `restore` of a
+    slot runs in the mirror of the loop nest its `Save` runs in, so that the two pair up."""
+
+    name: str
+    type: Type = field(compare=False)
+
+
+@record
+class Save:
+    slot: Slot
+    value: Operand
+    origin: Origin | None = None
+
+
+@record
+class Phi:
+    target: Var
+    then_value: Operand
+    else_value: Operand
+
+
+@record
+class If:
+    cond: Operand
+    then: Block
+    orelse: Block
+    phis: list[Phi] = field(default_factory=list)
+    origin: Origin | None = None
+
+
+@record
+class Carried:
+    """A loop-carried value: `phi` in the body is `init` at first and then the `next` of the
+    iteration before; `result` after the loop is the last `next`, or `init`."""
+
+    phi: Var
+    init: Operand
+    next: Operand
+    result: Var
+
+
+@record(frozen=True)
+class Budget:
+    """What the adjoint sweep may keep of a loop that it computes again: `amount` states, or as
+    many as fit into `amount` bytes."""
+
+    amount: Operand
+    in_bytes: bool = False
+
+
+@record
+class For:
+    """`index` takes start, start + step, … (`count` of them where given, else up to `stop`),
+    in the opposite order if `reverse`.  The loop ends early after an iteration in which
+    `until` is true.  `trips` is the number of iterations that ran.  `label` names the loop;
+    `mirror` is the label of the forward loop that this loop runs backwards.  A loop with a
+    `budget`, which has no `until`, is differentiated by `autodiff/revolve.py`."""
+
+    index: Var
+    start: Operand
+    stop: Operand
+    step: Operand
+    body: Block
+    carried: list[Carried] = field(default_factory=list)
+    until: Operand | None = None
+    count: Operand | None = None
+    reverse: bool = False
+    trips: Var | None = None
+    label: str = ""
+    mirror: str = ""
+    kind: str = "sequential"
+    origin: Origin | None = None
+    budget: Budget | None = None
+
+
+@record
+class While:
+    """Runs `test`, and `body` while `cond` holds; ends early after `until`, as For does."""
+
+    test: Block
+    cond: Operand
+    body: Block
+    carried: list[Carried] = field(default_factory=list)
+    until: Operand | None = None
+    trips: Var | None = None
+    label: str = ""
+    origin: Origin | None = None
+
+
+@record
+class Raise:
+    """`message` is texts and operands, as an f-string has them; a pair is an operand and its
+    format.  `check` marks an error that NumPy or Python would raise by itself."""
+
+    exception: str
+    message: tuple[Any, ...] = ()
+    origin: Origin | None = None
+    check: bool = False
+
+
+@record
+class Print:
+    """`parts` are the arguments of print: texts and operands; a tuple is an f-string, in
+    which a pair is an operand and its format."""
+
+    parts: tuple[Any, ...]
+    sep: str = " "
+    end: str = "\n"
+    origin: Origin | None = None
+
+
+@record
+class Store:
+    """Memory form only: writes `value` into `array` in place, at `path` (see `update`).
+    `add` accumulates, with repeated indices counted as often as they occur."""
+
+    array: Var
+    value: Operand
+    path: tuple[Any, ...]
+    operands: tuple[Operand, ...] = ()
+    add: bool = False
+    origin: Origin | None = None
+
+
+@record
+class Push:
+    """Memory form only: appends `value` to a list or stack, which may keep a reference to
+    it.  The operation `pop` (args: the stack) takes the last one off again."""
+
+    stack: Var
+    value: Operand
+    origin: Origin | None = None
+
+
+Stmt = Assign | Call | Draw | Custom | Save | If | For | While | Raise | Print | Store | Push
+Block = list[Stmt]
+
+
+@record
+class Function:
+    """`effects` are (parameter, value): what the parameter's array must hold on return.
+    `source` is the user's text (`transforms.read.Source`), for the writer and messages."""
+
+    name: str
+    params: list[Var]
+    body: Block
+    results: list[Operand]
+    effects: list[tuple[Var, Operand]] = field(default_factory=list)
+    source: Any = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+@record
+class Module:
+    functions: dict[str, Function]
+    entry: str
+
+    @property
+    def main(self) -> Function:
+        return self.functions[self.entry]
+
+    def with_main(self, function: Function) -> Module:
+        functions = {k: v for k, v in self.functions.items() if k != self.entry}
+        return Module({function.name: function, **functions}, function.name)
+
+    def map(self, f: Callable[[Function, Any], Function], facts: Any = None) -> Module:
+        """`f(function, facts)` of the entry, with `facts`, and of every function that it
+        calls, directly or not, with that function's own (`notes["facts"]`).  The others,
+        which nobody calls any more, are dropped."""
+        main = f(self.main, facts)
+        done = {main.name: main}
+        todo = list(calls_in(main.body))
+        while todo:
+            name = todo.pop(0)
+            if name not in done:
+                callee = self.functions[name]
+                done[name] = f(callee, callee.notes.get("facts"))
+                todo += calls_in(done[name].body)
+        return Module(done, main.name)
+
+
+# ---------------------------------------------------------------- walking
+
+
+def blocks_of(stmt: Stmt) -> tuple[Block, ...]:
+    """The blocks directly inside a statement."""
+    find = _BLOCKS.get(type(stmt))
+    return find(stmt) if find else ()
+
+
+# Asked for more often than anything else.
+_BLOCKS: dict[type, Callable[[Any], tuple[Block, ...]]] = {
+    If: lambda stmt: (stmt.then, stmt.orelse),
+    For: lambda stmt: (stmt.body,),
+    While: lambda stmt: (stmt.test, stmt.body),
+}
+
+
+def map_blocks(stmt: Stmt, f: Callable[[Block], Block]) -> Stmt:
+    """The statement with the blocks directly inside it replaced."""
+    if isinstance(stmt, If):
+        return replace(stmt, then=f(stmt.then), orelse=f(stmt.orelse))
+    if isinstance(stmt, For):
+        return replace(stmt, body=f(stmt.body))
+    if isinstance(stmt, While):
+        return replace(stmt, test=f(stmt.test), body=f(stmt.body))
+    return stmt
+
+
+def walk(block: Block) -> Iterator[Stmt]:
+    """Every statement, outer before inner, in order."""
+    for stmt in block:
+        yield stmt
+        if type(stmt) in _BLOCKS:
+            for inner in blocks_of(stmt):
+                yield from walk(inner)
+
+
+def calls_in(block: Block) -> Iterator[str]:
+    """The names of the functions called."""
+    return (stmt.function for stmt in walk(block) if isinstance(stmt, Call))
+
+
+def operands_of(stmt: Stmt) -> Iterator[Operand]:
+    """What a statement itself reads, not counting nested blocks; phi and carried inputs
+    are included."""
+    if isinstance(stmt, Assign):
+        yield from stmt.op.args
+    elif isinstance(stmt, Call):
+        yield from stmt.args
+    elif isinstance(stmt, Draw):
+        if stmt.rng is not None:
+            yield stmt.rng
+        yield from (*stmt.args, *(stmt.size or ()))
+    elif isinstance(stmt, Custom):
+        yield from (*stmt.values, *stmt.inputs, *stmt.captured)
+    elif isinstance(stmt, Save):
+        yield stmt.value
+    elif isinstance(stmt, If):
+        yield stmt.cond
+        for phi in stmt.phis:
+            yield phi.then_value
+            yield phi.else_value
+    elif isinstance(stmt, (For, While)):
+        if isinstance(stmt, For):
+            yield from (stmt.start, stmt.stop, stmt.step)
+            if stmt.count is not None:
+                yield stmt.count
+            if stmt.budget is not None:
+                yield stmt.budget.amount
+        else:
+            yield stmt.cond
+        if stmt.until is not None:
+            yield stmt.until
+        for c in stmt.carried:
+            yield c.init
+            yield c.next
+    elif isinstance(stmt, Raise):
+        yield from _operands_in(stmt.message)
+    elif isinstance(stmt, Print):
+        yield from _operands_in(stmt.parts)
+    elif isinstance(stmt, Store):
+        yield stmt.array
+        yield stmt.value
+        yield from stmt.operands
+    elif isinstance(stmt, Push):
+        yield stmt.stack
+        yield stmt.value
+
+
+def _operands_in(parts: tuple[Any, ...]) -> Iterator[Operand]:
+    for part in parts:
+        if isinstance(part, tuple):
+            yield from _operands_in(part)
+        elif isinstance(part, (Var, Const)):
+            yield part
+
+
+def targets_of(stmt: Stmt) -> Iterator[Var]:
+    """The names a statement binds in its own block."""
+    if isinstance(stmt, Assign):
+        yield stmt.target
+    elif isinstance(stmt, (Call, Draw, Custom)):
+        yield from stmt.targets
+    elif isinstance(stmt, If):
+        for phi in stmt.phis:
+            yield phi.target
+    elif isinstance(stmt, (For, While)):
+        for c in stmt.carried:
+            yield c.result
+        if stmt.trips is not None:
+            yield stmt.trips
+
+
+def inner_targets_of(stmt: Stmt) -> Iterator[Var]:
+    """The names a loop binds in its body: its index and its phis."""
+    if isinstance(stmt, For):
+        yield stmt.index
+    if isinstance(stmt, (For, While)):
+        for c in stmt.carried:
+            yield c.phi
+
+
+def substitute(block: Block, f: Callable[[Operand], Operand]) -> Block:
+    """A copy of `block` with `f` applied to every operand read (never to a target)."""
+    return [_substitute(stmt, f) for stmt in block]
+
+
+def _substitute(stmt: Stmt, f: Callable[[Operand], Operand]) -> Stmt:
+    if isinstance(stmt, Assign):
+        op = stmt.op
+        new = Op(op.name, tuple([f(a) for a in op.args]), op.attrs)
+        return Assign(stmt.target, new, stmt.origin)
+    if isinstance(stmt, Call):
+        return replace(stmt, targets=list(stmt.targets), args=tuple(f(a) for a in stmt.args))
+    if isinstance(stmt, Draw):
+        rng = None if stmt.rng is None else f(stmt.rng)
+        size = None if stmt.size is None else tuple(f(s) for s in stmt.size)
+        args = tuple(f(a) for a in stmt.args)
+        return replace(stmt, targets=list(stmt.targets), rng=rng, args=args, size=size)
+    if isinstance(stmt, Custom):
+        return replace(
+            stmt,
+            targets=list(stmt.targets),
+            values=tuple(f(x) for x in stmt.values),
+            inputs=tuple(f(x) for x in stmt.inputs),
+            captured=tuple(f(x) for x in stmt.captured),
+        )
+    if isinstance(stmt, Save):
+        return replace(stmt, value=f(stmt.value))
+    if isinstance(stmt, If):
+        phis = [Phi(p.target, f(p.then_value), f(p.else_value)) for p in stmt.phis]
+        then, orelse = substitute(stmt.then, f), substitute(stmt.orelse, f)
+        return replace(stmt, cond=f(stmt.cond), then=then, orelse=orelse, phis=phis)
+    if isinstance(stmt, (For, While)):
+        carried = [Carried(c.phi, f(c.init), f(c.next), c.result) for c in stmt.carried]
+        until = None if stmt.until is None else f(stmt.until)
+        body = substitute(stmt.body, f)
+        if isinstance(stmt, While):
+            test = substitute(stmt.test, f)
+            return replace(
+                stmt, test=test, cond=f(stmt.cond), body=body, carried=carried, until=until
+            )
+        count = None if stmt.count is None else f(stmt.count)
+        return replace(
+            stmt,
+            start=f(stmt.start),
+            stop=f(stmt.stop),
+            step=f(stmt.step),
+            body=body,
+            carried=carried,
+            until=until,
+            count=count,
+            budget=stmt.budget and replace(stmt.budget, amount=f(stmt.budget.amount)),
+        )
+    if isinstance(stmt, Raise):
+        return replace(stmt, message=_substitute_parts(stmt.message, f))
+    if isinstance(stmt, Print):
+        return replace(stmt, parts=_substitute_parts(stmt.parts, f))
+    if isinstance(stmt, Store):
+        array = f(stmt.array)
+        assert isinstance(array, Var)
+        operands = tuple(f(o) for o in stmt.operands)
+        return replace(stmt, array=array, value=f(stmt.value), operands=operands)
+    if isinstance(stmt, Push):
+        stack = f(stmt.stack)
+        assert isinstance(stack, Var)
+        return replace(stmt, stack=stack, value=f(stmt.value))
+    raise AssertionError(stmt)
+
+
+def _substitute_parts(parts: tuple[Any, ...], f: Callable[[Operand], Operand]) -> tuple[Any, ...]:
+    return tuple(
+        _substitute_parts(p, f)
+        if isinstance(p, tuple)
+        else f(p)
+        if isinstance(p, (Var, Const))
+        else p
+        for p in parts
+    )

@@ -1,0 +1,163 @@
+"""Where the values of a function live: its blocks as a tree of scopes.
+
+The test and the body of a `While` are one scope, since the test's values are visible in the
+body.  Loop phis and the index belong to the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .nodes import (
+    Array,
+    Block,
+    For,
+    Function,
+    If,
+    ListOf,
+    Operand,
+    Save,
+    Stmt,
+    Var,
+    While,
+    inner_targets_of,
+    targets_of,
+    walk,
+)
+from .record import record
+from .symbolic_dims import Atom, Dim, Facts
+
+
+@record(eq=False)
+class Scope:
+    """A block; `stmt` is the statement that holds it and `branch` says where ("then",
+    "orelse", "body"); the function's own block has neither."""
+
+    parent: Scope | None = None
+    stmt: If | For | While | None = None
+    branch: str = ""
+
+    def chain(self) -> Iterator[Scope]:
+        """This scope and those around it, innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def inside(self, other: Scope) -> bool:
+        return any(s is other for s in self.chain())
+
+    def loops(self, below: Scope | None = None) -> list[For | While]:
+        """The loops around this scope, outermost first, up to the scope `below`."""
+        found = []
+        for scope in self.chain():
+            if scope is below:
+                break
+            if isinstance(scope.stmt, (For, While)):
+                found.append(scope.stmt)
+        return found[::-1]
+
+
+class Scopes:
+    """The scope of each value, its `Var`, and the statement that binds it."""
+
+    def __init__(self, function: Function) -> None:
+        self.top = Scope()
+        self.home: dict[str, Scope] = {}
+        self.var: dict[str, Var] = {}
+        self.binder: dict[str, Stmt] = {}
+        # Values bound directly in the test block of a While.
+        self.tested: set[str] = set()
+        self._inner: dict[tuple[int, str], Scope] = {}
+        self._holder: dict[int, Scope] = {}
+        for p in function.params:
+            self.add(p, self.top, None)
+        self._visit(function.body, self.top)
+
+    def inner(self, stmt: If | For | While, branch: str = "body") -> Scope:
+        return self._inner[id(stmt), branch]
+
+    def holder(self, stmt: Stmt) -> Scope:
+        """The scope of the block in which a statement stands."""
+        return self._holder[id(stmt)]
+
+    def add(self, v: Var, scope: Scope, stmt: Stmt | None) -> None:
+        """Notes a value bound in `scope` by `stmt` (a parameter has none)."""
+        self.home[v.name], self.var[v.name] = scope, v
+        if stmt is not None:
+            self.binder[v.name] = stmt
+
+    def _visit(self, block: Block, scope: Scope) -> None:
+        for stmt in block:
+            self._holder[id(stmt)] = scope
+            for v in targets_of(stmt):
+                self.add(v, scope, stmt)
+            if isinstance(stmt, If):
+                for branch in ("then", "orelse"):
+                    inner = self._inner[id(stmt), branch] = Scope(scope, stmt, branch)
+                    self._visit(getattr(stmt, branch), inner)
+            elif isinstance(stmt, (For, While)):
+                inner = self._inner[id(stmt), "body"] = Scope(scope, stmt, "body")
+                for v in inner_targets_of(stmt):
+                    self.add(v, inner, stmt)
+                if isinstance(stmt, While):
+                    self._visit(stmt.test, inner)
+                    self.tested |= {v.name for s in stmt.test for v in targets_of(s)}
+                self._visit(stmt.body, inner)
+
+
+def dims_of(x: Operand) -> tuple[Dim, ...]:
+    """The shape of an array; of a scalar or list ()."""
+    return () if isinstance(x.type, ListOf) else x.type.shape
+
+
+class Twins:
+    """Finds values at the function's own level that have the shape of a value elsewhere: for
+    its shape alone a value need not be saved.  `bound` are the names to choose from."""
+
+    def __init__(self, scopes: Scopes, facts: Facts, bound: set[str] | None = None) -> None:
+        self.scopes, self.facts, self.bound = scopes, facts, bound
+
+    def shape(self, v: Var) -> Var | None:
+        """An array of the shape and dtype of `v`."""
+        assert isinstance(v.type, Array)
+        dims = [self.facts.canonical(d) for d in v.type.shape]
+        if not all(self._lasting(d) for d in v.type.shape):
+            return None
+        for other in self._arrays():
+            if other.type.dtype == v.type.dtype and len(dims_of(other)) == len(dims):
+                if [self.facts.canonical(d) for d in dims_of(other)] == dims:
+                    return other
+        return None
+
+    def axis(self, dim: Dim) -> tuple[Var, int] | None:
+        """An array, and its axis of size `dim`."""
+        if self._lasting(dim):
+            for other in self._arrays():
+                for axis, d in enumerate(dims_of(other)):
+                    if self.facts.known_equal(d, dim):
+                        return other, axis
+        return None
+
+    def _arrays(self) -> Iterator[Var]:
+        for name, home in self.scopes.home.items():
+            if home is self.scopes.top and (self.bound is None or name in self.bound):
+                if isinstance(self.scopes.var[name].type, Array):
+                    yield self.scopes.var[name]
+
+    def _lasting(self, dim: Dim) -> bool:
+        """Whether a dim means the same everywhere: none of its symbols is born in a loop."""
+        bases = (s.split(".")[0] for s in dim.symbols if not isinstance(s, Atom))
+        return all(self.scopes.home.get(base) is self.scopes.top for base in bases)
+
+
+def names_of(function: Function) -> Iterator[str]:
+    """Every name in use: values, slots and labels."""
+    yield from (p.name for p in function.params)
+    for stmt in walk(function.body):
+        yield from (v.name for v in targets_of(stmt))
+        yield from (v.name for v in inner_targets_of(stmt))
+        if isinstance(stmt, Save):
+            yield stmt.slot.name
+        elif isinstance(stmt, (For, While)):
+            yield stmt.label

@@ -1,0 +1,567 @@
+"""Symbolic sizes: polynomials over named integers, and what is known about them.
+
+A symbol is the size of an argument's axis (`x.0`), an integer value of the program (its
+SSA name), or the size of an axis that is known only at run time (`h_2.0`).  Sizes of
+arguments are never baked in, those of Variables may be: two dims that meet are *related*
+(equal, or one of them is 1), and where the relation is read off the arguments at hand it is
+recorded as a guard.
+
+What is no polynomial is an `Atom`: a symbol that stands for an expression of other dims
+(`max(x.0 - 2, 0)`, the length of `x[1:-1]`, of `x[:-2]` and of `x[2:]` alike).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .record import field, record
+
+Monomial = tuple[str, ...]
+
+
+class Atom(str):
+    """A symbol with an inside; its text, a Python expression, is its identity.
+
+    `op` and `parts`: "max0" (d), "floordiv" and "remainder" (d, by), "len" (n, start, stop,
+    step; None where a slice leaves it out) and "count" (the symbol of a boolean mask)."""
+
+    op: str
+    parts: tuple[Dim | None, ...]
+
+    @staticmethod
+    def make(text: str, op: str, *parts: Dim | None) -> Dim:
+        atom = Atom(text)
+        atom.op, atom.parts = op, parts
+        return Dim.of(atom)
+
+    def substitute(self, values: Mapping[str, Dim | int]) -> Dim:
+        parts = [p if p is None else p.substitute(values) for p in self.parts]
+        return Dim.of(self) if tuple(parts) == self.parts else _REBUILD[self.op](*parts)
+
+
+@record(frozen=True)
+class Dim:
+    """A polynomial with integer coefficients: terms by monomial, in sorted order."""
+
+    terms: tuple[tuple[Monomial, int], ...] = ()
+    const: int = 0
+
+    @staticmethod
+    def of(size: int | str | Dim) -> Dim:
+        if isinstance(size, Dim):
+            return size
+        if isinstance(size, str):
+            return Dim((((size,), 1),))
+        return Dim((), int(size))
+
+    @property
+    def is_const(self) -> bool:
+        return not self.terms
+
+    @property
+    def symbols(self) -> set[str]:
+        """The values this dim depends on: of an atom, those inside."""
+        return {s for s in self._occurring if not isinstance(s, Atom)}
+
+    @property
+    def _occurring(self) -> set[str]:
+        found = {s for monomial, _ in self.terms for s in monomial}
+        for atom in [s for s in found if isinstance(s, Atom)]:
+            for part in atom.parts:
+                found |= part._occurring if part is not None else set()
+        return found
+
+    @property
+    def symbol(self) -> str | None:
+        """What this dim is, if it is one plain symbol."""
+        if len(self.terms) == 1 and not self.const:
+            (monomial, k) = self.terms[0]
+            if k == 1 and len(monomial) == 1 and not isinstance(monomial[0], Atom):
+                return monomial[0]
+        return None
+
+    @property
+    def is_size(self) -> bool:
+        """True only if the value cannot be negative."""
+        return self.const >= 0 and all(
+            k > 0 and all(symbol_is_size(s) for s in monomial) for monomial, k in self.terms
+        )
+
+    def __add__(self, other: Dim | int) -> Dim:
+        other = Dim.of(other)
+        terms = dict(self.terms)
+        for monomial, k in other.terms:
+            terms[monomial] = terms.get(monomial, 0) + k
+        return _dim(terms, self.const + other.const)
+
+    def __mul__(self, other: Dim | int) -> Dim:
+        other = Dim.of(other)
+        terms: dict[Monomial, int] = {}
+        left = [*self.terms, ((), self.const)]
+        right = [*other.terms, ((), other.const)]
+        for m1, k1 in left:
+            for m2, k2 in right:
+                m = tuple(sorted(m1 + m2))
+                terms[m] = terms.get(m, 0) + k1 * k2
+        return _dim(terms, 0)
+
+    def __neg__(self) -> Dim:
+        return self * -1
+
+    def __sub__(self, other: Dim | int) -> Dim:
+        return self + -Dim.of(other)
+
+    def substitute(self, values: Mapping[str, Dim | int]) -> Dim:
+        if not self.terms:
+            return self
+        symbol = self.symbol
+        if symbol is not None:  # as most are
+            return Dim.of(values[symbol]) if symbol in values else self
+        if not (self._occurring & values.keys()):
+            return self
+        out = Dim.of(self.const)
+        for monomial, k in self.terms:
+            term = Dim.of(k)
+            for s in monomial:
+                inner = s.substitute(values) if isinstance(s, Atom) else Dim.of(s)
+                term = term * Dim.of(values.get(s, inner))
+            out = out + term
+        return out
+
+    def __str__(self) -> str:
+        parts = []
+        for monomial, k in self.terms:
+            text = "*".join(monomial)
+            parts.append(text if k == 1 else f"-{text}" if k == -1 else f"{k}*{text}")
+        if self.const or not parts:
+            parts.append(str(self.const))
+        return " + ".join(parts).replace("+ -", "- ")
+
+
+def _dim(terms: dict[Monomial, int], const: int) -> Dim:
+    const += terms.pop((), 0)
+    return Dim(tuple(sorted((m, k) for m, k in terms.items() if k)), const)
+
+
+def symbol_is_size(symbol: str) -> bool:
+    """True only if the symbol's value cannot be negative."""
+    if isinstance(symbol, Atom):
+        judged = {"floordiv": symbol.parts, "remainder": symbol.parts[1:]}.get(symbol.op, ())
+        return all(p is not None and p.is_size for p in judged)
+    name, _, axis = symbol.rpartition(".")
+    return name.isidentifier() and axis.isdigit()
+
+
+# ---------------------------------------------------------------- atoms
+
+
+def max0(dim: Dim) -> Dim:
+    """max(dim, 0)"""
+    if dim.is_const:
+        return Dim.of(max(dim.const, 0))
+    if dim.const < 0 and len(dim.terms) == 1:
+        (monomial, k), *_ = dim.terms
+        inner = monomial[0] if len(monomial) == 1 and k == 1 else None
+        if isinstance(inner, Atom) and inner.op == "max0" and inner.parts[0] is not None:
+            # max(max(d, 0) - c, 0) is max(d - c, 0): slices of slices have one length.
+            return max0(inner.parts[0] + dim.const)
+    return dim if dim.is_size else Atom.make(f"max({dim}, 0)", "max0", dim)
+
+
+def floordiv(dim: Dim, by: Dim) -> Dim:
+    """dim // by, exact where the polynomials divide; `by` is taken not to be 0."""
+    if dim.is_const and by.is_const and by.const:
+        return Dim.of(dim.const // by.const)
+    if by.is_const and by.const:
+        monomial, k = (), by.const
+    elif len(by.terms) == 1 and not by.const:
+        monomial, k = by.terms[0]
+    else:
+        monomial, k = (), 0
+    if dim == by:
+        return Dim.of(1)
+    quotient: dict[Monomial, int] | None = {} if k else None
+    for m, c in [*dim.terms, ((), dim.const)]:
+        if not c or quotient is None:
+            continue
+        rest = list(m)
+        for s in monomial:
+            if s not in rest:
+                quotient = None
+                break
+            rest.remove(s)
+        if quotient is not None:
+            quotient = None if c % k else {**quotient, tuple(rest): c // k}
+    if quotient is not None:
+        return _dim(dict(quotient), 0)
+    return Atom.make(f"({dim}) // ({by})", "floordiv", dim, by)
+
+
+def remainder(dim: Dim, by: Dim) -> Dim:
+    """dim % by; `by` is taken not to be 0."""
+    if dim.is_const and by.is_const and by.const:
+        return Dim.of(dim.const % by.const)
+    return Atom.make(f"({dim}) % ({by})", "remainder", dim, by)
+
+
+def slice_length(
+    n: Dim,
+    start: Dim | None = None,
+    stop: Dim | None = None,
+    step: Dim | None = None,
+    facts: Facts | None = None,
+) -> Dim:
+    """The length of `x[start:stop:step]` for an axis of size n, for every n >= 0; with `facts`, for
+    all that they allow."""
+    step = Dim.of(1) if step is None else step
+    if step.is_const and step.const > 0:
+        start, stop = _bound(n, start), _bound(n, stop)
+    if step.is_const and step.const == 0:
+        return Dim.of(0)
+    if all(d is None or d.is_const for d in (n, start, stop, step)):
+        ints = [None if d is None else d.const for d in (start, stop, step)]
+        return Dim.of(len(range(*slice(*ints).indices(n.const))))
+    if step.is_const:
+        forward = step.const > 0
+        whole = start is None and stop is None
+        dense = n if whole else _dense_length(n, start, stop) if forward else None
+        if dense is None and forward and facts is not None:
+            dense = _length_within(n, start, stop, facts)
+        if dense is not None:
+            width = abs(step.const)
+            return dense if width == 1 else floordiv(dense + (width - 1), Dim.of(width))
+    one = step.is_const and step.const == 1
+    texts = ["" if d is None else str(d) for d in (start, stop)] + [f"{step}"] * (not one)
+    return Atom.make(f"len(range({n})[{':'.join(texts)}])", "len", n, start, stop, step)
+
+
+def _bound(n: Dim, bound: Dim | None) -> Dim | None:
+    """A bound relative to the end becomes a negative constant: `n - 1` and `n - 2` mean what
+    -1 and -2 mean, even for n < 2 (a larger distance wraps differently)."""
+    if bound is not None and not bound.is_const:
+        distance = n - bound
+        if distance.is_const and distance.const in (1, 2):
+            return -distance
+    return bound
+
+
+def _dense_length(n: Dim, start: Dim | None, stop: Dim | None) -> Dim | None:
+    """The length of x[start:stop]; None if no closed form is known to hold for every n."""
+    start = Dim.of(0) if start is None else start
+    stop = n if stop is None else stop
+    if start.is_size and (stop - start).is_size and (n - stop).is_size:
+        return stop - start
+    if (stop - n).is_size:  # clipped to the end
+        stop = n
+        if start.is_const:
+            return max0(n - start) if start.const >= 0 else n - max0(n + start)
+    if not (start.is_const and stop.is_const):
+        return None
+    a, z = start.const, stop.const
+    if a >= 0 and z >= 0:
+        return max0(n - a) - max0(n - z) if z > a else Dim.of(0)
+    if a >= 0:
+        return max0(n + (z - a))
+    if z < 0:
+        return max0(n + z) - max0(n + a) if z > a else Dim.of(0)
+    return None
+
+
+def _length_within(n: Dim, start: Dim | None, stop: Dim | None, facts: Facts) -> Dim | None:
+    """The length of x[start:stop] if loops run through the bounds, which lie inside the axis."""
+    start = Dim.of(0) if start is None else start
+    stop = n if stop is None else stop
+    if not facts.bounds.keys() & (start.symbols | stop.symbols):
+        return None
+    conditions = [start, stop - start, n - stop]
+    return stop - start if facts.all_hold(conditions) else None
+
+
+_REBUILD = {
+    "max0": max0,
+    "floordiv": floordiv,
+    "remainder": remainder,
+    "len": slice_length,
+    "count": lambda mask: mask_count(mask),
+}
+
+
+def mask_count(mask: Dim) -> Dim:
+    """How many elements of a boolean mask are true; `mask` is the symbol of its value."""
+    return Atom.make(f"count_nonzero({mask})", "count", mask)
+
+
+@record(frozen=True)
+class Guard:
+    """A fact read off the arguments that the compiled code relies on: `left == right` ("equal"),
+    `left == 1` ("one") or `left != right` ("differ"); or what it was made for: `left < right`
+    ("below") or `left >= right` ("reaches"), where no coefficient on the left is negative.  "least"
+    is `left >= right`, too, as a relation of sizes."""
+
+    kind: str
+    left: Dim
+    right: Dim = Dim((), 1)
+
+    def holds(self, sizes: Mapping[str, int]) -> bool:
+        left, right = self.left.substitute(sizes), self.right.substitute(sizes)
+        if self.sign in ("<", ">="):
+            return (left.const < right.const) == (self.sign == "<")
+        return (left == right) == (self.sign == "==")
+
+    @property
+    def sign(self) -> str:
+        """Python's sign between the two sides."""
+        return {"differ": "!=", "below": "<", "reaches": ">=", "least": ">="}.get(self.kind, "==")
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.sign} {self.right}"
+
+
+Snapshot = tuple[list[Guard], dict[str, Dim], "dict[str, tuple[Dim, Dim]]"]
+
+
+@record
+class Facts:
+    """What is known about dims while compiling one specialisation.
+
+    `sizes` holds the arguments' sizes where they are at hand (None when compiling for
+    types alone, as inside `@njit`): then nothing is asked and nothing is guarded.  `ints` are
+    the values of integer arguments: no code is made for them, but they tell how much work it is,
+    and whether a size is -1."""
+
+    sizes: dict[str, int] | None = None
+    guards: list[Guard] = field(default_factory=list)
+    equals: dict[str, Dim] = field(default_factory=dict)
+    ints: dict[str, int] = field(default_factory=dict)
+    # The least and the greatest value of the counters of loops.
+    bounds: dict[str, tuple[Dim, Dim]] = field(default_factory=dict)
+
+    def snapshot(self) -> Snapshot:
+        return list(self.guards), dict(self.equals), dict(self.bounds)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        guards, equals, bounds = snapshot
+        self.guards, self.equals, self.bounds = list(guards), dict(equals), dict(bounds)
+
+    def canonical(self, dim: Dim) -> Dim:
+        return dim.substitute(self.equals)
+
+    def known_equal(self, left: Dim, right: Dim) -> bool:
+        return self.canonical(left) == self.canonical(right)
+
+    def relate(self, left: Dim, right: Dim) -> str:
+        """ "equal", "left1", "right1", "mismatch" or "unknown", asking where possible."""
+        symbols = not left.is_const and not right.is_const
+        left, right = self.canonical(left), self.canonical(right)
+        if left == right:
+            return "equal"
+        inner = _unwrap(left, right)
+        if inner is not None and self._size(inner[0]) is not None:
+            # x[1:] meets y[1:]: that x and y have one length says more, and is asked once.
+            if self._size(inner[0]) == self._size(inner[1]):
+                self._guard(Guard("equal", *inner))
+                return "equal"
+        one = Dim.of(1)
+        a, b = self._size(left), self._size(right)
+        if symbols and a == b == 1:
+            # One of them is relied on to be 1, not written so: it meets its like.
+            self._guard(Guard("equal", left, right))
+            return "equal"
+        if left == one:
+            return "left1"
+        if right == one:
+            return "right1"
+        if left.is_const and right.is_const:
+            return "mismatch"
+        if a is None or b is None:
+            return "unknown"
+        if a == b:
+            self._guard(Guard("equal", left, right))
+            return "equal"
+        if a == 1:
+            self._guard(Guard("one", left))
+            return "left1"
+        if b == 1:
+            self._guard(Guard("one", right))
+            return "right1"
+        return "mismatch"
+
+    def agree(self, left: Dim, right: Dim) -> bool:
+        """Whether two sizes are known to be equal, or are at hand, which is relied on then."""
+        left, right = self.canonical(left), self.canonical(right)
+        if left == right:
+            return True
+        size = self._size(left)
+        if self.sizes is None or size is None or size != self._size(right):
+            return False
+        self._guard(Guard("equal", left, right))
+        return True
+
+    def all_hold(self, dims: list[Dim]) -> bool:
+        """Whether none of these is negative, whatever the counters of loops are: known, or true
+        of the sizes at hand and guarded."""
+        asked: list[Guard] = []
+        for dim in map(self._smallest, dims):
+            if dim is None:
+                return False
+            if self.not_negative(dim):
+                continue
+            size = self._size(dim)
+            if size is None or size < 0:
+                return False
+            above = Dim(tuple(t for t in dim.terms if t[1] > 0), max(dim.const, 0))
+            asked.append(Guard("least", above, above - dim))
+        self.guards += [g for g in asked if g not in self.guards]
+        return True
+
+    def not_negative(self, dim: Dim) -> bool:
+        """Certainly >= 0, by what it is made of or by a guard."""
+        return is_sum_of_sizes(dim) or any(
+            g.kind == "least" and is_sum_of_sizes(dim - self.canonical(g.left - g.right))
+            for g in self.guards
+        )
+
+    def is_negative(self, dim: Dim) -> bool | None:
+        """Whether an integer is negative, for code that depends on it: known, or asked of the
+        arguments and guarded; None if it cannot be asked."""
+        dim = self.canonical(dim)
+        least = self._smallest(dim)
+        if least is not None and self.not_negative(least):
+            return False
+        value = dim if self.sizes is None else dim.substitute(self.sizes | self.ints)
+        if not value.is_const or dim.is_const:
+            return value.const < 0 if value.is_const else None
+        above = Dim(tuple(t for t in dim.terms if t[1] > 0), max(dim.const, 0))
+        guard = Guard("below" if value.const < 0 else "least", above, above - dim)
+        self.guards += [] if guard in self.guards else [guard]
+        return value.const < 0
+
+    def _smallest(self, dim: Dim) -> Dim | None:
+        """The least value over the loops around; None where their counters are not straight in it.
+        Inner loops may be bounded by counters of outer ones."""
+        dim = self.canonical(dim)
+        for symbol in reversed(self.bounds):
+            sign = slope(dim, symbol)
+            if sign is None:
+                return None
+            if sign:
+                low, high = self.bounds[symbol]
+                dim = self.canonical(dim.substitute({symbol: low if sign > 0 else high}))
+        return dim
+
+    def greatest(self, dim: Dim) -> Dim | None:
+        """The greatest value over the loops around, likewise."""
+        least = self._smallest(Dim.of(0) - dim)
+        return None if least is None else Dim.of(0) - least
+
+    def is_one(self, dim: Dim) -> bool | None:
+        """Whether a size is 1, for code whose rank depends on it; None if it cannot be asked."""
+        dim = self.canonical(dim)
+        size = self._size(dim)
+        if dim.is_const or size is None:
+            return None if size is None else size == 1
+        self._guard(Guard("one", dim)) if size == 1 else self.guards.append(Guard("differ", dim))
+        return size == 1
+
+    def settle(self, dim: Dim, value: int) -> None:
+        """Asks whether a size has a certain value, where it can be asked."""
+        dim = self.canonical(dim)
+        size = self._size(dim)
+        if size is None or dim.is_const:
+            return
+        if size == value:
+            self.rely_on_size(dim)
+        else:
+            self.guards.append(Guard("differ", dim, Dim.of(value)))
+
+    def size_of(self, dim: Dim) -> int | None:
+        """The size at hand, where there is one."""
+        return self._size(self.canonical(dim))
+
+    def rely_on_size(self, dim: Dim) -> None:
+        """Takes the size at hand for granted."""
+        dim = self.canonical(dim)
+        size = self._size(dim)
+        if size is not None and not dim.is_const:
+            self._guard(Guard("equal", dim, Dim.of(size)))
+
+    def _size(self, dim: Dim) -> int | None:
+        if self.sizes is None:
+            return dim.const if dim.is_const else None
+        value = dim.substitute(self.sizes)
+        return value.const if value.is_const else None
+
+    def learn(self, symbol: str, size: Dim) -> None:
+        """What a symbol that nothing is known of stands for."""
+        size = self.canonical(size)
+        if symbol not in self.equals and symbol not in size._occurring:
+            self._replace(symbol, size)
+
+    def _guard(self, guard: Guard) -> None:
+        self.guards.append(guard)
+        # From here on one side stands for the other, so that the question is asked once.
+        for a, b in ((guard.right, guard.left), (guard.left, guard.right)):
+            if (
+                len(a.terms) == 1
+                and a.const == 0
+                and a.terms[0][1] == 1
+                and len(a.terms[0][0]) == 1
+            ):
+                symbol = a.terms[0][0][0]
+                if symbol in b._occurring:
+                    continue
+                self._replace(symbol, b)
+                return
+
+    def _replace(self, symbol: str, by: Dim) -> None:
+        step = {symbol: by}
+        self.equals = {s: d.substitute(step) for s, d in self.equals.items()}
+        self.equals[symbol] = by
+
+
+def _unwrap(left: Dim, right: Dim) -> tuple[Dim, Dim] | None:
+    """Two atoms that differ in one part only: those parts, without a common constant."""
+    if not all(len(d.terms) == 1 and not d.const and d.terms[0][1] == 1 for d in (left, right)):
+        return None
+    a, b = left.terms[0][0], right.terms[0][0]
+    if not (len(a) == len(b) == 1 and isinstance(a[0], Atom) and isinstance(b[0], Atom)):
+        return None
+    if a[0].op != b[0].op or a[0].op == "count":
+        return None
+    differing = [(p, q) for p, q in zip(a[0].parts, b[0].parts, strict=True) if p != q]
+    if len(differing) != 1 or None in differing[0]:
+        return None
+    p, q = differing[0]
+    assert p is not None and q is not None
+    return (p - p.const, q - q.const) if p.const == q.const else (p, q)
+
+
+def is_size(symbol: str) -> bool:
+    """Sizes of axes are never negative."""
+    return symbol_is_size(symbol) or symbol.startswith("?")
+
+
+def is_sum_of_sizes(dim: Dim) -> bool:
+    """Certainly >= 0: sizes, and products of them, are added only."""
+    return dim.const >= 0 and all(
+        k > 0 and all(map(is_size, monomial)) for monomial, k in dim.terms
+    )
+
+
+def slope(dim: Dim, symbol: str) -> int | None:
+    """The sign of `dim`'s coefficient of `symbol`; None if it is not known."""
+    signs = set()
+    for monomial, k in dim.terms:
+        if any(isinstance(s, Atom) and symbol in Dim.of(s).symbols for s in monomial):
+            return None
+        count = monomial.count(symbol)
+        if count > 1:
+            return None
+        if count:
+            rest = [s for s in monomial if s != symbol]
+            if not all(map(is_size, rest)):
+                return None
+            signs.add(1 if k > 0 else -1)
+    if len(signs) > 1:
+        return None
+    return signs.pop() if signs else 0

@@ -1,0 +1,159 @@
+"""What is zero if some number is, on loop-level IR.
+
+Zero times infinity is not nothing: what a zero is multiplied by must be computed, without
+division, from truth values and from arrays that are only read.  Where none of their elements is
+large, infinite or no number, the product is zero.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from ...ir.lazy import lazy
+from ..loop_ir import nodes as L
+from ..loops.fusion import Shares
+from ..memory.layout import Parameters
+from .liveness import binds, names_in, reads
+
+# Products of so many numbers,
+FACTORS = 4
+# none of them larger than this, do not overflow, nor do some sums of them.
+LIMITS = {"float32": 1e6, "float64": 1e50}
+
+
+class Numbers:
+    """`known` are the numbers that are set once, by what they are set to, and not `given` as
+    parameters; `ranks` are those of the arrays that are only read."""
+
+    def __init__(
+        self, body: list[L.Stmt], given: Sequence[str], params: Parameters, shares: Shares
+    ) -> None:
+        stmts = list(L.walk(body))
+        times = Counter(name for s in stmts for name in binds(s))
+        times.update(given)
+        later = {s.name for s in stmts if isinstance(s, L.Let) and times[s.name] == 1}
+        self.known: dict[str, L.Expr] = {}
+        for s in stmts:
+            # What is computed from numbers that are set further down is of an earlier round.
+            if isinstance(s, L.Let) and times[s.name] == 1:
+                if not names_in([s.expr]) & later:
+                    self.known[s.name] = s.expr
+                later.discard(s.name)
+        self.dtypes = {name: e.dtype for name, e in self.known.items()}
+        self.stmts, self.params, self.shares = stmts, params, shares
+
+    @lazy
+    def read(self) -> Counter[str]:
+        return Counter(name for s in self.stmts for name in reads(s))
+
+    @lazy
+    def ranks(self) -> dict[str, int]:
+        changed = {name for s in self.stmts for name in changed_by(s)}
+        return {
+            name: len(self.params.sizes[name])
+            for name, dtype in self.params.dtypes.items()
+            if dtype in LIMITS and not any(self.shares(name, other) for other in changed)
+        }
+
+    def names(self, exprs: Iterable[L.Expr]) -> set[str]:
+        """Those that numbers are computed from, with what is known of them."""
+        names: set[str] = set()
+        todo = list(exprs)
+        while todo:
+            for name in names_in([todo.pop()]) - names:
+                names.add(name)
+                if name in self.known:
+                    todo.append(self.known[name])
+        return names
+
+    def is_truth(self, e: L.Expr, within: frozenset[str] = frozenset()) -> bool:
+        """A truth value as a number, a sum or a part of such; not what is made of itself, as the
+        sums of a loop are, `within` whose definition we are."""
+        if isinstance(e, L.Name):
+            if e.name in within or e.name not in self.known:
+                return False
+            return self.is_truth(self.known[e.name], within | {e.name})
+        if isinstance(e, L.Cast):
+            return e.x.dtype == "bool"
+        if isinstance(e, L.Bin) and e.op == "+":
+            return self.is_truth(e.left, within) and self.is_truth(e.right, within)
+        if isinstance(e, L.Bin) and e.op == "*":
+            pair = (e.left, e.right)
+            some = any(isinstance(x, L.Lit) for x in pair)
+            return some and any(self.is_truth(x, within) for x in pair)
+        return False
+
+    def vanish(
+        self,
+        exprs: Iterable[L.Expr],
+        zero: L.Expr | Callable[[L.Expr], bool],
+        small: frozenset[str] = frozenset(),
+    ) -> set[str] | None:
+        """The arrays that must hold nothing large, nor may the numbers in `small` be, for all of
+        the expressions to be zero if `zero` is, or what it says is; None if they may not be."""
+        is_zero = zero if callable(zero) else lambda e: e == zero
+        arrays: set[str] = set()
+        every = all(self._vanishes(e, is_zero, arrays, small) for e in exprs)
+        return arrays if every else None
+
+    def _vanishes(
+        self,
+        e: L.Expr,
+        is_zero: Callable[[L.Expr], bool],
+        arrays: set[str],
+        small: frozenset[str],
+    ) -> bool:
+        if is_zero(e):
+            return True
+        if isinstance(e, L.Name):
+            known = self.known.get(e.name)
+            return known is not None and self._vanishes(known, is_zero, arrays, small)
+        if isinstance(e, L.Un):
+            return e.op == "-" and self._vanishes(e.x, is_zero, arrays, small)
+        if isinstance(e, L.Select):
+            return all(
+                L.is_lit(x, 0) or self._vanishes(x, is_zero, arrays, small) for x in (e.x, e.y)
+            )
+        if isinstance(e, L.Bin) and e.op in ("+", "-"):
+            return all(self._vanishes(x, is_zero, arrays, small) for x in (e.left, e.right))
+        if isinstance(e, L.Bin) and e.op == "*":
+            for x, y in ((e.left, e.right), (e.right, e.left)):
+                needed: set[str] = set()
+                if self._vanishes(x, is_zero, needed, small):
+                    if self._factors(y, needed, small) <= FACTORS:
+                        arrays |= needed
+                        return True
+        return False
+
+    def _factors(self, e: L.Expr, arrays: set[str], small: frozenset[str]) -> int:
+        """How many numbers it is a product of, or a sum of such products; many, if it is made of
+        others than those in arrays that are only read, truth values and `small` ones."""
+        if isinstance(e, L.Lit):
+            fits = isinstance(e.value, (int, float)) and abs(e.value) <= LIMITS["float32"]
+            return 1 if fits else FACTORS + 1
+        if isinstance(e, L.Load) and e.buffer in self.ranks:
+            arrays.add(e.buffer)
+            return 1
+        if isinstance(e, L.Name) and e.name in small:
+            return 1
+        if isinstance(e, L.Name) and e.name in self.known:
+            return self._factors(self.known[e.name], arrays, small)
+        if isinstance(e, L.Cast) and e.x.dtype == "bool":
+            return 1
+        if isinstance(e, L.Un) and e.op == "-":
+            return self._factors(e.x, arrays, small)
+        if isinstance(e, L.Bin) and e.op in ("+", "-", "*"):
+            left, right = (self._factors(x, arrays, small) for x in (e.left, e.right))
+            return left + right if e.op == "*" else max(left, right)
+        return FACTORS + 1
+
+
+def changed_by(stmt: L.Stmt) -> set[str]:
+    """Buffers that it may write to, or give another name."""
+    names = {e.buffer for e in L.exprs_of(stmt) if isinstance(e, L.Whole)}
+    if isinstance(stmt, (L.Put, L.Alias)):
+        names.add(stmt.buffer)
+    if isinstance(stmt, L.Bind):
+        names.add(stmt.other)
+    return names

@@ -1,0 +1,497 @@
+"""The state of lowering one function, and how values are read, bound and materialised.
+
+Handlers (`@handles("sum", …)`) turn one operation into a `Value`; `Context.assign` decides
+whether it stays virtual or is computed into the target's variable.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from ...ir import nodes
+from ...ir.errors import UnsupportedError
+from ...ir.quote import file_name
+from ...ir.record import field, record, replace
+from ...ir.symbolic_dims import Dim, Facts
+from ...rules.axes_and_sizes import LARGEST, TOO_LARGE
+from ..loop_ir import nodes as L
+from ..ops.scalar_ops import cast
+from .lazy_array import Emitter, Value, buffer_value, put, scalar_value
+from .producer_fusion import Usage, writes
+from .symbolic_range import Proven, Ranges
+
+Handler = Callable[["Context", nodes.Assign], Value]
+HANDLERS: dict[str, Handler] = {}
+
+NEGATIVE = "negative dimensions are not allowed"
+
+# A virtual value up to this cost may be computed once per reader.
+CHEAP = 0
+# A scalar expression beyond this cost gets a name.
+LONG = 12
+
+
+def handles(*names: str) -> Callable[[Handler], Handler]:
+    def declare(handler: Handler) -> Handler:
+        for name in names:
+            assert name not in HANDLERS, name
+            HANDLERS[name] = handler
+        return handler
+
+    return declare
+
+
+@record
+class Failures:
+    """Errors whose message holds run-time values: the texts between them, by site."""
+
+    sites: list[tuple[str, tuple[str | None, ...]]] = field(default_factory=list)
+
+    def site(self, exception: str, parts: tuple[str | None, ...]) -> int:
+        self.sites.append((exception, parts))
+        return len(self.sites) - 1
+
+
+class Context:
+    def __init__(
+        self,
+        function: nodes.Function,
+        facts: Facts,
+        failures: Failures,
+        boundscheck: bool = True,
+    ) -> None:
+        self.function = function
+        self.failures = failures
+        self.boundscheck = boundscheck
+        self.usage = Usage(function)
+        self.element_reads = Usage(function, elements=True)
+        self.ranges = Ranges(facts)
+        self.facts = Proven(facts, self.ranges)
+        self.env: dict[str, Value] = {}
+        self.strided = _strided(function)
+        self.param_names = {p.name for p in function.params}
+        self.names: dict[tuple[str, object], str] = {}
+        self.variables: dict[str, str] = {}  # IR variables by their Python names
+        self.spelt: set[str] = set()
+        self.bindings = _bindings(function)
+        # IR names keep their spelling; whatever the lowering invents goes around them.
+        self.em = Emitter(_names(function))
+        # Indices known to be in range here: (index, size) -> what to index with.
+        self.tested: dict[tuple[L.Expr, L.Expr], L.Expr] = {}
+        # Steps of the forward loops, by the counters of reverse loops whose start may be extreme.
+        self.far_starts: dict[str, int] = {}
+        # The shape each variable had when it was last read.
+        self.shapes: dict[str, tuple[Dim, ...]] = {}
+        self.outs: dict[str, str] = {}
+        self.stack: L.Expr = L.ZERO  # how far it reaches, where functions are called
+        self.known_sizes = self._known_sizes()
+        self.origin: nodes.Origin | None = None
+        self.at: tuple[nodes.Block, int] = (function.body, 0)
+        self.line = 0
+
+    # ---- names and places
+
+    def python_name(self, var: nodes.Var) -> str:
+        """The Python variable for an IR variable; versions of other types get their own."""
+        key = (var.name, _signature(var.type))
+        if key not in self.names:
+            clash = var.name in self.spelt or var.name in _AWKWARD
+            self.spelt.add(var.name)
+            name = var.name.replace(".", "_")
+            self.names[key] = self.em.fresh(name) if clash or name != var.name else name
+            self.variables[self.names[key]] = var.name
+            if self.bindings[var.name] <= 1:
+                self.em.fixed.add(self.names[key])
+        return self.names[key]
+
+    def where(self, quoted: bool = True) -> str:
+        """ " (model.py:12: x[i + 1])", to end an error message with."""
+        if self.origin is None:
+            return ""
+        span = self.origin.span
+        text = self._text(span) if quoted else ""
+        return f" ({file_name(span.file)}:{span.line}{': ' + text if text else ''})"
+
+    def _text(self, span: nodes.Span) -> str:
+        source = self.function.source
+        if source is None or source.file != span.file:
+            return ""
+        return " ".join(source.text(span).split("\n")[0].split()).rstrip(":")
+
+    def remark(self, origin: nodes.Origin | None) -> None:
+        """`# L12: s += x[i]`, where a new source line begins."""
+        if origin is None or origin.stmt.line == self.line:
+            return
+        self.line = origin.stmt.line
+        text = self._text(origin.stmt)
+        place = "L" if not origin.frame else f"{file_name(origin.stmt.file)}:"
+        line = f"{place}{self.line}: {text}" if text else f"{place}{self.line}"
+        self.em.add(L.Remark(line if len(line) <= 84 else line[:81] + "..."))
+
+    def refuse(self, message: str, advice: str = "") -> UnsupportedError:
+        span = self.origin.span if self.origin else None
+        return UnsupportedError(message, span=span, advice=advice)
+
+    def fresh_dim(self) -> Dim:
+        return Dim.of("?" + self.em.fresh("dim"))
+
+    # ---- reading operands
+
+    def value(self, operand: nodes.Operand) -> Value:
+        """An operand as a value; a scalar has rank 0."""
+        if isinstance(operand, nodes.Const):
+            dtype = operand.type.dtype
+            return scalar_value(L.Lit(operand.value, dtype))
+        held = self.env.get(operand.name)
+        if held is not None:
+            return held
+        type_ = operand.type
+        name = self.python_name(operand)
+        if isinstance(type_, nodes.Scalar):
+            return scalar_value(L.Name(name, type_.dtype), {operand.name})
+        if isinstance(type_, nodes.Record):
+            if not type_.ndim:
+                return scalar_value(L.Name(name, "record"), {operand.name})
+            return buffer_value(name, "record", type_.shape, {operand.name}, False)
+        if isinstance(type_, nodes.Array):
+            self.shapes[operand.name] = type_.shape
+            contiguous = operand.name not in self.strided
+            v = buffer_value(name, type_.dtype, type_.shape, {operand.name}, contiguous)
+            return replace(v, sizes=self.sizes(v))
+        raise self.refuse(f"{type(type_).__name__} is no array")
+
+    def sizes(self, v: Value) -> tuple[L.Expr, ...]:
+        """The sizes of a buffer, each by the name that all arrays of that size share."""
+        found = []
+        for dim, size in zip(v.dims, v.sizes, strict=True):
+            dim = self.facts.canonical(dim)
+            fixed = L.lit(dim.const) if dim.is_const else self.known_sizes.get(dim)
+            found.append(fixed or self.em.known(size) or size)
+        return tuple(found)
+
+    def dims_of_buffer(self, python: str) -> tuple[Dim, ...] | None:
+        """The sizes of a variable's contiguous memory; None if it may be strided."""
+        name = self.variables.get(python)
+        return None if name is None or name in self.strided else self.shapes.get(name)
+
+    def is_contiguous(self, python: str) -> bool:
+        """Whether a buffer lies in memory in C order."""
+        return self.variables.get(python) not in self.strided
+
+    def size_of_buffer(self, python: str, axis: int) -> L.Expr:
+        dims = self.dims_of_buffer(python)
+        dim = self.facts.canonical(dims[axis]) if dims else None
+        if dim is not None and dim.is_const:
+            return L.lit(dim.const)
+        size = L.Size(python, axis)
+        return self.em.known(size) or size
+
+    def _known_sizes(self) -> dict[Dim, L.Expr]:
+        """Sizes that can be read off parameters at any time."""
+        bound = {n for s in self.function.body for n, memory in writes(s) if not memory}
+        found: dict[Dim, L.Expr] = {}
+        for p in self.function.params:
+            if p.name in bound:
+                continue
+            name = self.python_name(p)
+            if isinstance(p.type, (nodes.Array, nodes.Record)):
+                for k, dim in enumerate(p.type.shape):
+                    found.setdefault(self.facts.canonical(dim), L.Size(name, k))
+            elif isinstance(p.type, nodes.Scalar) and p.type.value is not None:
+                # An array can have this size only if the number is not negative.
+                found.setdefault(self.facts.canonical(p.type.value), L.Name(name))
+        return {d: e for d, e in found.items() if not d.is_const}
+
+    def ready(self, operand: nodes.Operand) -> Value:
+        """As `value`, but a scalar is computed now, so that a loop can use it cheaply."""
+        v = self.value(operand)
+        if v.ndim or v.memory is not None:
+            return v
+        return scalar_value(self.em.let(v.at(self.em, ())), v.reads)
+
+    def scalar(self, operand: nodes.Operand) -> L.Expr:
+        """A scalar (or 0-d array) as an expression."""
+        v = self.value(operand)
+        assert v.ndim == 0, operand
+        return v.at(self.em, ())
+
+    def integer(self, operand: nodes.Operand) -> L.Expr:
+        """An int64 that is cheap to write twice."""
+        return self.em.let(cast(self.scalar(operand), "int64"))
+
+    def known(self, operand: nodes.Operand) -> Dim | None:
+        """The symbolic value of an integer operand, as far as it is known here."""
+        type_ = operand.type
+        if isinstance(operand, nodes.Const) and isinstance(operand.value, int):
+            return Dim.of(int(operand.value))
+        value = type_.value if isinstance(type_, nodes.Scalar) else None
+        return None if value is None else self.facts.canonical(value)
+
+    def shape(self, operands: Sequence[nodes.Operand]) -> tuple[L.Expr, ...]:
+        """The sizes that a program gives an array: none is negative, and their product, which
+        allocation, loops and the positions of elements rely on, does not overflow."""
+        sizes = tuple(map(self.integer, operands))
+        values = [self.known(a) for a in operands]
+        ranges = self.ranges
+        for size, value in zip(sizes, values, strict=True):
+            if not (ranges.exact_if_natural(value) and ranges.nonnegative(value)):
+                bad = L.compare("<", size, L.ZERO)
+                self.em.check(bad, "ValueError", NEGATIVE + self.where())
+        if not all(map(ranges.moderate, values)):
+            self.limit(sizes)
+        return sizes
+
+    def limit(self, sizes: Sequence[L.Expr]) -> None:
+        """Refuses more elements than an array can have.  As in NumPy, no axis is longer for another
+        that is empty: a loop along it would not end."""
+        counted = [s for s in sizes if not L.is_lit(s, 1)]
+        total, most = counted[0], L.lit(LARGEST)
+        if len(counted) > 1:  # as a float, which does not wrap
+            most = cast(most, "float64")
+            total = L.Lit(1.0, "float64")
+            for size in counted:
+                some = L.select(L.compare(">", size, L.ZERO), size, L.ONE)
+                total = L.Bin("*", total, cast(some, "float64"), "float64")
+        self.em.check(L.compare(">", total, most), "ValueError", TOO_LARGE + self.where())
+
+    # ---- memory
+
+    def materialise(self, v: Value, hint: str = "t") -> Value:
+        """`v` in a C-contiguous buffer; itself if it is one."""
+        if v.is_buffer:
+            return v
+        return self.copied(v, hint)
+
+    def copied(self, v: Value, hint: str = "t") -> Value:
+        name = self.em.fresh(hint)
+        out = self.allocate(name, v.dtype, v.sizes, v.dims)
+        self.fill(out, v)
+        return out
+
+    def cheap(self, v: Value, hint: str = "t") -> Value:
+        """`v` such that reading an element again costs a load at most."""
+        return v if v.cost <= CHEAP else self.copied(v, hint)
+
+    def allocate(
+        self, name: str, dtype: str, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
+    ) -> Value:
+        sizes = tuple(self.em.let(s, "n") for s in sizes)
+        self.em.alloc(name, dtype, sizes)
+        self.em.same_sizes(name, sizes)
+        out = buffer_value(name, dtype, dims)
+        # The sizes at hand are simpler than those read back from the buffer.
+        return replace(out, sizes=sizes)
+
+    def fill(self, dest: Value, v: Value) -> None:
+        with self.em.nest(dest.sizes) as index:
+            put(self.em, dest, index, cast(v.at(self.em, index), dest.dtype))
+
+    def dest(
+        self, target: nodes.Var, reads: frozenset[str], sizes: tuple[L.Expr, ...] = ()
+    ) -> Value:
+        """A fresh buffer for `target`, under its own name unless the operation still reads
+        the variable's old value."""
+        type_ = target.type
+        assert isinstance(type_, nodes.Array), target
+        name = self.python_name(target)
+        if target.name in self.outs:
+            return replace(buffer_value(name, type_.dtype, type_.shape), sizes=sizes)
+        if target.name in reads:
+            name = self.em.fresh(name)
+        return self.allocate(name, type_.dtype, sizes, type_.shape)
+
+    # ---- binding results
+
+    def assign(self, block: nodes.Block, position: int, v: Value) -> None:
+        stmt = block[position]
+        assert isinstance(stmt, nodes.Assign)
+        target, name = stmt.target, stmt.target.name
+        if isinstance(target.type, nodes.Scalar):
+            self._assign_scalar(block, position, v)
+            return
+        assert isinstance(target.type, nodes.Array), target
+        v = replace(v, dims=target.type.shape)
+        if self._stays_virtual(block, position, v):
+            self.env[name] = v
+            return
+        self.store_variable(target, v)
+
+    def store_variable(self, target: nodes.Var, v: Value) -> None:
+        """Computes `v` into the variable of `target`."""
+        python = self.python_name(target)
+        if target.name in v.reads and self._overwrite(target, v):
+            self.env.pop(target.name, None)
+            return
+        self.forget(python)
+        if not _owned(v):
+            out = self.dest(target, v.reads, v.sizes)
+            self.fill(out, v)
+            v = out
+        assert v.memory is not None
+        if v.memory.name != python:
+            self.em.add(L.Bind(python, v.memory.name))
+        self.env.pop(target.name, None)
+
+    def _overwrite(self, target: nodes.Var, v: Value) -> bool:
+        """`x = x * 2` in place, if nobody else holds x's buffer and no element is read after
+        it is written."""
+        name, type_ = target.name, target.type
+        assert isinstance(type_, nodes.Array)
+        shape = self.shapes.get(name, ())
+        if (
+            name in self.param_names
+            or name in self.strided
+            or len(self.usage.sharing.get(name, {name})) > 1
+            or len(shape) != type_.ndim
+            or not all(map(self.facts.known_equal, shape, type_.shape))
+            or v.dtype != type_.dtype
+        ):
+            return False
+        python = self.python_name(target)
+        dest = buffer_value(python, type_.dtype, type_.shape)
+        with self.em.into([]) as nest, self.em.nest(v.sizes) as index:
+            e = v.at(self.em, index)
+            here = dest.at(self.em, index)
+            if isinstance(e, L.Bin) and e.op == "+" and e.left == here:
+                put(self.em, dest, index, e.right, add=True)
+            else:
+                put(self.em, dest, index, e)
+        for stmt in L.walk(nest):
+            for top in L.exprs_of(stmt):
+                for part in L.walk_expr(top):
+                    if isinstance(part, L.Load) and self.em.root(part.buffer) == python:
+                        if (part.buffer, part.index) != (python, index):
+                            return False
+        self.em.out += nest
+        return True
+
+    def forget(self, python: str) -> None:
+        """A Python variable changes: what was tested with it is open again."""
+        self.em.forget_sizes(python)
+        for i, n in list(self.tested):
+            if any(_mentions(e, python) for e in (i, n, self.tested[i, n])):
+                del self.tested[i, n]
+        for found in self.em.found:
+            for name, size in list(found):
+                if size is not None and _mentions(size, python):
+                    del found[name, size]
+
+    def changes(self, name: str) -> None:
+        """An array of the IR becomes another one, or is written: what it selects is open again."""
+        group = self.usage.sharing.get(name, {name})
+        for found in self.em.found:
+            for key in [k for k in found if k[0] in group]:
+                del found[key]
+
+    def _stays_virtual(self, block: nodes.Block, position: int, v: Value) -> bool:
+        if _owned(v):
+            return False
+        uses = self.usage.uses(block, position)
+        if uses is None or uses.disturbed_by(v.reads):
+            return False
+        return v.cost <= CHEAP or (uses.direct == 1 and not uses.nested)
+
+    def _assign_scalar(self, block: nodes.Block, position: int, v: Value) -> None:
+        stmt = block[position]
+        assert isinstance(stmt, nodes.Assign)
+        target = stmt.target
+        expr = cast(v.at(self.em, ()), target.type.dtype)
+        uses = self.usage.uses(block, position)
+        inline = (
+            uses is not None
+            and not uses.disturbed_by(v.reads)
+            and not uses.nested
+            and uses.direct == 1
+            and not target.user
+            and v.cost <= LONG
+        )
+        if inline or (uses is not None and isinstance(expr, L.Lit)):
+            self.env[target.name] = replace(scalar_value(expr, v.reads), cost=v.cost)
+            return
+        self.set_scalar(target, expr)
+
+    def adds_into(self, stmt: nodes.Assign) -> nodes.Store | None:
+        """The only reader of `stmt`, if that is a later `+=` to an array or a part of it."""
+        block, position = self.at
+        uses = self.usage.uses(block, position)
+        if block[position] is not stmt or uses is None or uses.direct != 1 or uses.nested:
+            return None
+        later = block[uses.last]
+        if isinstance(later, nodes.Store) and later.value == stmt.target:
+            reads = frozenset().union(*(self.value(a).reads for a in stmt.op.args))
+            if later.add and not uses.disturbed_by(reads):
+                return later
+        return None
+
+    def set_scalar(self, target: nodes.Var, expr: L.Expr) -> None:
+        self.forget(self.python_name(target))
+        self.em.add(L.Let(self.python_name(target), cast(expr, target.type.dtype)))
+        self.env.pop(target.name, None)
+
+
+def shape_of(v: nodes.Operand) -> tuple[Dim, ...]:
+    assert not isinstance(v.type, nodes.ListOf), v
+    return v.type.shape
+
+
+def _owned(v: Value) -> bool:
+    """Lies in memory that the variable it is bound to may refer to."""
+    return v.memory is not None and v.memory.straight and not v.reads
+
+
+def _mentions(e: L.Expr, name: str) -> bool:
+    return any(
+        getattr(p, "buffer", None) == name or (isinstance(p, L.Name) and p.name == name)
+        for p in L.walk_expr(e)
+    )
+
+
+def _strided(function: nodes.Function) -> set[str]:
+    """The variables whose memory may be laid out in any way."""
+    names = {p.name for p in function.params if getattr(p.type, "layout", "C") != "C"}
+    while True:
+        more = {
+            s.target.name
+            for s in nodes.walk(function.body)
+            if isinstance(s, nodes.Assign)
+            and s.op.name == "alias"
+            and any(isinstance(a, nodes.Var) and a.name in names for a in s.op.args)
+        }
+        if more <= names:
+            return names
+        names |= more
+
+
+def _bindings(function: nodes.Function) -> Counter[str]:
+    """How often each variable is bound, as a parameter or by a statement."""
+    found = Counter(p.name for p in function.params)
+    for stmt in nodes.walk(function.body):
+        found.update(t.name for t in (*nodes.targets_of(stmt), *nodes.inner_targets_of(stmt)))
+    return found
+
+
+_AWKWARD = {"np", "rt", "range", "abs", "print", "ValueError", "IndexError"}
+
+
+def _signature(type_: nodes.Type) -> object:
+    if isinstance(type_, nodes.Scalar):
+        return type_.dtype
+    if isinstance(type_, nodes.Array):
+        return (type_.dtype, type_.ndim)
+    if isinstance(type_, nodes.ListOf):
+        return "list"
+    return "record"
+
+
+def _names(function: nodes.Function) -> set[str]:
+    names = {p.name for p in function.params}
+    for stmt in nodes.walk(function.body):
+        for var in (
+            *nodes.targets_of(stmt),
+            *nodes.inner_targets_of(stmt),
+            *nodes.operands_of(stmt),
+        ):
+            if isinstance(var, nodes.Var):
+                names.add(var.name)
+    return names | {function.name, *nodes.calls_in(function.body)}

@@ -1,0 +1,584 @@
+"""Loop-level IR: scalars, element loads and stores, loops, buffers, a few calls.
+
+    Program  = [Routine]
+    Routine  = name, params, body
+    Stmt     = Let(name, expr)                      a scalar variable takes a value
+             | Alloc(name, dtype, sizes)            a fresh C-contiguous buffer, not initialised
+             | Alias(name, buffer, sizes)           the same contiguous memory, other sizes
+             | Bind(name, other)                    a buffer variable refers to another's buffer
+             | Put(buffer, index, expr, add)        buffer[index] = expr, or += expr
+             | Loop(var, start, stop, step, body)   var runs as in Python's range; its rounds may
+                                                    run in any order, and at once, if `parallel`;
+                                                    most often a Break ends it soon, if `soon`
+             | Forever(body)                        until a Break
+             | Break
+             | Branch(cond, then, orelse)
+             | Fail(exception, message, site, values)
+             | Do(function, args)                   a runtime routine, for its effect
+             | BindCall(names, function, args)      a runtime routine that returns buffers
+             | Invoke(names, function, args)        another routine of the program: its results
+             | Show(template, values)               print, with a template as of str.format
+             | Remark(text)                         a comment
+             | Return(results)
+    Expr     = Lit(value, dtype)
+             | Name(name, dtype)
+             | Load(buffer, index, dtype)           one element
+             | Size(buffer, axis)                   an int64
+             | Bin(op, left, right, dtype)          op is Python's operator
+             | Un(op, x, dtype)                     "-", "not", "~"
+             | Call(function, args, dtype)          a scalar function: "np.exp", "rt.natural_power"
+             | Cast(x, dtype)
+             | Select(cond, x, y, dtype)
+             | Field(x, name, dtype)                of a record
+    Part     = Whole(buffer, index)                 a buffer, or its sub-buffer at a leading
+                                                    index, as an argument of a call
+
+All expressions are free of side effects and typed.  Every buffer variable has one dtype and
+rank.  There are no array expressions: the same IR is to become CUDA kernels and object files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeGuard
+
+from ...ir.nodes import zero_sign
+from ...ir.record import field, record, replace
+
+
+@record(frozen=True)
+class Lit:
+    value: Any
+    dtype: str
+    sign: str = field(init=False, repr=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sign", zero_sign(self.value))
+
+
+@record(frozen=True)
+class Name:
+    name: str
+    dtype: str = "int64"
+
+
+@record(frozen=True)
+class Load:
+    buffer: str
+    index: tuple[Expr, ...]
+    dtype: str
+
+
+@record(frozen=True)
+class Size:
+    buffer: str
+    axis: int
+    dtype: str = "int64"
+
+
+@record(frozen=True)
+class Bin:
+    op: str
+    left: Expr
+    right: Expr
+    dtype: str
+
+
+@record(frozen=True)
+class Un:
+    op: str
+    x: Expr
+    dtype: str
+
+
+@record(frozen=True)
+class Call:
+    function: str
+    args: tuple[Expr, ...]
+    dtype: str
+
+
+@record(frozen=True)
+class Cast:
+    x: Expr
+    dtype: str
+
+
+@record(frozen=True)
+class Select:
+    cond: Expr
+    x: Expr
+    y: Expr
+    dtype: str
+
+
+@record(frozen=True)
+class Field:
+    x: Expr
+    name: str
+    dtype: str
+
+
+Expr = Lit | Name | Load | Size | Bin | Un | Call | Cast | Select | Field
+Index = tuple[Expr, ...]
+
+
+@record(frozen=True)
+class Whole:
+    buffer: str
+    index: tuple[Expr, ...] = ()
+
+
+# ---------------------------------------------------------------- statements
+
+
+@record
+class Let:
+    name: str
+    expr: Expr
+
+
+@record
+class Alloc:
+    name: str
+    dtype: str
+    sizes: tuple[Expr, ...]
+
+
+@record
+class Alias:
+    name: str
+    buffer: str
+    sizes: tuple[Expr, ...]
+
+
+@record
+class Bind:
+    name: str
+    other: str
+
+
+@record
+class Put:
+    buffer: str
+    index: tuple[Expr, ...]
+    expr: Expr
+    add: bool = False
+
+
+@record
+class Loop:
+    var: str
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: list[Stmt] = field(default_factory=list)
+    parallel: bool = False
+    soon: bool = False
+
+
+@record
+class Forever:
+    body: list[Stmt]
+
+
+@record
+class Break:
+    pass
+
+
+@record
+class Branch:
+    cond: Expr
+    then: list[Stmt]
+    orelse: list[Stmt] = field(default_factory=list)
+
+
+@record
+class Fail:
+    """Raises `exception(message)`, or `Failure(site, *values)` where `site` is given."""
+
+    exception: str
+    message: str
+    site: int | None = None
+    values: tuple[Expr, ...] = ()
+
+
+@record
+class Do:
+    function: str
+    args: tuple[Expr | Whole, ...]
+
+
+@record
+class BindCall:
+    names: tuple[str, ...]
+    function: str
+    args: tuple[Expr | Whole, ...]
+
+
+@record
+class Invoke:
+    names: tuple[str, ...]
+    function: str
+    args: tuple[Expr | Whole, ...]
+
+
+@record
+class Show:
+    template: str
+    values: tuple[Expr | Whole, ...]
+
+
+@record
+class Remark:
+    text: str
+
+
+@record
+class Return:
+    results: tuple[Expr | Whole, ...]
+
+
+# The routines that write to their last argument and only read the others.
+PRODUCTS = ("rt.gemm", "rt.gemm_at")
+
+Stmt = (
+    Let | Alloc | Alias | Bind | Put | Loop | Forever | Break | Branch | Fail | Do | BindCall
+    | Invoke | Show | Remark | Return
+)  # fmt: skip
+
+
+@record
+class Routine:
+    name: str
+    params: list[str]
+    body: list[Stmt]
+
+
+# ---------------------------------------------------------------- walking
+
+
+def parts_of(e: Expr) -> tuple[Expr, ...]:
+    find = _PARTS.get(type(e))
+    return find(e) if find else ()
+
+
+# Asked for so often that a chain of `isinstance` would take a good part of a translation.
+_PARTS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Load: lambda e: e.index,
+    Bin: lambda e: (e.left, e.right),
+    Un: lambda e: (e.x,),
+    Cast: lambda e: (e.x,),
+    Field: lambda e: (e.x,),
+    Call: lambda e: e.args,
+    Select: lambda e: (e.cond, e.x, e.y),
+}
+
+
+# The same parts by their names.
+_NAMED: dict[type, Callable[[tuple[Expr, ...]], dict[str, Any]]] = {
+    Load: lambda parts: {"index": parts},
+    Bin: lambda parts: {"left": parts[0], "right": parts[1]},
+    Un: lambda parts: {"x": parts[0]},
+    Cast: lambda parts: {"x": parts[0]},
+    Field: lambda parts: {"x": parts[0]},
+    Call: lambda parts: {"args": parts},
+    Select: lambda parts: {"cond": parts[0], "x": parts[1], "y": parts[2]},
+}
+
+
+def walk_expr(e: Expr) -> Sequence[Expr]:
+    """An expression and its parts, each before its own."""
+    if type(e) not in _PARTS:
+        return (e,)
+    found, waiting = [], [e]
+    while waiting:
+        e = waiting.pop()
+        found.append(e)
+        find = _PARTS.get(type(e))
+        if find:
+            waiting.extend(reversed(find(e)))
+    return found
+
+
+def map_expr(e: Expr, f: Callable[[Expr], Expr | None]) -> Expr:
+    """`e` with each part that `f` maps to something replaced by it, outermost first."""
+    new = f(e)
+    if new is not None:
+        return new
+    find = _PARTS.get(type(e))
+    if find is None:
+        return e
+    parts = find(e)
+    changed = tuple([map_expr(part, f) for part in parts])
+    for part, other in zip(parts, changed):
+        if part is not other:
+            break
+    else:
+        return e
+    return replace(e, **_NAMED[type(e)](changed))
+
+
+def place_in(block: list[Stmt], stmt: Stmt) -> int:
+    """Where a statement stands, which may be equal to others."""
+    return next(k for k, s in enumerate(block) if s is stmt)
+
+
+def blocks_of(stmt: Stmt) -> tuple[list[Stmt], ...]:
+    find = _BLOCKS.get(type(stmt))
+    return find(stmt) if find else ()
+
+
+_BLOCKS: dict[type, Callable[[Any], tuple[list[Stmt], ...]]] = {
+    Loop: lambda stmt: (stmt.body,),
+    Forever: lambda stmt: (stmt.body,),
+    Branch: lambda stmt: (stmt.then, stmt.orelse),
+}
+
+
+def exprs_of(stmt: Stmt) -> tuple[Any, ...]:
+    """The expressions and Wholes a statement itself reads, nested blocks not counted."""
+    find = _READ.get(type(stmt))
+    return find(stmt) if find else ()
+
+
+_READ: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+    Let: lambda s: (s.expr,),
+    Alloc: lambda s: s.sizes,
+    Alias: lambda s: s.sizes,
+    Put: lambda s: (*s.index, s.expr),
+    Loop: lambda s: (s.start, s.stop, s.step),
+    Branch: lambda s: (s.cond,),
+    Fail: lambda s: s.values,
+    Do: lambda s: s.args,
+    BindCall: lambda s: s.args,
+    Invoke: lambda s: s.args,
+    Show: lambda s: s.values,
+    Return: lambda s: s.results,
+}
+
+
+def parts_read(stmt: Stmt) -> Iterator[Expr]:
+    """All parts of the expressions that a statement itself reads; what it takes whole is none."""
+    for e in exprs_of(stmt):
+        if not isinstance(e, Whole):
+            yield from walk_expr(e)
+
+
+def walk(body: list[Stmt]) -> Iterator[Stmt]:
+    for stmt in body:
+        yield stmt
+        if type(stmt) in _BLOCKS:
+            for block in blocks_of(stmt):
+                yield from walk(block)
+
+
+def map_stmts(body: list[Stmt], f: Callable[[Expr], Expr | None]) -> None:
+    """Replaces parts of all expressions in `body`, in place."""
+    for stmt in walk(body):
+        map_stmt(stmt, f)
+
+
+def map_stmt(stmt: Stmt, f: Callable[[Expr], Expr | None]) -> None:
+    """Replaces parts of the expressions that a statement itself reads, in place."""
+
+    def new(e: Any) -> Any:
+        if isinstance(e, Whole):
+            return replace(e, index=tuple(map_expr(i, f) for i in e.index))
+        return map_expr(e, f)
+
+    if isinstance(stmt, Let):
+        stmt.expr = new(stmt.expr)
+    elif isinstance(stmt, (Alloc, Alias)):
+        stmt.sizes = tuple(map(new, stmt.sizes))
+    elif isinstance(stmt, Put):
+        stmt.index, stmt.expr = tuple(map(new, stmt.index)), new(stmt.expr)
+    elif isinstance(stmt, Loop):
+        stmt.start, stmt.stop, stmt.step = new(stmt.start), new(stmt.stop), new(stmt.step)
+    elif isinstance(stmt, Branch):
+        stmt.cond = new(stmt.cond)
+    elif isinstance(stmt, (Fail, Show)):
+        stmt.values = tuple(map(new, stmt.values))
+    elif isinstance(stmt, (Do, BindCall, Invoke)):
+        stmt.args = tuple(map(new, stmt.args))
+    elif isinstance(stmt, Return):
+        stmt.results = tuple(map(new, stmt.results))
+
+
+def perfect_nest(stmt: Stmt) -> tuple[list[Loop], Put] | None:
+    """The loops, each from 0 in steps of 1, around a single assignment to an element."""
+    loops: list[Loop] = []
+    while isinstance(stmt, Loop):
+        inside = [s for s in stmt.body if not isinstance(s, Remark)]
+        if len(inside) != 1 or not (is_lit(stmt.start, 0) and is_lit(stmt.step, 1)):
+            return None
+        loops.append(stmt)
+        stmt = inside[0]
+    return (loops, stmt) if loops and isinstance(stmt, Put) else None
+
+
+# ---------------------------------------------------------------- making integers
+
+ZERO = Lit(0, "int64")
+ONE = Lit(1, "int64")
+TRUE = Lit(True, "bool")
+
+
+def lit(value: Any, dtype: str = "int64") -> Lit:
+    return Lit(value, dtype)
+
+
+def is_lit(e: Any, value: Any) -> bool:
+    return isinstance(e, Lit) and e.value == value
+
+
+def is_simple(e: Expr) -> bool:
+    """Costs nothing to write down twice."""
+    return isinstance(e, (Lit, Name, Size))
+
+
+def wrapped(n: int) -> int:
+    """An integer as 64 bits hold it."""
+    return (n + 2**63) % 2**64 - 2**63
+
+
+def add(a: Expr, b: Expr) -> Expr:
+    """a + b of int64, folded where it can be."""
+    if isinstance(a, Lit) and isinstance(b, Lit):
+        return lit(wrapped(a.value + b.value))
+    if is_lit(a, 0):
+        return b
+    if isinstance(b, Lit):
+        if b.value == 0:
+            return a
+        if isinstance(a, Bin) and a.op in "+-" and isinstance(a.right, Lit):
+            k = a.right.value if a.op == "+" else -a.right.value
+            return add(a.left, lit(wrapped(k + b.value)))
+        if -(2**63) < b.value < 0:
+            return Bin("-", a, lit(-b.value), "int64")
+    return Bin("+", a, b, "int64")
+
+
+def sub(a: Expr, b: Expr) -> Expr:
+    if isinstance(b, Lit):
+        return add(a, lit(wrapped(-b.value)))
+    if a == b:
+        return ZERO
+    return Bin("-", a, b, "int64")
+
+
+def offset(e: Expr, var: str) -> int | None:
+    """c, if `e` is var + c."""
+    if e == Name(var):
+        return 0
+    if isinstance(e, Bin) and e.op in "+-" and e.left == Name(var):
+        if isinstance(e.right, Lit):
+            return e.right.value if e.op == "+" else -e.right.value
+    return None
+
+
+def mul(a: Expr, b: Expr) -> Expr:
+    if isinstance(a, Lit) and isinstance(b, Lit):
+        return lit(wrapped(a.value * b.value))
+    for x, y in ((a, b), (b, a)):
+        if is_lit(x, 0):
+            return ZERO
+        if is_lit(x, 1):
+            return y
+        if is_lit(x, -1):
+            return Un("-", y, "int64")
+    return Bin("*", a, b, "int64")
+
+
+def product(sizes: tuple[Expr, ...]) -> Expr:
+    out: Expr = ONE
+    for size in sizes:
+        out = mul(out, size)
+    return out
+
+
+def compare(op: str, a: Expr, b: Expr) -> Expr:
+    if isinstance(a, Lit) and isinstance(b, Lit):
+        x, y = a.value, b.value
+        results = {
+            "==": x == y, "!=": x != y, "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y,
+        }  # fmt: skip
+        return lit(results[op], "bool")
+    if a == b and op in ("==", "<=", ">=") and a.dtype == "int64":
+        return TRUE
+    if a == b and op in ("!=", "<", ">") and a.dtype == "int64":
+        return lit(False, "bool")
+    return Bin(op, a, b, "bool")
+
+
+def either(a: Expr, b: Expr) -> Expr:
+    if is_lit(a, True) or is_lit(b, True):
+        return TRUE
+    if isinstance(a, Lit):
+        return b
+    if isinstance(b, Lit):
+        return a
+    return Bin("or", a, b, "bool")
+
+
+def negated(cond: Expr) -> Expr:
+    # Not the opposite comparison: nan fails both.
+    return cond.x if isinstance(cond, Un) and cond.op == "not" else Un("not", cond, "bool")
+
+
+def both(a: Expr, b: Expr) -> Expr:
+    if isinstance(a, Lit):
+        return b if a.value else a
+    if isinstance(b, Lit):
+        return a if b.value else b
+    return Bin("and", a, b, "bool")
+
+
+def select(cond: Expr, x: Expr, y: Expr) -> Expr:
+    if isinstance(cond, Lit):
+        return x if cond.value else y
+    if x == y:
+        return x
+    return Select(cond, x, y, x.dtype)
+
+
+def span(loop: Loop) -> tuple[Expr, Expr] | None:
+    """The least number that a loop counts through and the one after the greatest, if it counts by
+    one, in whichever direction."""
+    if is_lit(loop.step, 1):
+        return without_limit(loop.start, loop.stop, "<="), loop.stop
+    if is_lit(loop.step, -1):
+        least = add(loop.stop, ONE)
+        return least, without_limit(add(loop.start, ONE), least, ">=")
+    return None
+
+
+def without_limit(end: Expr, other: Expr, op: str) -> Expr:
+    """A loop that runs backward begins at `x if x >= other else other`, so that it does not wrap
+    where it makes no rounds.  As the end of a range, x says the same."""
+    match end:
+        case Select(Bin(sign, x, y), a, b) if sign == op and (a, b) == (x, y) and y == other:
+            return x
+    return end
+
+
+def is_check(stmt: Stmt) -> TypeGuard[Branch]:
+    """Raises an error in some case, and does nothing else."""
+    if not isinstance(stmt, Branch) or stmt.orelse:
+        return False
+    return bool(stmt.then) and all(isinstance(s, Fail) for s in stmt.then)
+
+
+def leaves(body: list[Stmt]) -> bool:
+    """Whether a `Break` in a block leaves the loop around it."""
+    return any(
+        isinstance(s, Break) or (isinstance(s, Branch) and any(map(leaves, blocks_of(s))))
+        for s in body
+    )
+
+
+def at_least_none(size: Expr) -> Expr:
+    """A size for memory that is made whether or not a loop runs: one that never does may be over
+    a negative number of rounds."""
+    return size if isinstance(size, (Size, Lit)) else select(compare(">", size, ZERO), size, ZERO)

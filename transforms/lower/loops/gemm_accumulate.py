@@ -1,0 +1,232 @@
+"""Updates by a product of matrices go through gemm's own accumulation, on loop-level IR.
+
+    rt.gemm(True, False, 1.0, x, d, 0.0, g)          rt.gemm(True, False, -rate, x, d, 1.0, w)
+    for i in range(n):
+        for j in range(m):                       →
+            t[i, j] = w[i, j] - rate * g[i, j]
+    for i in range(n):
+        for j in range(m):
+            w[i, j] = t[i, j]
+
+The gradient of a weight is then never written down, nor is the weight read a second time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+from ...ir.record import record
+from ..loop_ir import nodes as L
+from .fusion import Footprint, Shares, footprint
+
+# The sizes of the arrays that may be updated: contiguous, and not to be bound anew.
+Sizes = Mapping[str, tuple[L.Expr, ...]]
+
+
+def accumulate(body: list[L.Stmt], sizes: Sizes, shares: Shares) -> None:
+    """Rewrites `body` in place."""
+    _inside(body, sizes, shares, _mentions(body))
+
+
+# How often a buffer occurs in each kind of statement or expression.
+Mentions = Mapping[str, Counter[type]]
+
+
+def _mentions(body: list[L.Stmt]) -> Mentions:
+    out: dict[str, Counter[type]] = defaultdict(Counter)
+    for stmt in L.walk(body):
+        named = [getattr(stmt, field, None) for field in ("name", "buffer", "other")]
+        for name in (*named, *getattr(stmt, "names", ())):
+            if name is not None:
+                out[name][type(stmt)] += 1
+        for e in L.exprs_of(stmt):
+            if isinstance(e, L.Whole):
+                out[e.buffer][L.Whole] += 1
+            for part in e.index if isinstance(e, L.Whole) else (e,):
+                for p in L.walk_expr(part):
+                    if isinstance(p, (L.Load, L.Size)):
+                        out[p.buffer][type(p)] += 1
+    return out
+
+
+@record
+class _Nest:
+    """A perfect nest with a single assignment to an element."""
+
+    names: tuple[str, ...]
+    stops: tuple[L.Expr, ...]
+    put: L.Put
+
+    def at_own(self, index: L.Index) -> bool:
+        return index == tuple(map(L.Name, self.names))
+
+
+def _nest(stmt: L.Stmt) -> _Nest | None:
+    found = L.perfect_nest(stmt)
+    if found is None:
+        return None
+    loops, put = found
+    nest = _Nest(tuple(loop.var for loop in loops), tuple(loop.stop for loop in loops), put)
+    return nest if nest.at_own(put.index) else None
+
+
+def _inside(body: list[L.Stmt], sizes: Sizes, shares: Shares, count: Mentions) -> None:
+    for stmt in body:
+        for inner in L.blocks_of(stmt):
+            _inside(inner, sizes, shares, count)
+    _Block(body, sizes, shares, count).rewrite()
+
+
+class _Block:
+    """Statements, and where among them buffers are made and filled; None is in the place of those
+    that are gone."""
+
+    def __init__(self, body: list[L.Stmt], sizes: Sizes, shares: Shares, count: Mentions) -> None:
+        self.body, self.sizes, self.shares, self.count = body, sizes, shares, count
+        self.stmts: list[L.Stmt | None] = list(body)
+        self.footprints: dict[int, Footprint] = {}
+
+    def rewrite(self) -> None:
+        updates = [self._copied(place) for place in range(len(self.body))]
+        if any(updates):
+            self._survey()
+            for update in updates:
+                if update is not None:
+                    self._update(*update)
+            self.body[:] = [s for s in self.stmts if s is not None]
+
+    def _copied(self, place: int) -> tuple[int, _Nest, str] | None:
+        """A nest that copies a buffer of a single use to an array that may be updated."""
+        stmt = self.body[place]
+        copy = _nest(stmt) if isinstance(stmt, L.Loop) else None
+        if copy is None or copy.put.add or self.sizes.get(copy.put.buffer) != copy.stops:
+            return None
+        new = copy.put.expr
+        if not (isinstance(new, L.Load) and copy.at_own(new.index)):
+            return None
+        return (place, copy, new.buffer) if self._only(new.buffer, L.Put, L.Load) else None
+
+    def _survey(self) -> None:
+        self.fills: dict[str, tuple[int, _Nest]] = {}
+        self.products: dict[str, tuple[int, L.Do]] = {}
+        self.made: dict[str, list[int]] = defaultdict(list)
+        for place, stmt in enumerate(self.body):
+            if isinstance(stmt, L.Alloc):
+                self.made[stmt.name].append(place)
+            elif isinstance(stmt, L.Do):
+                c = stmt.args[-1]
+                if isinstance(c, L.Whole) and _is_product(stmt, c.buffer):
+                    self.products.setdefault(c.buffer, (place, stmt))
+            elif isinstance(stmt, L.Loop):
+                nest = _nest(stmt)
+                if nest is not None and not nest.put.add:
+                    self.fills.setdefault(nest.put.buffer, (place, nest))
+
+    def _update(self, last: int, copy: _Nest, new: str) -> None:
+        """Replaces the update that ends in the nest `copy`, if there is one."""
+        w = copy.put.buffer
+        if new not in self.fills or self.fills[new][1].stops != copy.stops:
+            return
+        middle, nest = self.fills[new]
+        found = _scaled(nest, w)
+        if found is None or found[0] == w:
+            return
+        g, factor = found
+        if g not in self.products or not self._only(g, L.Whole, L.Load):
+            return
+        start, product = self.products[g]
+        if self._size_of(g) != copy.stops or not start < middle < last:
+            return
+        moved = Footprint()
+        for part in (product, L.Let("", factor)):
+            f = footprint(part)
+            moved.reads |= f.reads
+            moved.loads += f.loads
+        if any(b == w or self.shares(b, w) for b, _ in moved.loads if b != g):
+            return
+        kept = (*(b for b, _ in moved.loads), w)
+        for place in range(start + 1, last):
+            f = self._footprint(place)
+            if f is None:
+                continue
+            if f.fixed or (place != middle and f.writes & moved.reads):
+                return
+            if any(self.shares(b, other) for b, _ in f.stores for other in kept):
+                return
+        swap_a, swap_b, _, a, b, _, _ = product.args
+        one = L.Lit(1, factor.dtype)
+        update = L.Do("rt.gemm", (swap_a, swap_b, factor, a, b, one, L.Whole(w)))
+        for place in (start, middle, *self.made[g], *self.made[new]):
+            self.stmts[place] = None
+        self.stmts[last] = update
+        self.footprints.pop(last, None)
+
+    def _footprint(self, place: int) -> Footprint | None:
+        stmt = self.stmts[place]
+        if stmt is None:
+            return None
+        if place not in self.footprints:
+            self.footprints[place] = footprint(stmt)
+        return self.footprints[place]
+
+    def _only(self, buffer: str, *kinds: type) -> bool:
+        """Allocated once, and mentioned once in each of these ways and in no other."""
+        return dict(self.count[buffer]) == dict.fromkeys((L.Alloc, *kinds), 1)
+
+    def _size_of(self, buffer: str) -> tuple[L.Expr, ...] | None:
+        for place in self.made[buffer][:1]:
+            stmt = self.body[place]
+            assert isinstance(stmt, L.Alloc)
+            return stmt.sizes
+        return None
+
+
+def _is_product(stmt: L.Stmt, buffer: str) -> bool:
+    """`buffer = a @ b` in all of it."""
+    return (
+        isinstance(stmt, L.Do)
+        and stmt.function == "rt.gemm"
+        and stmt.args[-1] == L.Whole(buffer)
+        and L.is_lit(stmt.args[2], 1)
+        and L.is_lit(stmt.args[-2], 0)
+    )
+
+
+def _scaled(nest: _Nest, w: str) -> tuple[str, L.Expr] | None:
+    """(g, f) of a nest that computes w + f * g."""
+    e = nest.put.expr
+    if not isinstance(e, L.Bin) or e.op not in "+-":
+        return None
+    own, other = e.left, e.right
+    if e.op == "+" and not _is_element(own, w, nest):
+        own, other = other, own
+    if not _is_element(own, w, nest):
+        return None
+    found = _multiple(other, nest)
+    if found is None or e.op == "+":
+        return found
+    return found[0], L.Un("-", found[1], e.dtype)
+
+
+def _is_element(e: L.Expr, buffer: str, nest: _Nest) -> bool:
+    return isinstance(e, L.Load) and e.buffer == buffer and nest.at_own(e.index)
+
+
+def _multiple(e: L.Expr, nest: _Nest) -> tuple[str, L.Expr] | None:
+    if isinstance(e, L.Load) and nest.at_own(e.index):
+        return e.buffer, L.Lit(1, e.dtype)
+    if isinstance(e, L.Un) and e.op == "-":
+        found = _multiple(e.x, nest)
+        return found and (found[0], L.Un("-", found[1], e.dtype))
+    if isinstance(e, L.Bin) and e.op == "*":
+        for factor, rest in ((e.left, e.right), (e.right, e.left)):
+            found = None if _reads(factor, nest.names) else _multiple(rest, nest)
+            if found is not None:
+                one = L.is_lit(found[1], 1)
+                return found[0], factor if one else L.Bin("*", factor, found[1], e.dtype)
+    return None
+
+
+def _reads(e: L.Expr, names: tuple[str, ...]) -> bool:
+    return any(isinstance(p, L.Name) and p.name in names for p in L.walk_expr(e))

@@ -1,0 +1,272 @@
+"""Sums of shifted copies of one array become a single nest, on loop-level IR.
+
+The adjoint of a stencil adds one array T into another several times, each time shifted:
+
+    for i in range(n):          for i in range(n + 2):
+        X[i] += T[i]        →       X[i] += T[i + 2] + T[i + 1] - T[i]
+    for i in range(n):
+        X[i + 1] += T[i]
+    for i in range(n):
+        X[i + 2] += -T[i]
+
+On the right T has a border of zeros, as wide as the shifts reach, so that no element of X is a
+special case: X is read and written once, and the nest is as quick as the stencil itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ...ir.record import field, record, replace
+from ..analysis.liveness import names_in
+from ..loop_ir import nodes as L
+from ..memory.scalar_replacement import survey
+from .fusion import Shares, footprint
+
+# Shifts that reach farther make the border a cost of its own.
+WIDEST = 8
+
+
+@record
+class _Scatter:
+    """A nest `X[i + c, …] += factor * T[i, …]` over all of T."""
+
+    names: list[str]  # of the loops' variables
+    into: str
+    index: L.Index  # with each loop's variable taken out: (None or what does not vary)
+    axes: tuple[int, ...]  # the axis of X along which each loop runs
+    stops: tuple[L.Expr, ...]
+    shift: tuple[int, ...]
+    addend: str
+    expr: L.Expr  # of Name(addend) in the place of the element
+    dtype: str
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        return self.into, self.index, self.axes, self.stops, self.addend, self.dtype
+
+
+@record
+class _Group:
+    block: list[L.Stmt]
+    members: list[tuple[L.Loop, _Scatter]] = field(default_factory=list)
+
+    @property
+    def spans(self) -> tuple[int, ...]:
+        shifts = list(zip(*(s.shift for _, s in self.members)))
+        return tuple(max(c) - min(c) for c in shifts)
+
+
+def gather(body: list[L.Stmt], shares: Shares) -> None:
+    """Rewrites `body` in place."""
+    uses = survey(body)
+
+    def private(s: _Scatter) -> bool:
+        """Nothing else can tell how wide the added array is."""
+        use = uses[s.addend]
+        if use.odd or len(use.allocs) != 1 or shares(s.into, s.addend):
+            return False
+        return use.allocs[0][1].sizes == s.stops
+
+    groups: dict[str, list[_Group]] = {}
+    for group in _groups(body, shares):
+        if len({s.shift for _, s in group.members}) > 1 and max(group.spans) <= WIDEST:
+            if private(group.members[0][1]):
+                groups.setdefault(group.members[0][1].addend, []).append(group)
+    widened: set[str] = set()
+    for addend in _in_turn(groups):
+        # What has been widened keeps its additions as they are: their places have moved.
+        its = [g for g in groups[addend] if g.members[0][1].into not in widened]
+        if not its:
+            continue
+        border = tuple(max(widths) for widths in zip(*(g.spans for g in its)))
+        sizes = _widen(body, uses[addend].allocs[0][1], border)
+        widened.add(addend)
+        for group in its:
+            _replace(group, border, sizes)
+
+
+def _in_turn(groups: dict[str, list[_Group]]) -> list[str]:
+    """What is added to an array comes before the array itself, if that is added to others."""
+    done: dict[str, None] = {}
+
+    def visit(addend: str, waiting: tuple[str, ...]) -> None:
+        for other, its in groups.items():
+            if other not in (*done, *waiting, addend):
+                if any(g.members[0][1].into == addend for g in its):
+                    visit(other, (*waiting, addend))
+        done[addend] = None
+
+    for addend in groups:
+        if addend not in done:
+            visit(addend, ())
+    return list(done)
+
+
+# ---------------------------------------------------------------- finding
+
+
+def _groups(block: list[L.Stmt], shares: Shares) -> Iterator[_Group]:
+    open_groups: dict[tuple[object, ...], _Group] = {}
+    for stmt in block:
+        for inner in L.blocks_of(stmt):
+            yield from _groups(inner, shares)
+        scatter = _scatter(stmt)
+        for kind, group in list(open_groups.items()):
+            if not _passes(stmt, scatter, group.members[0][1], shares):
+                yield open_groups.pop(kind)
+        if scatter is not None:
+            assert isinstance(stmt, L.Loop)
+            group = open_groups.setdefault(scatter.kind, _Group(block))
+            group.members.append((stmt, scatter))
+    yield from open_groups.values()
+
+
+def _scatter(stmt: L.Stmt) -> _Scatter | None:
+    nest = L.perfect_nest(stmt)
+    if nest is None or not nest[1].add:
+        return None
+    loops, put = nest
+    order = [loop.var for loop in loops]
+    if any(names_in([loop.stop]) & set(order) for loop in loops):
+        return None
+    axes, shift, rest = [], [], []
+    for axis, e in enumerate(put.index):
+        at = L.offset(e, order[len(axes)]) if len(axes) < len(order) else None
+        if at is not None:
+            axes.append(axis)
+            shift.append(at)
+        elif names_in([e]) & set(order) or any(isinstance(p, L.Load) for p in L.walk_expr(e)):
+            return None
+        rest.append(L.ZERO if at is not None else e)
+    loads = {p for p in L.walk_expr(put.expr) if isinstance(p, L.Load)}
+    if len(axes) != len(order) or len(loads) != 1:
+        return None
+    load = loads.pop()
+    if load.index != tuple(map(L.Name, order)) or not keeps_zero(put.expr, load):
+        return None
+    stops = tuple(loop.stop for loop in loops)
+    element = L.Name(load.buffer, load.dtype)
+    expr = L.map_expr(put.expr, lambda e: element if e == load else None)
+    place = put.buffer, tuple(rest), tuple(axes), stops, tuple(shift)
+    return _Scatter(order, *place, load.buffer, expr, load.dtype)
+
+
+def keeps_zero(e: L.Expr, load: L.Load) -> bool:
+    """The value is 0 where the element is: its multiple by finite numbers, or a sum of those."""
+    if e == load:
+        return load.dtype in ("float32", "float64")
+    if isinstance(e, L.Un) and e.op == "-":
+        return keeps_zero(e.x, load)
+    if isinstance(e, L.Bin) and e.op in "+-":
+        return keeps_zero(e.left, load) and keeps_zero(e.right, load)
+    if isinstance(e, L.Bin) and e.op in "*/":
+        x, k = e.left, e.right
+        if e.op == "*" and isinstance(x, L.Lit):
+            x, k = k, x
+        if not isinstance(k, L.Lit) or not isinstance(k.value, (int, float)):
+            return False
+        return k.value != 0 and math.isfinite(k.value) and keeps_zero(x, load)
+    return False
+
+
+def _passes(stmt: L.Stmt, scatter: _Scatter | None, mine: _Scatter, shares: Shares) -> bool:
+    """Whether what `mine` does may as well be done after `stmt`."""
+    if isinstance(stmt, L.Remark):
+        return True
+    if scatter is not None and scatter.into == mine.into:
+        return not (shares(mine.into, mine.addend) or shares(mine.into, scatter.addend))
+    f = footprint(stmt)
+    names = {mine.into, mine.addend, *names_in((*mine.index, *mine.stops))}
+    if f.fixed or f.fails or f.writes & names:
+        return False
+    if any(shares(name, mine.into) for name, _ in (*f.loads, *f.stores)):
+        return False
+    return not any(shares(name, mine.addend) for name, _ in f.stores)
+
+
+# ---------------------------------------------------------------- rewriting
+
+
+def _widen(body: list[L.Stmt], alloc: L.Alloc, border: tuple[int, ...]) -> L.Index:
+    """Gives a buffer a border; its elements move inwards.  Returns the sizes it had."""
+
+    def inwards(index: L.Index) -> L.Index:
+        return tuple(L.add(i, L.lit(width)) for i, width in zip(index, border))
+
+    def load(e: L.Expr) -> L.Expr | None:
+        if isinstance(e, L.Load) and e.buffer == alloc.name:
+            return replace(e, index=inwards(e.index))
+        return None
+
+    L.map_stmts(body, load)
+    for stmt in L.walk(body):
+        if isinstance(stmt, L.Put) and stmt.buffer == alloc.name:
+            stmt.index = inwards(stmt.index)
+    sizes = alloc.sizes
+    alloc.sizes = _within(sizes, border)
+    return sizes
+
+
+def _within(sizes: L.Index, border: tuple[int, ...]) -> L.Index:
+    return tuple(L.add(n, L.lit(2 * width)) for n, width in zip(sizes, border))
+
+
+def _zeros_around(
+    buffer: str, dtype: str, names: list[str], sizes: L.Index, border: tuple[int, ...]
+) -> list[L.Stmt]:
+    zero = L.Lit(0.0, dtype)
+    whole = _within(sizes, border)
+    nests: list[L.Stmt] = []
+    for axis, width in enumerate(border):
+        if width == 0:
+            continue
+        low: L.Index = tuple(map(L.Name, names))
+        high = (*low[:axis], L.add(L.add(low[axis], sizes[axis]), L.lit(width)), *low[axis + 1 :])
+        inner: list[L.Stmt] = [L.Put(buffer, low, zero), L.Put(buffer, high, zero)]
+        nests += _nest(names, (*whole[:axis], L.lit(width), *whole[axis + 1 :]), inner)
+    return nests
+
+
+def _nest(names: list[str], stops: tuple[L.Expr, ...], inner: list[L.Stmt]) -> list[L.Stmt]:
+    for name, stop in reversed(list(zip(names, stops))):
+        inner = [L.Loop(name, L.ZERO, stop, L.ONE, inner)]
+    return inner
+
+
+def _replace(group: _Group, border: tuple[int, ...], sizes: L.Index) -> None:
+    """One nest in the place of the group's last."""
+    last, like = group.members[-1]
+    names = like.names
+    shifts = list(zip(*(s.shift for _, s in group.members)))
+    total: L.Expr | None = None
+    for _, scatter in sorted(group.members, key=lambda m: m[1].shift, reverse=True):
+        index = tuple(
+            L.add(L.Name(name), L.lit(max(c) - own + width - (max(c) - min(c))))
+            for name, c, own, width in zip(names, shifts, scatter.shift, border)
+        )
+        element = L.Load(like.addend, index, like.dtype)
+        own_name = L.Name(like.addend, like.dtype)
+        term = L.map_expr(scatter.expr, lambda e, o=own_name, x=element: x if e == o else None)
+        total = term if total is None else L.Bin("+", total, term, like.dtype)
+    assert total is not None
+    index_out = list(like.index)
+    for axis, name, c in zip(like.axes, names, shifts):
+        index_out[axis] = L.add(L.Name(name), L.lit(min(c)))
+    # Where T is empty, X may be too small for its border.
+    stops = tuple(
+        L.select(L.compare(">", n, L.ZERO), L.add(n, L.lit(span)), L.ZERO) if span else n
+        for n, span in zip(like.stops, group.spans)
+    )
+    put = L.Put(like.into, tuple(index_out), total, add=True)
+    gone = [id(loop) for loop, _ in group.members[:-1]]
+    out: list[L.Stmt] = []
+    for stmt in group.block:
+        if stmt is last:
+            # Not where it is made: there it would part the loop that fills it from others.
+            out += _zeros_around(like.addend, like.dtype, names, sizes, border)
+            out += _nest(names, stops, [put])
+        elif id(stmt) not in gone:
+            out.append(stmt)
+    group.block[:] = out

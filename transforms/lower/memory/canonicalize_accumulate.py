@@ -1,0 +1,56 @@
+"""What is added to an element is written so, on loop-level IR.
+
+    t = x[i, j] + e
+    x[i, j] = t         →       x[i, j] += e
+
+Programs say it one way or the other; other passes look for additions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..analysis.analyses import dtypes_in
+from ..analysis.liveness import binds, reads
+from ..loop_ir import nodes as L
+
+
+def spell_additions(body: list[L.Stmt], dtypes: dict[str, str]) -> None:
+    """Rewrites `body` in place.  `dtypes` are those of the arrays among the parameters."""
+    stmts = list(L.walk(body))
+    read = Counter(name for s in stmts for name in reads(s))
+    bound = Counter(name for s in stmts for name in binds(s))
+    once = {name for name, times in read.items() if times == 1 == bound[name]}
+    _block(body, dtypes_in(body, dtypes), once)
+
+
+def _block(block: list[L.Stmt], dtypes: dict[str, str], once: set[str]) -> None:
+    out: list[L.Stmt] = []
+    for stmt in block:
+        for inner in L.blocks_of(stmt):
+            _block(inner, dtypes, once)
+        if isinstance(stmt, L.Put) and not stmt.add:
+            named = out[-1] if out and isinstance(out[-1], L.Let) else None
+            if named is not None and not (named.name in once and stmt.expr == _name(named)):
+                named = None
+            added = added_to(stmt, named.expr if named else stmt.expr)
+            if added is not None and added.dtype == dtypes.get(stmt.buffer):
+                if named is not None:
+                    out.pop()
+                stmt = L.Put(stmt.buffer, stmt.index, added, add=True)
+        out.append(stmt)
+    block[:] = out
+
+
+def _name(let: L.Let) -> L.Expr:
+    return L.Name(let.name, let.expr.dtype)
+
+
+def added_to(put: L.Put, e: L.Expr) -> L.Expr | None:
+    """What is added to an element that is set to `e`."""
+    old = L.Load(put.buffer, put.index, e.dtype)
+    if not isinstance(e, L.Bin) or e.op not in ("+", "-") or e.dtype not in ("float32", "float64"):
+        return None
+    if e.left == old:
+        return e.right if e.op == "+" else L.Un("-", e.right, e.dtype)
+    return e.left if e.op == "+" and e.right == old else None

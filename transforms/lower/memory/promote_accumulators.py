@@ -1,0 +1,123 @@
+"""An element to which every round of a loop adds is summed up in a variable, on loop-level IR.
+
+    for i in range(n):                  acc = np.float64(0.0)
+        c_bar[2] += f(x[i])     →       for i in range(n):
+                                            acc = acc + f(x[i])
+                                        if n > 0:
+                                            c_bar[2] += acc
+
+So the loop writes nothing to memory, and several of its rounds are computed at once.  Where only
+some rounds add, the element has to be there if none does (`lower/analysis/in_bounds.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..analysis.analyses import dtypes_in
+from ..analysis.in_bounds import Elsewhere, additions
+from ..analysis.liveness import binds, names_in
+from ..loop_ir import nodes as L
+from ..loops.fusion import Shares
+
+FLOATS = ("float32", "float64")
+
+
+def sum_up(
+    body: list[L.Stmt],
+    dtypes: dict[str, str],
+    visible: set[str],
+    shares: Shares,
+    fresh: Callable[[str], str],
+    places: Elsewhere,
+) -> list[L.Stmt]:
+    """`dtypes` are those of the arrays among the parameters; `visible` are the buffers whose
+    contents the caller sees even if the call fails."""
+    return _Summer(dtypes_in(body, dtypes), visible, shares, fresh, places).block(body)
+
+
+class _Summer:
+    def __init__(
+        self,
+        dtypes: dict[str, str],
+        visible: set[str],
+        shares: Shares,
+        fresh: Callable[[str], str],
+        places: Elsewhere,
+    ) -> None:
+        self.dtypes, self.visible, self.shares, self.fresh = dtypes, visible, shares, fresh
+        self.places = places
+
+    def block(self, body: list[L.Stmt]) -> list[L.Stmt]:
+        out: list[L.Stmt] = []
+        for stmt in body:
+            for inner in L.blocks_of(stmt):
+                inner[:] = self.block(inner)
+            out += self._loop(stmt) if isinstance(stmt, L.Loop) else [stmt]
+        return out
+
+    def _loop(self, loop: L.Loop) -> list[L.Stmt]:
+        span = L.span(loop)
+        bound = {name for s in L.walk(loop.body) for name in binds(s)} | {loop.var}
+        # What the loop went through is asked for after it.
+        if span is None or names_in(span) & bound:
+            return [loop]
+        before: list[L.Stmt] = []
+        after: list[L.Stmt] = []
+        for put in self._sums(loop, bound):
+            dtype = put.expr.dtype
+            total = L.Name(self.fresh("acc"), dtype)
+            before.append(L.Let(total.name, L.Lit(0, dtype)))
+            after.append(L.Put(put.buffer, put.index, total, add=True))
+            _replace(loop.body, put, L.Let(total.name, L.Bin("+", total, put.expr, dtype)))
+        some = L.compare(">", span[1], span[0])
+        if after and not L.is_lit(some, True):
+            # An element that no round has come to may not be there.
+            after = [L.Branch(some, after)]
+        return [*before, loop, *after]
+
+    def _sums(self, loop: L.Loop, bound: set[str]) -> list[L.Put]:
+        """What is added in all rounds to one and the same element of a buffer that is only added
+        to: in which order does not matter.  `bound` are the names that the loop sets."""
+        inside = list(L.walk(loop.body))
+        # Beside other loops there is nothing to gain.
+        if not all(isinstance(s, (L.Let, L.Put, L.Branch, L.Fail, L.Remark)) for s in inside):
+            return []
+        some = [s for s in additions(loop) if self.places.is_there(s)]
+        found = [
+            s
+            for s in (*loop.body, *some)
+            if isinstance(s, L.Put)
+            and s.add
+            and s.expr.dtype in FLOATS
+            and s.expr.dtype == self.dtypes.get(s.buffer)
+            and s.index
+            and not names_in([*s.index, L.Size(s.buffer, 0)]) & bound
+            and not any(isinstance(p, L.Load) for e in s.index for p in L.walk_expr(e))
+        ]
+        fails = any(isinstance(s, L.Fail) for s in inside)
+        return [
+            s
+            for s in found
+            if not any(self._meets(s, other) for other in inside)
+            and not (fails and any(self.shares(s.buffer, v) for v in self.visible))
+        ]
+
+    def _meets(self, put: L.Put, stmt: L.Stmt) -> bool:
+        """Whether a statement may read the element that is added to, or write it."""
+        if isinstance(stmt, L.Put) and not stmt.add and self.shares(put.buffer, stmt.buffer):
+            return True
+        return any(
+            isinstance(p, L.Load)
+            and self.shares(put.buffer, p.buffer)
+            and not (put.buffer == p.buffer and self.places.is_other(stmt, p, put))
+            for p in L.parts_read(stmt)
+        )
+
+
+def _replace(body: list[L.Stmt], old: L.Stmt, new: L.Stmt) -> None:
+    for place, stmt in enumerate(body):
+        if stmt is old:
+            body[place] = new
+        for block in L.blocks_of(stmt):
+            _replace(block, old, new)

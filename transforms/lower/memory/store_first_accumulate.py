@@ -1,0 +1,113 @@
+"""What a loop adds to zeros it writes instead, on loop-level IR.
+
+    for i in range(n):                  for i in range(n - 1, n):
+        x[i] = 0.0                          x[i] = 0.0
+    for i in range(n - 1):              for i in range(n - 1):
+        x[i] += y[i + 1]            →       x[i] = 0.0 + y[i + 1]
+
+Adjoints begin as zeros.  Where the first loop that adds to one comes to each element at most once,
+only the elements that it leaves out need a zero of their own.
+"""
+
+from __future__ import annotations
+
+from ...ir.record import record
+from ..analysis.cost_model import resolved, settled
+from ..analysis.liveness import binds, names_in
+from ..loop_ir import nodes as L
+from .scalar_replacement import Uses, level_of, survey
+
+
+@record
+class _Found:
+    block: list[L.Stmt]
+    fill: L.Loop
+    loop: L.Loop
+    put: L.Put
+    shift: int
+
+
+def touch_first(body: list[L.Stmt]) -> None:
+    """Rewrites `body` in place."""
+    known = settled(list(L.walk(body)))
+    finds = [
+        found
+        for use in survey(body).values()
+        if not use.odd and len(use.allocs) == 1
+        if (found := _find(use, known)) is not None
+    ]
+    for found in finds:
+        _write(found)
+
+
+def _find(use: Uses, known: dict[str, L.Expr]) -> _Found | None:
+    block, alloc = use.allocs[0]
+    places: dict[int, list[tuple[int, L.Index]]] = {}  # by statement of the block: how deep, where
+    for path, index, _ in use.accesses:
+        level = level_of(path, block)
+        if level is None:
+            return None
+        places.setdefault(path[level][1], []).append((len(path) - level, index))
+    if len(alloc.sizes) != 1 or len(places) < 2:
+        return None
+    first, second, *_ = sorted(places)
+    fill, loop = block[first], block[second]
+    if not (isinstance(loop, L.Loop) and _is_fill(fill, alloc)) or len(places[second]) != 1:
+        return None
+    ((depth, index),) = places[second]
+    puts = [s for s in loop.body if isinstance(s, L.Put) and s.buffer == alloc.name and s.add]
+    if depth != 2 or len(puts) != 1 or puts[0].expr.dtype != alloc.dtype:
+        return None
+    shift = L.offset(resolved(index[0], known), loop.var)
+    if shift is None or not isinstance(loop.step, L.Lit) or abs(loop.step.value) != 1:
+        return None
+    inside = list(L.walk(loop.body))
+    bound = {name for s in inside for name in binds(s)}
+    if names_in(alloc.sizes) & {name for s in L.walk(block[first:second]) for name in binds(s)}:
+        return None  # zeros are left to be written between the two
+    if any(isinstance(s, L.Break) for s in inside) or bound & {
+        loop.var,
+        *names_in((loop.start, loop.stop, *alloc.sizes)),
+    }:
+        return None
+    assert isinstance(fill, L.Loop)
+    return _Found(block, fill, loop, puts[0], shift)
+
+
+def _is_fill(stmt: L.Stmt, alloc: L.Alloc) -> bool:
+    nest = L.perfect_nest(stmt)
+    if nest is None or len(nest[0]) != 1:
+        return False
+    (loop,), put = nest
+    zero = isinstance(put.expr, L.Lit) and put.expr.value == 0
+    whole = put.index == (L.Name(loop.var),) and loop.stop == alloc.sizes[0]
+    return whole and zero and not put.add and put.buffer == alloc.name
+
+
+def _write(found: _Found) -> None:
+    loop, fill, put = found.loop, found.fill, found.put
+    n = fill.stop
+    ends = (loop.start, loop.stop)
+    if L.is_lit(loop.step, -1):
+        ends = L.add(loop.stop, L.ONE), L.add(loop.start, L.ONE)
+    low, high = (L.add(e, L.lit(found.shift)) for e in ends)
+    left: list[L.Stmt] = []
+    if not (isinstance(low, L.Lit) and low.value <= 0):
+        left.append(_part(fill, L.ZERO, L.select(L.compare("<", low, n), low, n)))
+    if high != n:
+        left.append(_part(fill, L.select(L.compare(">", high, L.ZERO), high, L.ZERO), n))
+    zero = L.Lit(0.0, put.expr.dtype)
+    put.add, put.expr = False, L.Bin("+", zero, put.expr, put.expr.dtype)
+    block: list[L.Stmt] = []
+    for stmt in found.block:
+        if stmt is loop:
+            block += left
+        if stmt is not fill:
+            block.append(stmt)
+    found.block[:] = block
+
+
+def _part(fill: L.Loop, start: L.Expr, stop: L.Expr) -> L.Loop:
+    """Zeros for some of the elements."""
+    (put,) = (s for s in fill.body if isinstance(s, L.Put))
+    return L.Loop(fill.var, start, stop, L.ONE, [L.Put(put.buffer, put.index, put.expr)])

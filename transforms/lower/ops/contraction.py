@@ -1,0 +1,497 @@
+"""Products: matmul, dot, outer, einsum.
+
+Matrices go through the runtime's gemm, which takes transposed operands as they are and can
+accumulate; anything with a vector in it becomes a plain nest.  A sum of a few products, as of
+coordinates, is written out where it is read, like any other arithmetic on elements.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+from ...ir import nodes
+from ...ir.record import record, replace
+from ...ir.symbolic_dims import Dim
+from ..build.context import Context, handles, shape_of
+from ..build.lazy_array import Emitter, Value, fill, put, scalar_value
+from ..loop_ir import nodes as L
+from . import contraction_order
+from .broadcast import meet, project
+from .scalar_ops import cast
+from .strided_gemm import add_to, gains, multiply, places
+from .view import joined, transpose
+
+# Sums of so many products are written out: with more, a tile of gemm reads each element less often.
+FEW = 4
+# Rows so short that it does not matter in which order they lie in memory.
+SHORT = 8
+
+
+@handles("matmul")
+def matmul(cx: Context, stmt: nodes.Assign) -> Value:
+    x, y = (cx.ready(a) for a in stmt.op.args)
+    few = _few_terms(cx, x, y)
+    if few is not None:
+        return loops(cx, stmt.target, [x, y], *few)
+    if x.ndim > 2 and y.ndim == 2:
+        rows = "abcdefgh"[: x.ndim - 1]
+        found = _of_view(cx, stmt.target, x, y, _Plan("", rows, "n", "k"), rows + "n", stmt)
+        if found is not None:
+            return found
+    if x.ndim >= 2 and y.ndim >= 2:
+        return _gemm_or_later(cx, stmt, x, y)
+    return loops(cx, stmt.target, [x, y], *_letters(x, y))
+
+
+def _letters(x: Value, y: Value) -> tuple[list[str], str]:
+    """Those of the axes of a matrix product: of its operands, and of its result."""
+    batch = "abcdefgh"[: max(x.ndim, y.ndim, 2) - 2]
+    left = "k" if x.ndim == 1 else batch[len(batch) - x.ndim + 2 :] + "mk"
+    right = "k" if y.ndim == 1 else batch[len(batch) - y.ndim + 2 :] + "kn"
+    return [left, right], batch + "m" * (x.ndim > 1) + "n" * (y.ndim > 1)
+
+
+def _few_terms(cx: Context, x: Value, y: Value) -> tuple[list[str], str] | None:
+    """The letters of a product of matrices whose sums are to be written out."""
+    if x.ndim < 2 or y.ndim < 2 or _terms(cx, x.dims[-1:]) is None:
+        return None
+    together = zip(x.dims[-3::-1], y.dims[-3::-1])
+    if not all(cx.facts.known_equal(a, b) for a, b in together):
+        return None  # one of them may be repeated
+    letters, out = _letters(x, y)
+    n = cx.facts.canonical(y.dims[-1])
+    if not (n.is_const and n.const <= SHORT) and _nearest(cx.em, y, letters[1]) != "n":
+        return None
+    return letters, out
+
+
+@handles("dot")
+def dot(cx: Context, stmt: nodes.Assign) -> Value:
+    x, y = (cx.ready(a) for a in stmt.op.args)
+    if x.ndim == 2 and y.ndim == 2:
+        few = _few_terms(cx, x, y)
+        return loops(cx, stmt.target, [x, y], *few) if few else _gemm_or_later(cx, stmt, x, y)
+    if x.ndim == 0 or y.ndim == 0:
+        left, right = "abcdefgh"[: x.ndim], "abcdefgh"[: y.ndim]
+        return loops(cx, stmt.target, [x, y], [left, right], left + right)
+    left = "abcdefgh"[: x.ndim - 1] + "k"
+    right = "k" if y.ndim == 1 else "opqrstuv"[: y.ndim - 2] + "kn"
+    out = left[:-1] + right.replace("k", "")
+    return loops(cx, stmt.target, [x, y], [left, right], out)
+
+
+@handles("outer")
+def outer(cx: Context, stmt: nodes.Assign) -> Value:
+    x, y = (cx.cheap(cx.ready(a)) for a in stmt.op.args)
+    if x.ndim != 1 or y.ndim != 1:
+        raise cx.refuse("outer of arrays that are not vectors", "use x.ravel() and y.ravel()")
+    dtype = stmt.target.type.dtype
+
+    def at(em: Emitter, index: L.Index) -> L.Expr:
+        left, right = x.at(em, index[:1]), y.at(em, index[1:])
+        return L.Bin("*", cast(left, dtype), cast(right, dtype), dtype)
+
+    return Value(dtype, x.sizes + y.sizes, x.dims + y.dims, at, x.reads | y.reads, 1)
+
+
+@handles("einsum")
+def einsum(cx: Context, stmt: nodes.Assign) -> Value:
+    inputs, out = stmt.op.attrs["subscripts"].replace(" ", "").split("->")
+    letters = inputs.split(",")
+    values = [cx.ready(a) for a in stmt.op.args]
+    if len(values) > 2 and not _one_covers(letters):
+        values, letters = _pairwise(cx, stmt.target.type.dtype, values, letters, out)
+    found = _as_matmul(values, letters, out) if len(values) == 2 else None
+    if found is None:
+        return loops(cx, stmt.target, values, letters, out)
+    plan, x, y = found
+    if plan.product == out and plan.plain:
+        return _gemm_or_later(cx, stmt, x, y)
+    return _grouped(cx, stmt.target, x, y, plan, out, stmt)
+
+
+@record(frozen=True)
+class _Plan:
+    """The letters of a product of matrices: `batch` in both operands and the result, `m` and `n` in
+    one operand and the result, `k` in both operands and summed over."""
+
+    batch: str
+    m: str
+    n: str
+    k: str
+
+    @property
+    def product(self) -> str:
+        return self.batch + self.m + self.n
+
+    @property
+    def plain(self) -> bool:
+        return len(self.m) == len(self.n) == len(self.k) == 1
+
+
+def _as_matmul(
+    values: Sequence[Value], letters: Sequence[str], out: str
+) -> tuple[_Plan, Value, Value] | None:
+    """How two operands are multiplied as matrices, if they can be, and these matrices."""
+    first, second = letters
+    plans = [_plan(first, second, out), _plan(second, first, out)]
+    if plans[0] is None or plans[1] is None:
+        return None
+    if plans[0].product != out and plans[1].product == out:
+        plans, values, letters = plans[::-1], values[::-1], letters[::-1]
+    plan = plans[0]
+    assert plan is not None
+    orders = plan.batch + plan.m + plan.k, plan.batch + plan.k + plan.n
+    x, y = (
+        transpose(v, tuple(names.index(c) for c in order))
+        for v, names, order in zip(values, letters, orders, strict=True)
+    )
+    return plan, x, y
+
+
+def _plan(x: str, y: str, out: str) -> _Plan | None:
+    batch = "".join(c for c in out if c in x and c in y)
+    k = "".join(c for c in x if c in y and c not in out)
+    m = "".join(c for c in out if c in x and c not in y)
+    n = "".join(c for c in out if c in y and c not in x)
+    return _Plan(batch, m, n, k) if m and n and k else None
+
+
+def _grouped(
+    cx: Context, target: nodes.Var, x: Value, y: Value, plan: _Plan, out: str,
+    stmt: nodes.Assign | None = None,
+) -> Value:  # fmt: skip
+    """A product whose rows, columns or sums run over several axes: over one that joins them."""
+    found = None if plan.batch else _of_view(cx, target, x, y, plan, out, stmt)
+    if found is not None:
+        return found
+    b, m, n, k = (len(part) for part in (plan.batch, plan.m, plan.n, plan.k))
+    sizes = (*x.sizes[: b + m], *y.sizes[b + k :])
+    dims = (*x.dims[: b + m], *y.dims[b + k :])
+    left = joined(cx, x, (*[1] * b, m, k))
+    right = joined(cx, y, (*[1] * b, k, n))
+    if plan.product == out:
+        dest = replace(cx.dest(target, x.reads | y.reads, sizes), dims=dims)
+    else:
+        dest = cx.allocate(cx.em.fresh("t"), target.type.dtype, sizes, dims)
+    _product(cx, left, right, joined(cx, dest, (*[1] * b, m, n)), add=False)
+    return transpose(dest, tuple(plan.product.index(c) for c in out))
+
+
+def _of_view(
+    cx: Context,
+    target: nodes.Var,
+    x: Value,
+    y: Value,
+    plan: _Plan,
+    out: str,
+    stmt: nodes.Assign | None,
+) -> Value | None:
+    """Where one of the two is a view that would have to be copied, from where it lies.  What is
+    only to be added to something else is not made as a whole."""
+    dtype = target.type.dtype
+    m, n, k = len(plan.m), len(plan.n), len(plan.k)
+    turned = (
+        transpose(y, (*range(k, k + n), *range(k))),
+        transpose(x, (*range(m, m + k), *range(m))),
+    )
+    for view, right, letters in ((x, y, plan.m + plan.n), (*turned, plan.n + plan.m)):
+        where = places(cx, view) if gains(cx, view, right, k, dtype) else None
+        if where is None:
+            continue
+        sizes = (*view.sizes[: view.ndim - k], *right.sizes[k:])
+        dims = (*view.dims[: view.ndim - k], *right.dims[k:])
+        reads = x.reads | y.reads
+        if letters == out and stmt is not None and _adds_later(cx, stmt, reads):
+            parts = view, where, right, k
+            return _deferred(
+                dtype, sizes, dims, reads, lambda dest, parts=parts: add_to(cx, *parts, dest)
+            )
+        if letters == out:
+            dest = replace(cx.dest(target, reads, sizes), dims=dims)
+        else:
+            dest = cx.allocate(cx.em.fresh("t"), dtype, sizes, dims)
+        multiply(cx, view, where, right, k, dest)
+        return transpose(dest, tuple(letters.index(c) for c in out))
+    return None
+
+
+# ---------------------------------------------------------------- matrices
+
+
+def _gemm_or_later(cx: Context, stmt: nodes.Assign, x: Value, y: Value) -> Value:
+    """Now, or, where the only reader adds it to an array, as one accumulating product."""
+    dtype = stmt.target.type.dtype
+    later = cx.adds_into(stmt)
+    if later is None or later.path or not _adds_later(cx, stmt, x.reads | y.reads):
+        return gemm(cx, stmt.target, dtype, x, y)
+    shape = zip(shape_of(stmt.target), shape_of(later.array))
+    if later.array.type.ndim != stmt.target.type.ndim or not all(
+        cx.facts.known_equal(a, b) for a, b in shape
+    ):
+        return gemm(cx, stmt.target, dtype, x, y)
+
+    batch, _ = _batch(cx, x, y)
+    sizes = (*batch, x.sizes[-2], y.sizes[-1])
+
+    def add_into(dest: Value) -> None:
+        if dest.is_buffer:
+            _product(cx, x, y, dest, add=True)
+            return
+        total = cx.allocate(cx.em.fresh("t"), dtype, sizes, dest.dims)
+        _product(cx, x, y, total, add=False)
+        with cx.em.nest(dest.sizes) as index:
+            put(cx.em, dest, index, total.at(cx.em, index), add=True)
+
+    return _deferred(dtype, sizes, shape_of(stmt.target), x.reads | y.reads, add_into)
+
+
+def _adds_later(cx: Context, stmt: nodes.Assign, reads: frozenset[str]) -> bool:
+    """Whether the only reader adds it to an array that the product does not depend on."""
+    later = cx.adds_into(stmt)
+    if later is None or later.array.type.dtype != stmt.target.type.dtype:
+        return False
+    name = later.array.name
+    return not cx.usage.sharing.get(name, {name}) & reads
+
+
+def _deferred(
+    dtype: str,
+    sizes: tuple[L.Expr, ...],
+    dims: tuple[Dim, ...],
+    reads: frozenset[str],
+    add_into: Callable[[Value], None],
+) -> Value:
+    def at(em: Emitter, index: L.Index) -> L.Expr:
+        raise AssertionError("a deferred product has no elements")
+
+    return Value(dtype, sizes, dims, at, reads, 100, add_into=add_into)
+
+
+def gemm(cx: Context, target: nodes.Var | None, dtype: str, x: Value, y: Value) -> Value:
+    """x @ y for ranks of at least 2, batched over the leading axes."""
+    batch, batch_dims = _batch(cx, x, y)
+    sizes = (*batch, x.sizes[-2], y.sizes[-1])
+    dims = (*batch_dims, x.dims[-2], y.dims[-1])
+    if target is not None:
+        dest = replace(cx.dest(target, x.reads | y.reads, sizes), dims=dims)
+    else:
+        dest = cx.allocate(cx.em.fresh("t"), dtype, sizes, dims)
+    _product(cx, x, y, dest, add=False)
+    return dest
+
+
+def _batch(cx: Context, x: Value, y: Value) -> tuple[tuple[L.Expr, ...], tuple[Dim, ...]]:
+    heads = [replace(v, sizes=v.sizes[:-2], dims=v.dims[:-2]) for v in (x, y)]
+    return meet(cx.em, cx.facts, heads, cx.where())
+
+
+def _product(cx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
+    em, dtype = cx.em, dest.dtype
+    matrices = [_matrix(cx, v, dtype) for v in (x, y)]
+    left, right = matrices
+    if left.value.ndim > 2 == right.value.ndim and left.value.is_buffer and dest.is_buffer:
+        # The rows of all matrices, one after the other, are those of one.
+        rows, dest = (joined(cx, v, (v.ndim - 1, 1)) for v in (left.value, dest))
+        matrices = [_matrix(cx, rows, dtype), right]
+    batch, dims = dest.sizes[:-2], dest.dims[:-2]
+    one, zero = L.Lit(1, dtype), L.Lit(0, dtype)
+    assert dest.memory is not None
+    with em.nest(batch) as index:
+        parts = []
+        for m in matrices:
+            head = replace(m.value, sizes=m.value.sizes[:-2], dims=m.value.dims[:-2])
+            at = project(cx.facts, head, batch, dims, index)
+            parts.append(L.Whole(m.buffer, (*m.lead, *at)))
+        flags = [L.lit(m.swapped, "bool") for m in matrices]
+        c = L.Whole(dest.memory.name, index)
+        em.add(L.Do("rt.gemm", (*flags, one, *parts, one if add else zero, c)))
+
+
+@record(frozen=True)
+class _Matrix:
+    """Where gemm finds an operand: in a buffer, or what `lead` selects of it, with its last two
+    axes as they are or swapped."""
+
+    value: Value
+    buffer: str
+    lead: L.Index = ()
+    swapped: bool = False
+
+
+def _matrix(cx: Context, v: Value, dtype: str) -> _Matrix:
+    n = v.ndim
+    swapped = (*range(n - 2), n - 1, n - 2)
+    if v.dtype == dtype:
+        if v.memory is not None and v.is_buffer:
+            return _Matrix(v, v.memory.name)
+        if v.memory is not None and v.memory.contiguous and v.memory.axes == swapped:
+            return _Matrix(v, v.memory.name, swapped=True)
+        part = _part(cx, v)
+        if part is not None:
+            return part
+    at = v.at
+    v = replace(v, dtype=dtype, memory=None, at=lambda em, i: cast(at(em, i), dtype))
+    v = cx.copied(v)
+    assert v.memory is not None
+    return _Matrix(v, v.memory.name)
+
+
+def _part(cx: Context, v: Value) -> _Matrix | None:
+    """`v` as one of the matrices that a variable holds: what a loop has kept."""
+    em, i, j = cx.em, L.Name("?i"), L.Name("?j")
+    if v.ndim != 2:
+        return None
+    with em.into([]) as scratch:
+        element = v.at(em, (i, j))
+    if scratch or not isinstance(element, L.Load) or len(element.index) < 3:
+        return None
+    *lead, a, b = element.index
+    swapped = (a, b) == (j, i)
+    if not swapped and (a, b) != (i, j):
+        return None
+    dims = cx.dims_of_buffer(element.buffer)
+    if dims is None or not all(
+        map(cx.facts.known_equal, dims[-2:], v.dims[::-1] if swapped else v.dims)
+    ):
+        return None
+    if any(p in (i, j) for e in lead for p in L.walk_expr(e)):
+        return None
+    return _Matrix(v, element.buffer, tuple(em.let(e, "at") for e in lead), swapped)
+
+
+# ---------------------------------------------------------------- nests
+
+
+def loops(
+    cx: Context,
+    target: nodes.Var,
+    values: Sequence[Value],
+    letters: Sequence[str],
+    out: str,
+) -> Value:
+    """The sum of products over all letters that `out` lacks, as one nest."""
+    em, dtype = cx.em, target.type.dtype
+    every = set("".join(letters))
+    tails = {_nearest(em, v, names) for v, names in zip(values, letters, strict=True) if v.ndim > 1}
+    # An operand with every letter is read once only.
+    values = [v if set(n) == every else cx.cheap(v) for v, n in zip(values, letters, strict=True)]
+    sizes: dict[str, L.Expr] = {}
+    dims: dict[str, Dim] = {}
+    for v, names in zip(values, letters, strict=True):
+        for c, n, d in zip(names, v.sizes, v.dims, strict=True):
+            if c not in sizes:
+                sizes[c], dims[c] = n, d
+    summed = [c for c in sizes if c not in out]
+
+    def term(at: dict[str, L.Expr], wide: str) -> L.Expr:
+        product: L.Expr | None = None
+        for v, names in zip(values, letters, strict=True):
+            e = cast(v.at(em, tuple(at[c] for c in names)), wide)
+            sign = "and" if wide == "bool" else "*"
+            product = e if product is None else L.Bin(sign, product, e, wide)
+        assert product is not None
+        return product
+
+    plus = "or" if dtype == "bool" else "+"
+    reads = frozenset().union(*(v.reads for v in values))
+    terms = _terms(cx, [dims[c] for c in summed])
+
+    def written_out(outer: dict[str, L.Expr]) -> L.Expr:
+        e: L.Expr | None = None
+        for at in terms or ():
+            more = term({**outer, **dict(zip(summed, at, strict=True))}, dtype)
+            e = more if e is None else L.Bin(plus, e, more, dtype)
+        return L.Lit(0, dtype) if e is None else e
+
+    if summed and terms is not None:
+        cost = max(1, len(terms)) * (1 + sum(v.cost for v in values))
+        return Value(
+            dtype, tuple(sizes[c] for c in out), tuple(dims[c] for c in out),
+            lambda em, index: written_out(dict(zip(out, index, strict=True))), reads, cost,
+        )  # fmt: skip
+
+    def total(outer: dict[str, L.Expr]) -> L.Expr:
+        acc = em.variable(L.Lit(0, dtype), "acc")
+        with em.nest([sizes[c] for c in summed]) as inner:
+            at = {**outer, **dict(zip(summed, inner, strict=True))}
+            em.add(L.Let(acc.name, L.Bin(plus, acc, term(at, dtype), dtype)))
+        return acc
+
+    if isinstance(target.type, nodes.Scalar):
+        return scalar_value(total({}))
+    dest = cx.dest(target, reads, tuple(sizes[c] for c in out))
+    if summed and out and out[-1] in tails and not tails & set(summed) and dtype != "bool":
+        # Neighbours in memory belong to different results: accumulate into them in order.
+        fill(em, dest, lambda index: L.Lit(0, dtype))
+        order = [*out[:-1], *summed, out[-1]]
+        with em.nest([sizes[c] for c in order]) as index:
+            at = dict(zip(order, index, strict=True))
+            put(em, dest, tuple(at[c] for c in out), term(at, dtype), add=True)
+        return dest
+    with em.nest(dest.sizes) as index:
+        at = dict(zip(out, index, strict=True))
+        put(em, dest, index, total(at) if summed else term(at, dtype))
+    return dest
+
+
+def _terms(cx: Context, summed: Sequence[Dim]) -> list[L.Index] | None:
+    """Where the terms of a sum over these axes stand, if they are known and few."""
+    known = [cx.facts.canonical(d) for d in summed]
+    if not all(d.is_const for d in known) or math.prod(d.const for d in known) > FEW:
+        return None
+    return list(itertools.product(*([L.lit(i) for i in range(d.const)] for d in known)))
+
+
+def _nearest(em: Emitter, v: Value, names: str) -> str:
+    """The letter of the axis along which neighbours lie side by side in memory."""
+    if v.memory is not None:
+        return names[v.memory.axes.index(max(v.memory.axes))]
+    index = tuple(L.Name(f"?{c}") for c in names)
+    with em.into([]) as scratch:
+        element = v.at(em, index)
+    read = [e for s in L.walk(scratch) for e in L.exprs_of(s) if not isinstance(e, L.Whole)]
+    ends = [
+        p.index[-1]
+        for e in (*read, element)
+        for p in L.walk_expr(e)
+        if isinstance(p, L.Load) and len(p.index) > 1
+    ]
+    votes = [sum(end == i for end in ends) for i in index]
+    return names[votes.index(max(votes))] if any(votes) else names[-1]
+
+
+def _one_covers(letters: list[str]) -> bool:
+    """Whether one operand has every letter: a single nest over its axes does it all."""
+    every = set("".join(letters))
+    return any(every <= set(names) for names in letters)
+
+
+def _pairwise(
+    cx: Context, dtype: str, values: list[Value], letters: list[str], out: str
+) -> tuple[list[Value], list[str]]:
+    """Multiplies two operands at a time until two remain; a letter that nobody else has is summed
+    on the way."""
+    values, letters = list(values), list(letters)
+    while len(values) > 2:
+        i, j = contraction_order.first(tuple(letters), out)
+        kept = contraction_order.kept(letters, i, j, out)
+        z = _pair(cx, dtype, [values[i], values[j]], [letters[i], letters[j]], kept)
+        values = [z, *(v for p, v in enumerate(values) if p not in (i, j))]
+        letters = [kept, *(s for p, s in enumerate(letters) if p not in (i, j))]
+    return values, letters
+
+
+def _pair(cx: Context, dtype: str, values: list[Value], letters: list[str], out: str) -> Value:
+    """The product of two operands, in memory."""
+    dims = {c: d for v, names in zip(values, letters) for c, d in zip(names, v.dims)}
+    shape = tuple(dims[c] for c in out)
+    target = nodes.Var(cx.em.fresh("t"), nodes.Array(dtype, shape) if out else nodes.Scalar(dtype))
+    found = _as_matmul(values, letters, out)
+    if found is not None:
+        plan, x, y = found
+        return _grouped(cx, target, x, y, plan, out)
+    z = loops(cx, target, values, letters, out)
+    return z if out else scalar_value(cx.em.let(z.at(cx.em, ())))

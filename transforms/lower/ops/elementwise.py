@@ -1,0 +1,71 @@
+"""Elementwise operations on whole operands: broadcast, then one element at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...ir import nodes
+from ...ir.symbolic_dims import max0
+from ...rules.promotion import compute_dtype
+from ..build.affine_array import integers
+from ..build.context import Context
+from ..build.lazy_array import Emitter, Value, scalar_value
+from ..loop_ir import nodes as L
+from .broadcast import meet, project, same_shape
+from .scalar_ops import CONVERSIONS, cost_of, element, kind
+
+
+def elementwise(cx: Context, stmt: nodes.Assign) -> Value:
+    op, target = stmt.op, stmt.target
+    types = [a.type for a in op.args]
+    if op.name in CONVERSIONS:
+        compute = target.type.dtype
+    else:
+        compute = compute_dtype(op.name, types)
+        if compute == "object":  # what NumPy compares two Python integers as
+            compute = "int64"
+    scalar = target.type.ndim == 0
+    values = [cx.value(a) if scalar else cx.ready(a) for a in op.args]
+    sizes, dims = meet(cx.em, cx.facts, values, cx.where())
+    # An operand that is broadcast is read often: what is not a mere load is computed first.
+    values = [v if same_shape(cx.facts, v, sizes, dims) else cx.cheap(v) for v in values]
+    result = target.type.dtype
+
+    def at(em: Emitter, index: L.Index) -> L.Expr:
+        args = [v.at(em, project(cx.facts, v, sizes, dims, index)) for v in values]
+        return element(em, op.name, args, compute, result, op.attrs)
+
+    if op.name == "cast" and op.attrs.get("weak") and result == "int64":
+        values = [_whole(cx, *values)]
+    if op.name == "maximum" and result == "int64" and isinstance(target.type, nodes.Scalar):
+        _learn(cx, target, op.args)
+    reads = frozenset().union(*(v.reads for v in values)) if values else frozenset()
+    cost = sum(v.cost for v in values) + cost_of(op.name)
+    made = Value(result, sizes, dims, at, reads, cost)
+    return replace(made, cost=0) if not scalar and integers(cx.em, made) else made
+
+
+def _whole(cx: Context, v: Value) -> Value:
+    """What Python's int() is given: a float that no integer of 64 bits is near raises."""
+    if kind(v.dtype) != "f":
+        return v
+    x = cx.em.let(v.at(cx.em, ()))
+    if isinstance(x, L.Lit) and abs(x.value) < 2.0**63:
+        return v
+    nan = L.Bin("!=", x, x, "bool")
+    cx.em.check(nan, "ValueError", f"cannot convert float NaN to integer{cx.where()}")
+    low, high = (L.Lit(bound, v.dtype) for bound in (-(2.0**63), 2.0**63))
+    far = L.either(L.compare("<", x, low), L.compare(">=", x, high))
+    told = "cannot convert float infinity, or one beyond 64 bits, to integer"
+    cx.em.check(far, "OverflowError", told + cx.where())
+    return scalar_value(x, v.reads)
+
+
+def _learn(cx: Context, target: nodes.Var, args: tuple[nodes.Operand, ...]) -> None:
+    """`n = max(m, 0)`: what is indexed by range(m) and has size n is indexed safely."""
+    for a, zero in (args, args[::-1]):
+        value = cx.known(a)
+        if not isinstance(zero, nodes.Const) or zero.value != 0 or value is None:
+            continue
+        if cx.ranges.exact_if_natural(value):
+            cx.ranges.learn(cx.known(target), max0(value))

@@ -1,0 +1,172 @@
+"""Matrix functions: a call of the runtime for each matrix of a stack.
+
+The runtime's routines take matrices in C order and write their result into another; those that can
+fail return 0 or what is wrong, and those whose result is a number return it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...ir import nodes
+from ...ir.record import record, replace
+from ..build.context import Context, handles
+from ..build.lazy_array import Emitter, Value, put, scalar_value
+from ..loop_ir import nodes as L
+from .broadcast import meet, project
+from .scalar_ops import cast
+
+Sizes = tuple[L.Expr, ...]
+
+
+@record(frozen=True)
+class Routine:
+    """`cores` are the numbers of axes that the operands work on; `result` gives the sizes of the
+    result from theirs, no sizes for a number.  `flags` are attributes it is told.  `failure` is
+    the message of a LinAlgError, cut where the number that the routine returns belongs."""
+
+    cores: tuple[int, ...]
+    result: Callable[..., Sizes]
+    flags: tuple[str, ...] = ()
+    failure: tuple[str, ...] = ()
+
+
+def _min(a: L.Expr, b: L.Expr) -> L.Expr:
+    return L.select(L.compare("<", a, b), a, b)
+
+
+_SINGULAR = ("Singular matrix",)
+_ROUTINES = {
+    "solve": Routine((2, 2), lambda a, b: b, failure=_SINGULAR),
+    "inv": Routine((2,), lambda a: a, failure=_SINGULAR),
+    "det": Routine((2,), lambda a: ()),
+    "cofactor": Routine((2,), lambda a: a),
+    "slogdet_log": Routine((2,), lambda a: ()),
+    "slogdet_sign": Routine((2,), lambda a: ()),
+    "solve_triangular": Routine(
+        (2, 2),
+        lambda a, b: b,
+        ("trans", "lower", "unit_diagonal"),
+        ("singular matrix: resolution failed at diagonal ", ""),
+    ),
+    "cholesky": Routine((2,), lambda a: a, failure=("Matrix is not positive definite",)),
+    "qr_q": Routine((2,), lambda a: (a[0], _min(*a))),
+    "eigh_vectors": Routine((2,), lambda a: a, ("lower",), ("Eigenvalues did not converge",)),
+    "eigh_values": Routine((2, 2), lambda a, v: a[1:], ("lower",)),
+    "svd_vectors": Routine(
+        (2,), lambda a: (L.add(*a), _min(*a)), failure=("SVD did not converge",)
+    ),
+    "svd_values": Routine((2, 2), lambda a, vectors: vectors[1:]),
+    "pinv": Routine((2, 0), lambda a, rcond: a[::-1], failure=("SVD did not converge",)),
+    "expm": Routine((2,), lambda a: a),
+    "lu_compact": Routine((2,), lambda a: a),
+    "lu_pivots": Routine((2,), lambda a: a[:1]),
+    "pivot_order": Routine((1,), lambda pivots: pivots),
+    "solve_banded": Routine(
+        (2, 2), lambda ab, b: b, ("lower", "upper"), failure=("singular matrix",)
+    ),
+}
+
+
+@handles(*_ROUTINES)
+def matrix_function(cx: Context, stmt: nodes.Assign) -> Value:
+    routine, op = _ROUTINES[stmt.op.name], stmt.op
+    dtype = stmt.target.type.dtype
+    operands = [cx.ready(a) for a in op.args]
+    reads = frozenset().union(*(v.reads for v in operands))
+    counted = not nodes.is_float(stmt.target.type)
+    values = [
+        _in_memory(cx, v, v.dtype if counted else dtype) if core else v
+        for v, core in zip(operands, routine.cores)
+    ]
+    ranks = [min(v.ndim, core) for v, core in zip(values, routine.cores)]
+    cores = [v.sizes[v.ndim - rank :] for v, rank in zip(values, ranks)]
+    heads = [
+        replace(v, sizes=v.sizes[: v.ndim - rank], dims=v.dims[: v.ndim - rank])
+        for v, rank in zip(values, ranks)
+    ]
+    batch, dims = meet(cx.em, cx.facts, heads, cx.where())
+    sizes = tuple(cx.em.let(s, "n") for s in routine.result(*cores))
+    flags = tuple(L.lit(op.attrs[f], _flag_dtype(op.attrs[f])) for f in routine.flags)
+
+    def parts(index: L.Index) -> list[L.Expr | L.Whole]:
+        return [
+            _whole(v, project(cx.facts, head, batch, dims, index)) if core else v.at(cx.em, ())
+            for v, head, core in zip(values, heads, routine.cores)
+        ]
+
+    if not sizes:
+        return _numbers(cx, stmt, batch, reads, lambda index: (*parts(index), *flags))
+    dest = cx.dest(stmt.target, reads, (*batch, *sizes))
+    with cx.em.nest(batch) as index:
+        args = (*parts(index), *flags, _whole(dest, index))
+        _run(cx, op.name, args, routine.failure)
+    return dest
+
+
+@handles("tril", "triu")
+def triangle(cx: Context, stmt: nodes.Assign) -> Value:
+    x = cx.ready(stmt.op.args[0])
+    k, sign = L.lit(stmt.op.attrs["k"]), "<=" if stmt.op.name == "tril" else ">="
+
+    def at(em: Emitter, index: L.Index) -> L.Expr:
+        row, column = index[-2:]
+        inside = L.compare(sign, column, L.add(row, k))
+        return L.select(inside, x.at(em, index), L.lit(0, x.dtype))
+
+    return replace(x, at=at, cost=x.cost + 1, memory=None, add_into=None)
+
+
+def _flag_dtype(flag: object) -> str:
+    return "bool" if isinstance(flag, bool) else "int64"
+
+
+def _in_memory(cx: Context, v: Value, dtype: str) -> Value:
+    if v.is_buffer and v.dtype == dtype:
+        return v
+    at = v.at
+    return cx.copied(replace(v, dtype=dtype, memory=None, at=lambda em, i: cast(at(em, i), dtype)))
+
+
+def _whole(v: Value, index: L.Index) -> L.Whole:
+    assert v.memory is not None
+    return L.Whole(v.memory.name, index)
+
+
+def _run(cx: Context, name: str, args: tuple[L.Expr | L.Whole, ...], told: tuple[str, ...]) -> None:
+    function = f"rt.linalg.{name}"
+    if not told:
+        cx.em.add(L.Do(function, args))
+        return
+    status = L.Name(cx.em.fresh("status"))
+    cx.em.add(L.BindCall((status.name,), function, args))
+    with cx.em.branch(L.compare("!=", status, L.ZERO)):
+        message: list[str | None] = [told[0]]
+        for text in told[1:]:
+            message += [None, text]
+        site = cx.failures.site("LinAlgError", (*message, cx.where()))
+        values = (L.sub(status, L.ONE),) * (len(told) - 1)
+        cx.em.add(L.Fail("LinAlgError", "", site, values))
+
+
+def _numbers(
+    cx: Context,
+    stmt: nodes.Assign,
+    batch: Sizes,
+    reads: frozenset[str],
+    args: Callable[[L.Index], tuple[L.Expr | L.Whole, ...]],
+) -> Value:
+    """The results of a routine that returns a number, one for each matrix."""
+    dtype = stmt.target.type.dtype
+    name = cx.em.fresh("t")
+
+    def call(index: L.Index) -> L.Expr:
+        cx.em.add(L.BindCall((name,), f"rt.linalg.{stmt.op.name}", args(index)))
+        return L.Name(name, dtype)
+
+    if isinstance(stmt.target.type, nodes.Scalar):
+        return scalar_value(call(()))
+    dest = cx.dest(stmt.target, reads, batch)
+    with cx.em.nest(batch) as index:
+        put(cx.em, dest, index, call(index))
+    return dest

@@ -1,0 +1,21 @@
+"""Structured arrays: inactive data, read field by field."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...ir import nodes
+from ..build.context import Context, handles
+from ..build.lazy_array import Emitter, Value
+from ..loop_ir import nodes as L
+
+
+@handles("field")
+def field(cx: Context, stmt: nodes.Assign) -> Value:
+    r = cx.value(stmt.op.args[0])
+    name, dtype = stmt.op.attrs["name"], stmt.target.type.dtype
+
+    def at(em: Emitter, index: L.Index) -> L.Expr:
+        return L.Field(r.at(em, index), name, dtype)
+
+    return replace(r, at=at, dtype=dtype, memory=None)

@@ -1,0 +1,364 @@
+"""Reductions: one nest per reduction, over whatever its operand computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...ir import nodes
+from ...ir.record import record, replace
+from ...ir.symbolic_dims import Dim
+from ..build.context import Context, handles
+from ..build.lazy_array import Emitter, Value, fill, put, scalar_value
+from ..loop_ir import nodes as L
+from .broadcast import is_one, project
+from .scalar_ops import cast, kind, larger
+
+Step = Callable[[Emitter, L.Expr, L.Expr], L.Expr]
+
+
+@record(frozen=True)
+class Fold:
+    """`step(em, accumulator, element)` gives the next accumulator; `start` None: begin with
+    the first element, of which there must be one."""
+
+    step: Step
+    start: L.Expr | None
+    dtype: str
+
+
+def _fold(op: str, result: str, scalar: bool) -> Fold:
+    if op in ("any", "all"):
+        sign = "or" if op == "any" else "and"
+        return Fold(
+            lambda em, acc, e: L.Bin(sign, acc, cast(e, "bool"), "bool"),
+            L.Lit(op == "all", "bool"),
+            "bool",
+        )
+    if op == "count_nonzero":
+        return Fold(
+            lambda em, acc, e: L.add(acc, L.Cast(cast(e, "bool"), "int64")), L.ZERO, "int64"
+        )
+    if op in ("max", "min"):
+        sign = ">" if op == "max" else "<"
+        return Fold(lambda em, acc, e: larger(sign, em.let(cast(e, result)), acc), None, result)
+    # A long float32 sum in one accumulator would lose digits that NumPy's pairwise sum keeps.
+    dtype = "float64" if result == "float32" and scalar else result
+    sign, start = ("*", 1) if op == "prod" else ("+", 0)
+    if result == "bool":
+        raise AssertionError("sums of bools are integers")
+    return Fold(
+        lambda em, acc, e: L.Bin(sign, acc, cast(e, dtype), dtype), L.Lit(start, dtype), dtype
+    )
+
+
+@handles("sum", "prod", "max", "min", "any", "all", "count_nonzero")
+def fold(cx: Context, stmt: nodes.Assign) -> Value:
+    x, axes, keepdims = _operand(cx, stmt)
+    return _reduce(cx, stmt.op.name, stmt.target, x, axes, keepdims)
+
+
+def _operand(cx: Context, stmt: nodes.Assign) -> tuple[Value, tuple[int, ...], bool]:
+    x = cx.ready(stmt.op.args[0])
+    axis = stmt.op.attrs.get("axis")
+    if axis is None:
+        axes = tuple(range(x.ndim))
+    else:
+        axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    return (
+        x,
+        tuple(a % x.ndim for a in axes) if x.ndim else (),
+        bool(stmt.op.attrs.get("keepdims", False)),
+    )
+
+
+def _reduce(
+    cx: Context,
+    op: str,
+    target: nodes.Var,
+    x: Value,
+    axes: tuple[int, ...],
+    keepdims: bool,
+    finish: Callable[[L.Expr], L.Expr] = lambda e: e,
+) -> Value:
+    """Folds `x` over `axes` into `target`'s shape; `finish` is applied to each result."""
+    em = cx.em
+    result = target.type.dtype
+    kept = tuple(k for k in range(x.ndim) if k not in axes)
+    if op in ("max", "min"):
+        _refuse_empty(cx, op, [x.sizes[k] for k in axes], [x.dims[k] for k in axes])
+    if isinstance(target.type, nodes.Scalar):
+        acc = _accumulate(em, _fold(op, result, True), x, axes, {})
+        return scalar_value(cast(finish(acc), result))
+    sizes, dims = _result_shape(x, axes, keepdims)
+    dest = cx.dest(target, x.reads, sizes)
+    dest = replace(dest, dims=dims)
+
+    def place(index: dict[int, L.Expr]) -> L.Index:
+        if keepdims:
+            return tuple(index[k] if k in index else L.ZERO for k in range(x.ndim))
+        return tuple(index[k] for k in kept)
+
+    if not kept or not axes or _innermost(x) in axes:
+        # The last axis is summed: one scalar accumulator per result.
+        f = _fold(op, result, True)
+        with em.nest([x.sizes[k] for k in kept]) as outer:
+            at = dict(zip(kept, outer, strict=True))
+            acc = _accumulate(em, f, x, axes, at)
+            put(em, dest, place(at), cast(finish(acc), result))
+        return dest
+    # The last axis is kept: go through memory in order, accumulating into the result.
+    f = _fold(op, result, False)
+    if f.start is None:
+        first = x
+        with em.nest([x.sizes[k] for k in kept]) as outer:
+            at = dict(zip(kept, outer, strict=True))
+            e = first.at(em, tuple(at.get(k, L.ZERO) for k in range(x.ndim)))
+            put(em, dest, place(at), cast(e, result))
+    else:
+        start = f.start
+        fill(em, dest, lambda index: start)
+    with em.nest(x.sizes) as index:
+        at = {k: index[k] for k in kept}
+        here = dest.at(em, place(at))
+        element = x.at(em, index)
+        if op == "sum":
+            put(em, dest, place(at), cast(element, result), add=True)
+        else:
+            put(em, dest, place(at), f.step(em, here, element))
+    if finish(L.ZERO) != L.ZERO:
+        with em.nest(dest.sizes) as index:
+            put(em, dest, index, cast(finish(dest.at(em, index)), result))
+    return dest
+
+
+def _innermost(x: Value) -> int:
+    """The axis along which neighbours lie in memory."""
+    return x.memory.axes.index(x.ndim - 1) if x.memory is not None else x.ndim - 1
+
+
+def _accumulate(
+    em: Emitter, f: Fold, x: Value, axes: tuple[int, ...], outer: dict[int, L.Expr]
+) -> L.Expr:
+    """Folds over `axes` at a fixed index of the other axes."""
+    if f.start is None:
+        first = x.at(em, tuple(outer.get(k, L.ZERO) for k in range(x.ndim)))
+        acc = em.variable(cast(first, f.dtype), "acc")
+    else:
+        acc = em.variable(f.start, "acc")
+    with em.nest([x.sizes[k] for k in axes]) as inner:
+        at = {**outer, **dict(zip(axes, inner, strict=True))}
+        e = x.at(em, tuple(at[k] for k in range(x.ndim)))
+        em.add(L.Let(acc.name, f.step(em, acc, e)))
+    return acc
+
+
+def _result_shape(
+    x: Value, axes: tuple[int, ...], keepdims: bool
+) -> tuple[tuple[L.Expr, ...], tuple[Dim, ...]]:
+    sizes: list[L.Expr] = []
+    dims: list[Dim] = []
+    for k in range(x.ndim):
+        if k not in axes:
+            sizes.append(x.sizes[k])
+            dims.append(x.dims[k])
+        elif keepdims:
+            sizes.append(L.ONE)
+            dims.append(Dim.of(1))
+    return tuple(sizes), tuple(dims)
+
+
+_IDENTITY_NAMES = {"max": "maximum", "min": "minimum"}
+
+
+def _refuse_empty(cx: Context, op: str, sizes: list[L.Expr], dims: list[Dim]) -> None:
+    empty: L.Expr = L.lit(False, "bool")
+    for n, d in zip(sizes, dims, strict=True):
+        if not cx.ranges.nonnegative(d - 1):
+            empty = L.either(empty, L.compare("==", n, L.ZERO))
+    if op in _IDENTITY_NAMES:
+        message = (
+            f"zero-size array to reduction operation {_IDENTITY_NAMES[op]} which has no identity"
+        )
+    else:
+        message = f"attempt to get {op} of an empty sequence"
+    cx.em.check(empty, "ValueError", message + cx.where())
+
+
+# ---------------------------------------------------------------- moments
+
+
+def _count(cx: Context, x: Value, axes: tuple[int, ...]) -> L.Expr:
+    return cx.em.let(L.product(tuple(x.sizes[k] for k in axes)), "n")
+
+
+def _as_float64(x: Value) -> Value:
+    return replace(x, at=lambda em, index: cast(x.at(em, index), "float64"), dtype="float64")
+
+
+@handles("mean")
+def mean(cx: Context, stmt: nodes.Assign) -> Value:
+    x, axes, keepdims = _operand(cx, stmt)
+    n = _count(cx, x, axes)
+    if kind(x.dtype) in "biu":  # whose sum may not fit in 64 bits
+        x = _as_float64(x)
+
+    def finish(acc: L.Expr) -> L.Expr:
+        return L.Bin("/", acc, cast(n, acc.dtype), acc.dtype)
+
+    return _reduce(cx, "sum", stmt.target, x, axes, keepdims, finish)
+
+
+@handles("var", "std")
+def var(cx: Context, stmt: nodes.Assign) -> Value:
+    """In two passes: the mean, then the mean square of what is left."""
+    em, target = cx.em, stmt.target
+    x, axes, keepdims = _operand(cx, stmt)
+    x = cx.cheap(x)
+    n = _count(cx, x, axes)
+    ddof = stmt.op.attrs.get("ddof", 0)
+    rest = em.let(L.sub(n, _ddof(ddof)), "n")
+    rest = em.let(L.select(L.compare(">", rest, L.ZERO), rest, L.ZERO), "n")
+    result = target.type.dtype
+    dtype = "float64"
+    kept = tuple(k for k in range(x.ndim) if k not in axes)
+    wide = _as_float64(x)
+
+    def moment(at: dict[int, L.Expr]) -> L.Expr:
+        add = _fold("sum", dtype, True)
+        total = _accumulate(em, add, wide, axes, at)
+        centre = em.variable(L.Bin("/", total, cast(n, dtype), dtype), "mean")
+
+        def square(em: Emitter, index: L.Index) -> L.Expr:
+            d = em.let(L.Bin("-", wide.at(em, index), centre, dtype), "d")
+            return L.Bin("*", d, d, dtype)
+
+        acc = _accumulate(em, add, replace(wide, at=square), axes, at)
+        out: L.Expr = L.Bin("/", acc, cast(rest, dtype), dtype)
+        return L.Call("np.sqrt", (out,), dtype) if stmt.op.name == "std" else out
+
+    if isinstance(target.type, nodes.Scalar):
+        return scalar_value(cast(em.let(moment({})), result))
+    sizes, _ = _result_shape(x, axes, keepdims)
+    dest = cx.dest(target, x.reads, sizes)
+    with em.nest([x.sizes[k] for k in kept]) as outer:
+        at = dict(zip(kept, outer, strict=True))
+        index = tuple(at.get(k, L.ZERO) for k in range(x.ndim) if keepdims or k in at)
+        put(em, dest, index, cast(moment(at), result))
+    return dest
+
+
+def _ddof(ddof: object) -> L.Expr:
+    assert isinstance(ddof, (int, float)) and ddof == int(ddof), "ddof must be a whole number"
+    return L.lit(int(ddof))
+
+
+# ---------------------------------------------------------------- positions
+
+
+@handles("argmax", "argmin")
+def argmax(cx: Context, stmt: nodes.Assign) -> Value:
+    em, target, op = cx.em, stmt.target, stmt.op.name
+    x, axes, keepdims = _operand(cx, stmt)
+    sign = ">" if op == "argmax" else "<"
+    _refuse_empty(cx, op, [x.sizes[k] for k in axes], [x.dims[k] for k in axes])
+    kept = tuple(k for k in range(x.ndim) if k not in axes)
+
+    def position(at: dict[int, L.Expr]) -> L.Expr:
+        first = x.at(em, tuple(at.get(k, L.ZERO) for k in range(x.ndim)))
+        best = em.variable(first, "best")
+        best_at = em.variable(L.ZERO, "best_at")
+        with em.nest([x.sizes[k] for k in axes]) as inner:
+            here = {**at, **dict(zip(axes, inner, strict=True))}
+            e = em.let(x.at(em, tuple(here[k] for k in range(x.ndim))))
+            better: L.Expr = L.Bin(sign, e, best, "bool")
+            if x.dtype == "bool":
+                better = L.Bin("!=", e, best, "bool")
+                wanted = e if op == "argmax" else L.Un("not", e, "bool")
+                better = L.Bin("and", better, wanted, "bool")
+            if kind(x.dtype) == "f":
+                # The first nan is the extreme.
+                nan, known = L.Bin("!=", e, e, "bool"), L.Bin("==", best, best, "bool")
+                better = L.Bin("or", better, L.Bin("and", nan, known, "bool"), "bool")
+            with em.branch(better):
+                flat: L.Expr = L.ZERO
+                for k, i in zip(axes, inner, strict=True):
+                    flat = L.add(L.mul(flat, x.sizes[k]), i)
+                em.add(L.Let(best.name, e))
+                em.add(L.Let(best_at.name, flat))
+        return best_at
+
+    if isinstance(target.type, nodes.Scalar):
+        return scalar_value(position({}))
+    sizes, _ = _result_shape(x, axes, keepdims)
+    dest = cx.dest(target, x.reads, sizes)
+    with em.nest([x.sizes[k] for k in kept]) as outer:
+        at = dict(zip(kept, outer, strict=True))
+        index = tuple(at.get(k, L.ZERO) for k in range(x.ndim) if keepdims or k in at)
+        put(em, dest, index, position(at))
+    return dest
+
+
+# ---------------------------------------------------------------- scans
+
+
+@handles("cumsum", "cumprod")
+def scan(cx: Context, stmt: nodes.Assign) -> Value:
+    em, target = cx.em, stmt.target
+    x = cx.ready(stmt.op.args[0])
+    axis = stmt.op.attrs.get("axis")
+    if isinstance(axis, tuple):
+        (axis,) = axis
+    result = target.type.dtype
+    sign, start = ("*", 1) if stmt.op.name == "cumprod" else ("+", 0)
+    dtype = "float64" if result == "float32" else result
+    if axis is None:
+        dest = cx.dest(target, x.reads, (cx.em.let(L.product(x.sizes), "n"),))
+        axes, kept = tuple(range(x.ndim)), ()
+    else:
+        axis %= x.ndim
+        dest = cx.dest(target, x.reads, x.sizes)
+        axes, kept = (axis,), tuple(k for k in range(x.ndim) if k != axis)
+    with em.nest([x.sizes[k] for k in kept]) as outer:
+        at = dict(zip(kept, outer, strict=True))
+        acc = em.variable(L.Lit(start, dtype), "acc")
+        count = em.variable(L.ZERO, "k") if axis is None else None
+        with em.nest([x.sizes[k] for k in axes]) as inner:
+            here = {**at, **dict(zip(axes, inner, strict=True))}
+            index = tuple(here[k] for k in range(x.ndim))
+            e = cast(x.at(em, index), dtype)
+            em.add(L.Let(acc.name, L.Bin(sign, acc, e, dtype)))
+            put(em, dest, index if count is None else (count,), cast(acc, result))
+            if count is not None:
+                em.add(L.Let(count.name, L.add(count, L.ONE)))
+    return dest
+
+
+# ---------------------------------------------------------------- unbroadcast
+
+
+@handles("unbroadcast")
+def unbroadcast(cx: Context, stmt: nodes.Assign) -> Value:
+    """Sums g to the shape of `like`: the transpose of broadcasting."""
+    em, target = cx.em, stmt.target
+    g, like = cx.ready(stmt.op.args[0]), cx.ready(stmt.op.args[1])
+    lead = g.ndim - like.ndim
+    if isinstance(target.type, nodes.Scalar):
+        return _reduce(cx, "sum", target, g, tuple(range(g.ndim)), False)
+    summed = tuple(range(lead)) + tuple(
+        lead + k
+        for k in range(like.ndim)
+        if is_one(cx.facts, like.dims[k]) and not is_one(cx.facts, g.dims[lead + k])
+    )
+    rest = [k for k in range(like.ndim) if lead + k not in summed]
+    if all(cx.facts.known_equal(g.dims[lead + k], like.dims[k]) for k in rest):
+        if not summed:
+            return replace(g, reads=g.reads | like.reads)
+        if summed == tuple(range(lead)):
+            return _reduce(cx, "sum", target, g, summed, False)
+    reads = g.reads | like.reads
+    dest = replace(cx.dest(target, reads, like.sizes), dims=like.dims)
+    fill(em, dest, lambda index: L.Lit(0, dest.dtype))
+    with em.nest(g.sizes) as index:
+        place = project(cx.facts, dest, g.sizes, g.dims, index)
+        put(em, dest, place, cast(g.at(em, index), dest.dtype), add=True)
+    return dest

@@ -1,0 +1,93 @@
+"""Stacks: `list_new`, `Push` and `pop`, for numbers, arrays and whole lists.
+
+A stack of lists is several stacks of vectors, one per buffer that makes up a list.
+"""
+
+from __future__ import annotations
+
+from ...ir import nodes
+from ...ir.record import record, replace
+from ..build.context import Context, handles
+from ..build.lazy_array import Value, buffer_value
+from ..loop_ir import nodes as L
+from .lists import DONE, new_list, parts_of, pop, push
+
+
+@record(frozen=True)
+class _Buffer:
+    """One buffer of the lists on a stack: the stack that keeps it."""
+
+    stack: nodes.Var
+    role: str
+
+
+def _buffers(cx: Context, stack: nodes.Var) -> list[_Buffer]:
+    assert isinstance(stack.type, nodes.ListOf)
+    inner = stack.type.elem
+    assert isinstance(inner, nodes.ListOf)
+    if isinstance(inner.elem, nodes.ListOf):
+        raise cx.refuse("lists of lists of lists cannot be compiled")
+    roles = [("data", inner.dtype)]
+    if isinstance(inner.elem, nodes.Array):
+        roles += [("begins", "int64"), ("sizes", "int64")]
+    return [
+        _Buffer(
+            nodes.Var(
+                f"{stack.name}.{role}",
+                nodes.ListOf(nodes.Array(dtype, (cx.fresh_dim(),))),
+            ),
+            role,
+        )
+        for role, dtype in roles
+    ]
+
+
+def _nested(stack: nodes.Operand) -> bool:
+    return isinstance(stack.type, nodes.ListOf) and isinstance(stack.type.elem, nodes.ListOf)
+
+
+@handles("list_new")
+def start(cx: Context, stmt: nodes.Assign) -> Value:
+    if _nested(stmt.target):
+        for b in _buffers(cx, stmt.target):
+            new_list(cx, b.stack)
+    else:
+        new_list(cx, stmt.target)
+    return DONE
+
+
+def push_statement(cx: Context, stmt: nodes.Push) -> None:
+    if not _nested(stmt.stack):
+        push(cx, stmt.stack, cx.ready(stmt.value))
+        return
+    p = parts_of(cx, stmt.value)
+    lengths: dict[str, L.Expr] = {"data": p.count if p.rank is None else p.used}
+    if p.rank is not None:
+        lengths["begins"] = p.count
+        lengths["sizes"] = cx.em.let(L.mul(p.count, L.lit(p.rank)))
+    for b in _buffers(cx, stmt.stack):
+        name = getattr(p, b.role)
+        dtype = b.stack.type.dtype
+        v = buffer_value(name, dtype, (cx.fresh_dim(),))
+        push(cx, b.stack, replace(v, sizes=(lengths[b.role],)))
+
+
+@handles("pop")
+def pop_statement(cx: Context, stmt: nodes.Assign) -> Value:
+    (stack,) = stmt.op.args
+    if not _nested(stack):
+        return pop(cx, stack)
+    assert isinstance(stack, nodes.Var)
+    p = parts_of(cx, stmt.target)
+    em = cx.em
+    sizes: dict[str, L.Expr] = {}
+    for b in _buffers(cx, stack):
+        v = pop(cx, b.stack)
+        name = getattr(p, b.role)
+        out = cx.allocate(name, v.dtype, v.sizes, v.dims)
+        cx.fill(out, v)
+        (sizes[b.role],) = out.sizes
+    em.add(L.Let(p.count.name, sizes["begins" if p.rank is not None else "data"]))
+    if p.rank is not None:
+        em.add(L.Let(p.used.name, sizes["data"]))
+    return DONE

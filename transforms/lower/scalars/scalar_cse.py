@@ -1,0 +1,108 @@
+"""Numbers that are computed a second time, or for nobody, on loop-level IR.
+
+    a = 1.0 - b ** t                a = 1.0 - b ** t
+    v = x.shape[0]          →       …
+    c = 1.0 - b ** t
+    … c                             … a
+
+An optimizer computes the same few numbers for each weight, as its text says.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from ..analysis.liveness import binds, names_in
+from ..loop_ir import nodes as L
+
+# Calls that take longer than a look at what they gave.
+_AGAIN = ("rt.natural_power",)
+
+
+def share_numbers(body: list[L.Stmt], params: Iterable[str], kept: Iterable[L.Expr]) -> None:
+    """Rewrites `body` in place.  The names in `kept` stay."""
+    times = Counter(name for s in L.walk(body) for name in binds(s))
+    times.update(params)
+    stay = names_in(kept)
+    first: dict[L.Expr, str] = {}
+    other: dict[str, str] = {}
+
+    def named(e: L.Expr) -> L.Expr | None:
+        if isinstance(e, L.Name) and e.name in other:
+            return L.Name(other[e.name], e.dtype)
+        return None
+
+    out: list[L.Stmt] = []
+    for stmt in body:
+        if other:
+            L.map_stmts([stmt], named)
+        if (
+            isinstance(stmt, L.Let)
+            and times[stmt.name] == 1
+            and _is_fixed(stmt.expr, times, _AGAIN)
+        ):
+            known = first.setdefault(stmt.expr, stmt.name)
+            if known != stmt.name and stmt.name not in stay:
+                other[stmt.name] = known
+                continue
+        out.append(stmt)
+    body[:] = _read(out, times, stay)
+
+
+def fixed_integers(body: list[L.Stmt], params: Iterable[str]) -> dict[str, L.Expr]:
+    """The integers that have one value wherever they are bound, by what they are made from."""
+    times = Counter(name for s in L.walk(body) for name in binds(s))
+    times.update(params)
+    found: dict[str, L.Expr] = {}
+    for s in L.walk(body):
+        if isinstance(s, L.Let) and s.expr.dtype == "int64" and times[s.name] == 1:
+            if isinstance(s.expr, L.Name) and times[s.expr.name] <= 1 or _is_fixed(s.expr, times):
+                found[s.name] = spelt_out(s.expr, found)
+    return found
+
+
+def spelt_out(e: L.Expr, integers: dict[str, L.Expr]) -> L.Expr:
+    """In terms of what integers are made from."""
+    if isinstance(e, L.Name):
+        return integers.get(e.name, e)
+    if isinstance(e, (L.Lit, L.Size)):
+        return e
+
+    def spelt(part: L.Expr) -> L.Expr | None:
+        return integers.get(part.name) if isinstance(part, L.Name) else None
+
+    return L.map_expr(e, spelt)
+
+
+def _is_fixed(e: L.Expr, times: Counter[str], calls: tuple[str, ...] = ()) -> bool:
+    """Whether an expression has the same value wherever its names are bound.  It may hold `calls`
+    beside those of NumPy's functions."""
+    for part in L.walk_expr(e):
+        if isinstance(part, (L.Load, L.Field)):
+            return False
+        if isinstance(part, L.Call) and not part.function.startswith(("np.", *calls)):
+            return False
+        name = part.buffer if isinstance(part, L.Size) else getattr(part, "name", None)
+        if name is not None and times[name] > 1:
+            return False
+    return not isinstance(e, (L.Lit, L.Name))
+
+
+def _read(body: list[L.Stmt], times: Counter[str], stay: set[str]) -> list[L.Stmt]:
+    """Without integers that nobody reads."""
+    reads = Counter(name for s in L.walk(body) for e in L.exprs_of(s) for name in _names(e))
+    out: list[L.Stmt] = []
+    for stmt in reversed(body):
+        if isinstance(stmt, L.Let) and not reads[stmt.name] and stmt.name not in stay:
+            if stmt.expr.dtype == "int64" and times[stmt.name] == 1:
+                if _is_fixed(stmt.expr, times):
+                    reads.subtract(_names(stmt.expr))
+                    continue
+        out.append(stmt)
+    return out[::-1]
+
+
+def _names(e: L.Expr | L.Whole) -> list[str]:
+    parts = e.index if isinstance(e, L.Whole) else (e,)
+    return [p.name for part in parts for p in L.walk_expr(part) if isinstance(p, L.Name)]

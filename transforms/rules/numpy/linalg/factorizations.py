@@ -1,0 +1,334 @@
+"""Decompositions with orthogonal factors: QR, symmetric eigenvalues, singular values.
+
+One operation gives the factor that is hard to find; whatever else the decomposition has follows
+from it: r = q.T @ a, and an eigenvalue or singular value is a product of its vectors with the
+matrix.  Each derivative then stands alone, and holds at any order.
+
+Vectors that belong to equal values are not unique and have no derivative: what depends on them gets
+inf or nan, and never a number that is one of many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....ir.builder import Builder, Sym
+from ....ir.op_registry import Accumulate, surface
+from ....ir.precedence import ATOM, Text
+from ....runtime import matrix_helpers as helpers
+from ...axes_and_sizes import refuse, size_of, static
+from ...operation_text import call, call_text
+from ..matmul import swap_last
+from .matrix_rules import (
+    column,
+    declare,
+    identity,
+    lower_part,
+    part,
+    results,
+    row,
+    smaller,
+    square,
+    stack_of_matrices,
+    symmetric,
+    upper_part,
+)
+from .triangular import triangular
+
+Attrs = dict[str, Any]
+
+
+# ---------------------------------------------------------------- qr
+
+
+def _leading(a: Sym, q: Sym) -> Sym:
+    """The columns of `a` that decide q: all of them, unless there are more than rows."""
+    if a.b.facts.known_equal(a.type.shape[-1], q.type.shape[-1]):
+        return a
+    return part(a, a.ndim - 1, None, size_of(a.b, q, q.ndim - 1))
+
+
+def _pullback_qr(
+    b: Builder, g: Sym, q: Sym, args: Sequence[Sym], attrs: Attrs, wanted: Any
+) -> dict[int, Any]:
+    a = args[0]
+    leading = _leading(a, q)
+    r = upper_part(swap_last(q) @ leading)
+    inner = swap_last(g) @ q
+    back = lower_part(inner) + swap_last(lower_part(inner, -1))
+    bar = swap_last(triangular(r, swap_last(g - q @ back), lower=False))
+    if leading is a:
+        return {0: bar}
+    items = (*[("all",)] * (a.ndim - 1), ("slice", None, 2, None))
+    return {0: Accumulate(bar, (("index", items),), (size_of(b, q, q.ndim - 1),))}
+
+
+def _pushforward_qr(b: Builder, dots: Any, q: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
+    leading, a_dot = _leading(args[0], q), b.sym(dots[0])
+    if leading is not args[0]:
+        a_dot = part(a_dot, a_dot.ndim - 1, None, size_of(b, q, q.ndim - 1))
+    r = upper_part(swap_last(q) @ leading)
+    moved = swap_last(triangular(r, swap_last(a_dot), lower=False, trans=1))
+    inner = swap_last(q) @ moved
+    below = lower_part(inner, -1)
+    return moved - q @ (inner - below + swap_last(below))
+
+
+def _attribute(function: str, name: str) -> Any:
+    def text(args: Sequence[Text], attrs: Attrs, types: Any) -> Text:
+        return f"{call_text(function, args[:1])[0]}.{name}", ATOM
+
+    return text
+
+
+declare(
+    "qr_q",
+    (2,),
+    lambda b, a: (a[0], smaller(b, *a)),
+    evaluate=lambda a: np.linalg.qr(a).Q,
+    text=_attribute("np.linalg.qr", "Q"),
+    pullback=_pullback_qr,
+    pushforward=_pushforward_qr,
+    kinks="the matrix must have full rank",
+    doc="the orthogonal factor of a = q @ r",
+)
+
+
+@surface("numpy.linalg.qr")
+def qr(b: Builder, a: Any, mode: Any = "reduced") -> Any:
+    x, mode = stack_of_matrices(b, a), static(mode, "mode")
+    if mode not in ("reduced", "r"):
+        if mode in ("complete", "raw"):
+            raise refuse(b, f"numpy.linalg.qr with mode={mode!r}", "use mode='reduced'")
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    q = b.emit("qr_q", x)
+    r = upper_part(swap_last(q) @ x)
+    return r if mode == "r" else results(np.linalg.qr(np.eye(1)), q, r)
+
+
+# ---------------------------------------------------------------- eigh
+
+
+def _over(g: Sym, gaps: Sym) -> Sym:
+    """g[i, j] / gaps[i, j] off the diagonal; 0 where g is, even if two values are equal."""
+    b = g.b
+    same = identity(gaps) > 0.0
+    return b.emit("strong_mul", g, 1.0 / b.emit("where", same, np.inf, gaps))
+
+
+def _eigenvalues(a: Sym, v: Sym, attrs: Attrs) -> Sym:
+    return a.b.emit("eigh_values", a, v, **attrs)
+
+
+def _pullback_vectors(
+    b: Builder, g: Sym, v: Sym, args: Sequence[Sym], attrs: Attrs, wanted: Any
+) -> dict[int, Any]:
+    w = _eigenvalues(args[0], v, attrs)
+    p = swap_last(v) @ g
+    inner = _over((p - swap_last(p)) * 0.5, row(w) - column(w))
+    return {0: v @ inner @ swap_last(v)}
+
+
+def _pushforward_vectors(b: Builder, dots: Any, v: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
+    w = _eigenvalues(args[0], v, attrs)
+    change = swap_last(v) @ symmetric(b.sym(dots[0])) @ v
+    return v @ _over(change, row(w) - column(w))
+
+
+_HALF = "UPLO='U' reads the upper triangle, 'L' the lower; the gradient is symmetric"
+
+
+def _text_eigh(function: str, name: str = "") -> Any:
+    def text(args: Sequence[Text], attrs: Attrs, types: Any) -> Text:
+        uplo = {} if attrs["lower"] else {"UPLO": "U"}
+        return call_text(function, args[:1], uplo)[0] + name, ATOM
+
+    return text
+
+
+def _uplo(lower: bool) -> Any:
+    return "L" if lower else "U"
+
+
+declare(
+    "eigh_vectors",
+    (2,),
+    lambda b, a: a,
+    evaluate=lambda a, lower: np.linalg.eigh(a, _uplo(lower)).eigenvectors,
+    text=_text_eigh("np.linalg.eigh", ".eigenvectors"),
+    pullback=_pullback_vectors,
+    pushforward=_pushforward_vectors,
+    kinks=f"none where eigenvalues are equal; {_HALF}",
+    doc="the eigenvectors of a symmetric matrix, as columns",
+)
+declare(
+    "eigh_values",
+    (2, 2),
+    lambda b, a, v: a[1:],
+    evaluate=lambda a, v, lower: np.linalg.eigvalsh(a, _uplo(lower)),
+    text=_text_eigh("np.linalg.eigvalsh"),
+    pullback=lambda b, g, out, args, attrs, wanted: {0: args[1] * row(g) @ swap_last(args[1])},
+    pushforward=lambda b, dots, out, args, attrs: _products(
+        args[1], symmetric(b.sym(dots[0])) @ args[1]
+    ),
+    kinks=_HALF,
+    doc="the eigenvalues that belong to given eigenvectors",
+)
+
+
+def _products(x: Sym, y: Sym) -> Sym:
+    """The scalar product of each column of x with that of y."""
+    return x.b.emit("sum", x * y, axis=(x.ndim - 2,), keepdims=False)
+
+
+def _is_lower(uplo: Any) -> bool:
+    letter = static(uplo, "UPLO").upper()
+    if letter not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    return letter == "L"
+
+
+@surface("numpy.linalg.eigh")
+def eigh(b: Builder, a: Any, UPLO: Any = "L") -> Any:
+    x = square(b, a)
+    attrs: Attrs = {"lower": _is_lower(UPLO)}
+    v = b.emit("eigh_vectors", x, **attrs)
+    return results(np.linalg.eigh(np.eye(1)), _eigenvalues(x, v, attrs), v)
+
+
+@surface("numpy.linalg.eigvalsh")
+def eigvalsh(b: Builder, a: Any, UPLO: Any = "L") -> Sym:
+    return eigh(b, a, UPLO).eigenvalues
+
+
+@surface("numpy.linalg.eig", "numpy.linalg.eigvals", "scipy.linalg.eig", "scipy.linalg.eigvals")
+def eig(b: Builder, *args: Any, **keywords: Any) -> Any:
+    raise refuse(
+        b,
+        "eig and eigvals have no rule: what they give may be complex",
+        "use np.linalg.eigh for a symmetric matrix",
+    )
+
+
+# ---------------------------------------------------------------- svd
+
+
+def _halves(a: Sym, vectors: Sym) -> tuple[Sym, Sym]:
+    """u and v, which lie one above the other."""
+    rows = size_of(a.b, a, a.ndim - 2)
+    at = vectors.ndim - 2
+    return part(vectors, at, None, rows), part(vectors, at, rows, None)
+
+
+def _joined(u: Sym, v: Sym) -> Sym:
+    return u.b.emit("concatenate", u, v, axis=u.ndim - 2)
+
+
+def _outside(g: Sym, u: Sym, inner: Sym, s: Sym) -> Sym | None:
+    """The part of g that u does not reach, over s; a square u reaches all."""
+    b, (rows, columns) = g.b, (size_of(g.b, u, u.ndim - k) for k in (2, 1))
+    if b.facts.known_equal(*u.type.shape[-2:]):
+        return None
+    rest = b.emit("strong_mul", g - u @ inner, 1.0 / row(s))
+    return b.emit("where", b.sym(rows) > columns, rest, 0.0)
+
+
+def _plus(x: Sym, y: Sym | None) -> Sym:
+    return x if y is None else x + y
+
+
+def _pullback_svd(
+    b: Builder, g: Sym, out: Sym, args: Sequence[Sym], attrs: Attrs, wanted: Any
+) -> dict[int, Any]:
+    a = args[0]
+    u, v = _halves(a, out)
+    gu, gv = _halves(a, g)
+    s = b.emit("svd_values", a, out)
+    gaps = _square_gaps(s)
+    p, q = swap_last(u) @ gu, swap_last(v) @ gv
+    inner = _over(p - swap_last(p), gaps) * row(s) + column(s) * _over(q - swap_last(q), gaps)
+    bar = _plus(u @ inner, _outside(gu, u, p, s)) @ swap_last(v)
+    right = _outside(gv, v, q, s)
+    return {0: bar if right is None else bar + u @ swap_last(right)}
+
+
+def _square_gaps(s: Sym) -> Sym:
+    return (row(s) - column(s)) * (row(s) + column(s))
+
+
+def _pushforward_svd(b: Builder, dots: Any, out: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
+    a, a_dot = args[0], b.sym(dots[0])
+    u, v = _halves(a, out)
+    s = b.emit("svd_values", a, out)
+    gaps = _square_gaps(s)
+    right = a_dot @ v
+    left = swap_last(a_dot) @ u
+    inner = swap_last(u) @ right
+    back = swap_last(inner)
+    du = u @ _over(inner * row(s) + column(s) * back, gaps)
+    dv = v @ _over(column(s) * inner + back * row(s), gaps)
+    return _joined(_plus(du, _outside(right, u, inner, s)), _plus(dv, _outside(left, v, back, s)))
+
+
+declare(
+    "svd_vectors",
+    (2,),
+    lambda b, a: (a[0] + a[1], smaller(b, *a)),
+    evaluate=helpers.svd_vectors,
+    text=call("svd_vectors"),
+    pullback=_pullback_svd,
+    pushforward=_pushforward_svd,
+    kinks="none where singular values are equal, or 0 in a matrix that is not square",
+    doc="the left singular vectors above the right ones, as columns",
+)
+declare(
+    "svd_values",
+    (2, 2),
+    lambda b, a, vectors: vectors[1:],
+    evaluate=lambda a, vectors: np.linalg.svd(a, compute_uv=False),
+    text=lambda args, attrs, types: call_text("np.linalg.svd", args[:1], {"compute_uv": False}),
+    pullback=lambda b, g, out, args, attrs, wanted: {0: _weighted(*_halves(*args), g)},
+    pushforward=lambda b, dots, out, args, attrs: _along(*_halves(*args), b.sym(dots[0])),
+    doc="the singular values that belong to given singular vectors",
+)
+
+
+def _weighted(u: Sym, v: Sym, g: Sym) -> Sym:
+    return u * row(g) @ swap_last(v)
+
+
+def _along(u: Sym, v: Sym, a_dot: Sym) -> Sym:
+    return _products(u, a_dot @ v)
+
+
+def singular_values(b: Builder, x: Sym) -> Sym:
+    return b.emit("svd_values", x, b.emit("svd_vectors", x))
+
+
+@surface("numpy.linalg.svd")
+def svd(
+    b: Builder, a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: Any = False
+) -> Any:
+    x = stack_of_matrices(b, a)
+    if static(hermitian, "hermitian"):
+        raise refuse(b, "numpy.linalg.svd with hermitian=True", "leave out hermitian=, or use eigh")
+    if not static(compute_uv, "compute_uv"):
+        return singular_values(b, x)
+    if static(full_matrices, "full_matrices") and not b.facts.relate(*x.type.shape[-2:]) == "equal":
+        raise refuse(
+            b,
+            "numpy.linalg.svd with full_matrices=True of a matrix that is not square",
+            "use full_matrices=False: the other columns are not unique",
+        )
+    vectors = b.emit("svd_vectors", x)
+    u, v = _halves(x, vectors)
+    s = b.emit("svd_values", x, vectors)
+    return results(np.linalg.svd(np.eye(1)), u, s, swap_last(v))
+
+
+@surface("numpy.linalg.svdvals")
+def svdvals(b: Builder, x: Any, /) -> Sym:
+    return singular_values(b, stack_of_matrices(b, x))

@@ -1,0 +1,230 @@
+"""What the rules of matrix functions share: how they are declared, which operands they take,
+and the few expressions their derivatives are made of.
+
+A *matrix operation* works on the last axes of its operands, one matrix after the other, and
+broadcasts the axes before them.  The reverse pass sums a cotangent to its operand's shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ....ir.builder import OPEN, Builder, Sym
+from ....ir.errors import LinAlgError_, TypeError_
+from ....ir.nodes import Type, is_complex
+from ....ir.op_registry import Rule, register
+from ....ir.symbolic_dims import Dim
+from ...axes_and_sizes import require_equal, size_of, span_of, static
+from ...broadcasting import broadcast_shapes
+from ...declare import as_operand
+from ...operation_text import TextRule
+from ...promotion import join_dtypes
+from ..composed import build_tril, build_triu
+from ..matmul import swap_last, typed
+
+Shape = tuple[Dim, ...]
+
+
+def declare(
+    name: str,
+    cores: Sequence[int],
+    result: Callable[..., Shape],
+    *,
+    evaluate: Callable[..., Any],
+    text: TextRule,
+    pullback: Callable[..., Any] | None = None,
+    pushforward: Callable[..., Any] | None = None,
+    differentiable: tuple[int, ...] = (0,),
+    dtype: str = "",
+    stacks: bool = True,
+    kinks: str = "",
+    doc: str = "",
+) -> None:
+    """Registers a matrix operation.  `cores[i]` is the number of axes that operand i works on (2
+    stands for 1 if it has no more, 0 for a number that is no matrix); `result(b, *core shapes)`
+    gives those of the result.  `dtype` is the result's where it is not that of the operands.
+    `stacks` says that it takes many matrices at once."""
+
+    def infer(b: Builder, types: Sequence[Any], attrs: dict[str, Any], operands: Any) -> Type:
+        ranks = [min(t.ndim, core) for core, t in zip(cores, types, strict=True)]
+        heads = [t.shape[: t.ndim - rank] for t, rank in zip(types, ranks)]
+        tails = [t.shape[t.ndim - rank :] for t, rank in zip(types, ranks)]
+        floats = [t for t, core in zip(types, cores) if core]
+        return typed(dtype or join_dtypes(floats), broadcast_shapes(b, *heads) + result(b, *tails))
+
+    register(
+        Rule(
+            name,
+            "opaque",
+            infer,
+            evaluate=evaluate,
+            text=text,
+            pullback=pullback,
+            pushforward=pushforward,
+            batching=_batching(cores) if stacks else None,
+            differentiable=differentiable,
+            kinks=kinks,
+            doc=doc,
+        )
+    )
+
+
+def _batching(cores: Sequence[int]) -> Callable[[Any], Sym | None]:
+    """Many elements are a stack of matrices."""
+
+    def batched(m: Any) -> Sym | None:
+        if any(mapped and not core for mapped, core in zip(m.mapped, cores)):
+            return None
+        ranks = [min(t.ndim, core) for t, core in zip(m.types, cores)]
+        head = max(t.ndim - rank for t, rank in zip(m.types, ranks))
+        args = [m.aligned(i, head + rank) for i, rank in enumerate(ranks)]
+        vectors = [rank < core for rank, core in zip(ranks, cores)]
+        args = [column(x) if vector else x for x, vector in zip(args, vectors)]
+        out = m.emit(m.name, *args, **m.attrs)
+        return flat(out) if any(vectors) else out
+
+    return batched
+
+
+def results(like: Any, *parts: Sym) -> Any:
+    """The named tuple that NumPy returns; `like` is one."""
+    return type(like)(*parts)
+
+
+# ---------------------------------------------------------------- operands
+
+
+def floating(b: Builder, value: Any) -> Sym:
+    """An operand as NumPy's linear algebra takes it: integers become float64.  Most functions
+    have refused complex numbers before (`complex_lists`)."""
+    x = as_operand(b, value)
+    if x.dtype == "float16":
+        raise TypeError_("array type float16 is unsupported in linalg", span=span_of(b))
+    kept = x.dtype in ("float32", "float64") or is_complex(x.type)
+    return x if kept else x.astype("float64")
+
+
+def scipy_matrix(b: Builder, value: Any, check_finite: Any, small: str = "float32") -> Sym:
+    """An operand as SciPy's linear algebra takes it: integers of up to 16 bits become `small`.
+    Infinities and NaN are refused at run time unless the user gives check_finite=False."""
+    x = as_operand(b, value)
+    whole = np.dtype(x.dtype).kind in "biu"
+    if whole and np.dtype(x.dtype).itemsize <= 2:
+        x = x.astype(small)
+    x = floating(b, x)
+    if static(check_finite, "check_finite") and not whole:
+        finite = b.emit("isfinite", x)
+        if x.ndim:
+            finite = b.emit("all", finite, axis=None, keepdims=False)
+        b.check(finite, "ValueError", "array must not contain infs or NaNs")
+    return x
+
+
+def stack_of_matrices(b: Builder, value: Any) -> Sym:
+    return matrices(b, floating(b, value))
+
+
+def matrices(b: Builder, value: Any) -> Sym:
+    """One or more matrices, in the dtype that they have."""
+    x = as_operand(b, value)
+    if x.ndim < 2:
+        message = f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
+        raise LinAlgError_(message, span=span_of(b))
+    return x
+
+
+def square(b: Builder, value: Any) -> Sym:
+    x = stack_of_matrices(b, value)
+    require_square(b, x, "LinAlgError", "Last 2 dimensions of the array must be square")
+    return x
+
+
+def require_square(b: Builder, x: Sym, exception: str, *message: str) -> None:
+    rows, columns = x.type.shape[-2:]
+    sizes = (size_of(b, x, x.ndim - 2), size_of(b, x, x.ndim - 1))
+    require_equal(b, rows, columns, lambda: sizes, exception, lambda m, n: message)
+
+
+def smaller(b: Builder, m: Dim, n: Dim) -> Dim:
+    """min(m, n), open where it is known only at run time."""
+    m, n = b.facts.canonical(m), b.facts.canonical(n)
+    if m == n:
+        return m
+    if (m - n).is_const:
+        return m if (m - n).const < 0 else n
+    return m if b.facts.relate(m, n) == "equal" else OPEN
+
+
+def smallest(b: Builder, x: Sym) -> Sym:
+    """The size of the smaller of the last two axes."""
+    rows, columns = (size_of(b, x, x.ndim - k) for k in (2, 1))
+    if isinstance(rows, int) and isinstance(columns, int):
+        return b.sym(min(rows, columns))
+    same = b.facts.known_equal(*x.type.shape[-2:])
+    return b.sym(rows) if same else b.emit("minimum", rows, columns)
+
+
+# ---------------------------------------------------------------- expressions
+
+
+def column(x: Sym) -> Sym:
+    """Vectors as matrices of one column."""
+    return x.b.emit("expand_dims", x, axes=(x.ndim,))
+
+
+def row(x: Sym) -> Sym:
+    return x.b.emit("expand_dims", x, axes=(x.ndim - 1,))
+
+
+def flat(x: Sym) -> Sym:
+    """Matrices of one column as vectors."""
+    return x.b.emit("squeeze", x, axes=(x.ndim - 1,))
+
+
+def spread(x: Sym) -> Sym:
+    """Numbers as what multiplies whole matrices."""
+    return x if not x.ndim else x.b.emit("expand_dims", x, axes=(x.ndim, x.ndim + 1))
+
+
+def total(x: Sym) -> Sym:
+    """The sum of each matrix."""
+    axis = None if x.ndim == 2 else (x.ndim - 2, x.ndim - 1)
+    return x.b.emit("sum", x, axis=axis, keepdims=False)
+
+
+def symmetric(x: Sym) -> Sym:
+    return (x + swap_last(x)) * 0.5
+
+
+def lower_part(x: Sym, k: int = 0) -> Sym:
+    return build_tril(x.b, x, k)
+
+
+def upper_part(x: Sym, k: int = 0) -> Sym:
+    return build_triu(x.b, x, k)
+
+
+def mirrored(x: Sym, from_lower: bool = True) -> Sym:
+    """The symmetric matrix that half of x describes."""
+    if from_lower:
+        return lower_part(x) + swap_last(lower_part(x, -1))
+    return upper_part(x) + swap_last(upper_part(x, 1))
+
+
+def identity(x: Sym) -> Sym:
+    """The unit matrix of the size of the columns of x."""
+    n = size_of(x.b, x, x.ndim - 1)
+    return x.b.emit("eye", n, n, 0, dtype=x.dtype)
+
+
+def part(x: Sym, axis: int, start: Any, stop: Any) -> Sym:
+    """x[..., start:stop] along an axis counted from the front."""
+    bounds = [v for v in (start, stop) if v is not None]
+    positions = iter(range(1, 3))
+    where = tuple(None if v is None else next(positions) for v in (start, stop))
+    items: list[Any] = [("all",)] * x.ndim
+    items[axis] = ("slice", *where, None)
+    return x.b.emit("index", x, *bounds, items=tuple(items))

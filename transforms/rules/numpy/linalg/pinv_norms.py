@@ -1,0 +1,293 @@
+"""Pseudo-inverse, least squares, rank, condition, and the norms of vectors and matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....ir.builder import Builder, Sym
+from ....ir.op_registry import SURFACES, surface
+from ...axes_and_sizes import axes_of, refuse, require_equal, size_of, static
+from ...declare import as_operand
+from ...operation_text import call
+from ..matmul import swap_last
+from .factorizations import singular_values
+from .matrix_rules import (
+    column,
+    declare,
+    floating,
+    scipy_matrix,
+    smallest,
+    square,
+    stack_of_matrices,
+)
+
+Attrs = dict[str, Any]
+
+
+# ---------------------------------------------------------------- pinv
+
+
+def _pullback_pinv(
+    b: Builder, g: Sym, p: Sym, args: Sequence[Sym], attrs: Attrs, wanted: Any
+) -> dict[int, Any]:
+    # For a matrix whose rank does not change nearby (Golub and Pereyra).
+    a = args[0]
+    transposed, back = swap_last(p), swap_last(g)
+    bar = -(transposed @ g @ transposed)
+    outer = back @ p @ transposed
+    inner = transposed @ p @ back
+    return {0: bar + (outer - a @ (p @ outer)) + (inner - (inner @ p) @ a)}
+
+
+def _pushforward_pinv(b: Builder, dots: Any, p: Sym, args: Sequence[Sym], attrs: Attrs) -> Sym:
+    a, a_dot = args[0], b.sym(dots[0])
+    transposed, back = swap_last(p), swap_last(a_dot)
+    left = p @ transposed @ back
+    right = back @ transposed @ p
+    return -(p @ a_dot @ p) + (left - (left @ a) @ p) + (right - p @ (a @ right))
+
+
+declare(
+    "pinv",
+    (2, 0),
+    lambda b, a, rcond: a[::-1],
+    evaluate=lambda a, rcond: np.linalg.pinv(a, rcond),
+    text=call("np.linalg.pinv"),
+    pullback=_pullback_pinv,
+    pushforward=_pushforward_pinv,
+    kinks="where the rank changes there is no derivative; that of constant rank is given",
+    doc="the pseudo-inverse; singular values up to rcond times the largest count as 0",
+)
+
+_UNSET = object()
+
+
+@surface("numpy.linalg.pinv")
+def pinv(
+    b: Builder, a: Any, rcond: Any = None, hermitian: Any = False, *, rtol: Any = _UNSET
+) -> Sym:
+    x = stack_of_matrices(b, a)
+    if static(hermitian, "hermitian"):
+        raise refuse(b, "numpy.linalg.pinv with hermitian=True", "leave out hermitian=")
+    if rcond is None:
+        rcond = 1e-15 if rtol is _UNSET else _precision(b, x) if rtol is None else rtol
+    elif rtol is not _UNSET:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    return b.emit("pinv", x, _one_number(b, rcond, "rcond"))
+
+
+def _one_number(b: Builder, value: Any, what: str) -> Sym:
+    x = as_operand(b, value)
+    if x.ndim:
+        raise refuse(b, f"an array as {what}", "give one number for all matrices")
+    return x
+
+
+def _precision(b: Builder, x: Sym) -> Sym:
+    """What NumPy takes for the accuracy of singular values, relative to the largest."""
+    rows, columns = (size_of(b, x, x.ndim - k) for k in (2, 1))
+    largest = b.emit("maximum", rows, columns)
+    return largest * float(np.finfo(x.dtype).eps)
+
+
+# ---------------------------------------------------------------- lstsq
+
+
+@surface("numpy.linalg.lstsq")
+def lstsq(builder: Builder, a: Any, b: Any, rcond: Any = None) -> tuple[Sym, ...]:
+    """Solution, residuals, rank, singular values.  The residuals are none where they would not
+    be unique, or 0."""
+    x, y = floating(builder, a), floating(builder, b)
+    for v in (x, y):
+        if v.ndim != 2 and not (v is y and v.ndim == 1):
+            message = f"{v.ndim}-dimensional array given. Array must be two-dimensional"
+            raise _linalg_error(builder, message)
+    require_equal(
+        builder,
+        x.type.shape[0],
+        y.type.shape[0],
+        lambda: (size_of(builder, x, 0), size_of(builder, y, 0)),
+        "LinAlgError",
+        lambda m, n: ("Incompatible dimensions",),
+    )
+    limit = _precision(builder, x) if rcond is None else _one_number(builder, rcond, "rcond")
+    s = singular_values(builder, x)
+    solution = builder.emit("pinv", x, limit) @ y
+    rank = _rank(builder, s, limit).astype("int32")
+    rest = y - x @ solution
+    rest = column(rest) if y.ndim == 1 else rest
+    squares = builder.emit("sum", rest * rest, axis=(0,), keepdims=False)
+    rows, columns = size_of(builder, x, 0), size_of(builder, x, 1)
+    told = (rank == columns) & (builder.sym(rows) > columns)
+    mask = builder.emit("broadcast_like", told, squares)
+    return solution, builder.emit("index", squares, mask, items=(("mask", 1),)), rank, s
+
+
+def _linalg_error(b: Builder, message: str) -> Exception:
+    from ....ir.errors import LinAlgError_
+    from ...axes_and_sizes import span_of
+
+    return LinAlgError_(message, span=span_of(b))
+
+
+# ---------------------------------------------------------------- rank and condition
+
+
+def _rank(b: Builder, s: Sym, relative: Any) -> Sym:
+    # Of no singular values the largest counts as 0.
+    top = SURFACES["numpy.max"](b, s, axis=s.ndim - 1, keepdims=True, initial=0.0)
+    return _count(b, s > top * relative)
+
+
+def _count(b: Builder, mask: Sym) -> Sym:
+    axis = None if mask.ndim == 1 else (mask.ndim - 1,)
+    return b.emit("count_nonzero", mask, axis=axis, keepdims=False)
+
+
+@surface("numpy.linalg.matrix_rank")
+def matrix_rank(
+    b: Builder, A: Any, tol: Any = None, hermitian: Any = False, *, rtol: Any = None
+) -> Sym:
+    x = floating(b, A)
+    if rtol is not None and tol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
+    if x.ndim < 2:
+        return b.emit("any", x != 0, axis=None, keepdims=False).astype("int64")
+    s = singular_values(b, x)
+    if tol is not None:
+        return _count(b, s > _one_number(b, tol, "tol"))
+    return _rank(b, s, _precision(b, x) if rtol is None else _one_number(b, rtol, "rtol"))
+
+
+@surface("numpy.linalg.cond")
+def cond(b: Builder, x: Any, p: Any = None) -> Sym:
+    m, p = stack_of_matrices(b, x), static(p, "p")
+    if p in (None, 2, -2):
+        s = singular_values(b, m)
+        last = smallest(b, m) - 1
+        ends = [
+            b.emit("index", s, at, items=(*[("all",)] * (s.ndim - 1), ("int", 1)))
+            for at in (b.sym(0), last)
+        ]
+        ratio = ends[1] / ends[0] if p == -2 else ends[0] / ends[1]
+        # Of the zero matrix it is infinite, as of every singular one.
+        axis = None if m.ndim == 2 else (m.ndim - 2, m.ndim - 1)
+        undefined = b.emit("any", b.emit("isnan", m), axis=axis, keepdims=False)
+        return b.emit("where", b.emit("isnan", ratio) & ~undefined, np.inf, ratio)
+    m = square(b, m)
+    axes = (m.ndim - 2, m.ndim - 1)
+    return norm(b, m, p, axes) * norm(b, b.emit("inv", m), p, axes)
+
+
+# ---------------------------------------------------------------- norms
+
+
+@surface("scipy.linalg.norm")
+def scipy_norm(
+    b: Builder,
+    a: Any,
+    ord: Any = None,
+    axis: Any = None,
+    keepdims: Any = False,
+    check_finite: Any = True,
+) -> Sym:
+    return norm(b, scipy_matrix(b, a, check_finite, small="float64"), ord, axis, keepdims)
+
+
+@surface("numpy.linalg.norm")
+def norm(b: Builder, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Sym:
+    """Its derivative at 0 is 0."""
+    x, ord = floating(b, as_operand(b, x)), static(ord, "ord")
+    if x.ndim == 0:
+        return b.emit("absolute", x)
+    axes = tuple(range(x.ndim)) if axis is None else axes_of(b, axis, x.ndim)
+    keep = bool(static(keepdims, "keepdims"))
+    if ord is None and (axis is None or len(axes) < 3):
+        return _euclidean(b, x, axes, keep)
+    if len(axes) == 1:
+        return _vector_norm(b, x, ord, axes, keep)
+    if len(axes) == 2:
+        return _matrix_norm(b, x, ord, axes, keep)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+def _reduced(b: Builder, name: str, x: Sym, axes: tuple[int, ...], keep: bool) -> Sym:
+    every = len(axes) == x.ndim
+    return b.emit(name, x, axis=None if every else tuple(sorted(axes)), keepdims=keep)
+
+
+def _euclidean(b: Builder, x: Sym, axes: tuple[int, ...], keep: bool) -> Sym:
+    return _root(b, _reduced(b, "sum", x * x, axes, keep))
+
+
+def _root(b: Builder, total: Sym, power: float = 0.5) -> Sym:
+    # The root of 1 stands in where the total is 0, so that 0 flows back there.
+    some = total > 0
+    safe = b.emit("where", some, total, 1.0)
+    root = b.emit("sqrt", safe) if power == 0.5 else safe**power
+    return b.emit("where", some, root, total)
+
+
+def _vector_norm(b: Builder, x: Sym, ord: Any, axes: tuple[int, ...], keep: bool) -> Sym:
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    if ord == 2:
+        return _euclidean(b, x, axes, keep)
+    if ord == 0:
+        return _reduced(b, "sum", (x != 0).astype(x.dtype), axes, keep)
+    size = b.emit("absolute", x)
+    if ord in (1, np.inf, -np.inf):
+        return _reduced(b, {1: "sum", np.inf: "max", -np.inf: "min"}[ord], size, axes, keep)
+    powers = size ** float(ord)
+    return _root(b, _reduced(b, "sum", powers, axes, keep), 1.0 / ord)
+
+
+def _matrix_norm(b: Builder, x: Sym, ord: Any, axes: tuple[int, ...], keep: bool) -> Sym:
+    if ord in ("fro", "f"):
+        return _euclidean(b, x, axes, keep)
+    if ord in (1, -1, np.inf, -np.inf):
+        # Sums along one axis, and the largest or smallest of them along the other.
+        along, over = axes if abs(ord) == 1 else axes[::-1]
+        sums = _reduced(b, "sum", b.emit("absolute", x), (along,), True)
+        return _shaped(b, _reduced(b, "max" if ord > 0 else "min", sums, (over,), True), axes, keep)
+    if ord not in ("nuc", 2, -2):
+        raise ValueError("Invalid norm order for matrices.")
+    others = tuple(i for i in range(x.ndim) if i not in axes)
+    front = (*others, *axes)
+    moved = x if front == tuple(range(x.ndim)) else b.emit("transpose", x, axes=front)
+    s = singular_values(b, moved)
+    name = {"nuc": "sum", 2: "max", -2: "min"}[ord]
+    value = _reduced(b, name, s, (s.ndim - 1,), False)
+    return b.emit("expand_dims", b.emit("reshape", value) if not value.ndim else value,
+                  axes=tuple(sorted(axes))) if keep else value  # fmt: skip
+
+
+def _shaped(b: Builder, x: Sym, axes: tuple[int, ...], keep: bool) -> Sym:
+    if keep:
+        return x
+    if x.ndim == len(axes):
+        return b.emit("index", b.emit("reshape", x, 1), 0, items=(("int", 1),))
+    return b.emit("squeeze", x, axes=tuple(sorted(axes)))
+
+
+@surface("numpy.linalg.vector_norm")
+def vector_norm(
+    b: Builder, x: Any, /, *, axis: Any = None, keepdims: Any = False, ord: Any = 2
+) -> Sym:
+    v = as_operand(b, x)
+    if axis is None and v.ndim != 1:
+        from ..shape_functions import ravel
+
+        if keepdims:
+            raise refuse(b, "numpy.linalg.vector_norm of everything with keepdims", "name the axes")
+        return norm(b, ravel(b, v), ord)
+    return norm(b, v, ord, axis, keepdims)
+
+
+@surface("numpy.linalg.matrix_norm")
+def matrix_norm(b: Builder, x: Any, /, *, keepdims: Any = False, ord: Any = "fro") -> Sym:
+    v = stack_of_matrices(b, x)
+    return norm(b, v, ord, (v.ndim - 2, v.ndim - 1), keepdims)

@@ -1,0 +1,232 @@
+"""Triangular systems and Cholesky factors.
+
+`cholesky` reads the lower triangle, as NumPy does; its gradient is that of the function of the
+symmetric matrix, spread evenly over both triangles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....ir.builder import Builder, Sym
+from ....ir.op_registry import surface
+from ....ir.precedence import ATOM, TERNARY, Text, wrap
+from ....runtime import matrix_helpers as helpers
+from ...axes_and_sizes import invalid, refuse, require_equal, size_of, static
+from ...operation_text import call
+from ..matmul import swap_last
+from .matrix_rules import (
+    declare,
+    lower_part,
+    matrices,
+    require_square,
+    scipy_matrix,
+    square,
+    symmetric,
+    upper_part,
+)
+
+Attrs = dict[str, Any]
+
+
+# ---------------------------------------------------------------- solve_triangular
+
+
+def _triangle(x: Sym, attrs: Attrs) -> Sym:
+    """What `solve_triangular` reads of a matrix."""
+    below = -1 if attrs["unit_diagonal"] else 0
+    return lower_part(x, below) if attrs["lower"] else upper_part(x, -below)
+
+
+def _pullback_triangular(
+    b: Builder, g: Sym, out: Sym, args: Sequence[Sym], attrs: Attrs, wanted: Any
+) -> dict[int, Any]:
+    w = b.emit("solve_triangular", args[0], g, **{**attrs, "trans": 1 - attrs["trans"]})
+    bars: dict[int, Any] = {1: w}
+    if 0 in wanted:
+        left, right = (out, w) if attrs["trans"] else (w, out)
+        vectors = args[1].ndim == 1
+        change = b.emit("outer", left, right) if vectors else left @ swap_last(right)
+        bars[0] = -_triangle(change, attrs)
+    return {k: bars[k] for k in wanted}
+
+
+def _pushforward_triangular(
+    b: Builder, dots: Any, out: Sym, args: Sequence[Sym], attrs: Attrs
+) -> Sym:
+    a_dot, rhs_dot = dots
+    change = rhs_dot
+    if a_dot is not None:
+        read = _triangle(b.sym(a_dot), attrs)
+        moved = (swap_last(read) if attrs["trans"] else read) @ out
+        change = -moved if rhs_dot is None else rhs_dot - moved
+    return b.emit("solve_triangular", args[0], change, **attrs)
+
+
+def _text_triangular(args: Sequence[Text], attrs: Attrs, types: Any) -> Text:
+    parts = [wrap(a, TERNARY) for a in args]
+    parts += [f"{k}={v!r}" for k, v in attrs.items() if v]
+    return f"solve_triangular({', '.join(parts)})", ATOM
+
+
+declare(
+    "solve_triangular",
+    (2, 2),
+    lambda b, a, rhs: a[-1:] + rhs[1:],
+    evaluate=helpers.solve_triangular,
+    text=_text_triangular,
+    pullback=_pullback_triangular,
+    pushforward=_pushforward_triangular,
+    differentiable=(0, 1),
+    doc="the x with a @ x == b, of a triangular matrix",
+)
+
+
+def triangular(
+    a: Sym, rhs: Any, *, lower: bool = True, trans: int = 0, unit_diagonal: bool = False
+) -> Sym:
+    attrs = {"trans": trans, "lower": lower, "unit_diagonal": unit_diagonal}
+    return a.b.emit("solve_triangular", a, rhs, **attrs)
+
+
+TRANS = {0: 0, "N": 0, 1: 1, "T": 1, 2: 1, "C": 1}
+
+
+@surface("scipy.linalg.solve_triangular")
+def solve_triangular(
+    builder: Builder,
+    a: Any,
+    b: Any,
+    trans: Any = 0,
+    lower: Any = False,
+    unit_diagonal: Any = False,
+    overwrite_b: Any = False,
+    check_finite: Any = True,
+) -> Sym:
+    x, y = (scipy_matrix(builder, v, check_finite) for v in (a, b))
+    if x.ndim < 2:
+        raise invalid(builder, "expected square matrix")
+    if x.ndim > 2 and x.ndim != y.ndim:
+        raise refuse(
+            builder,
+            "scipy.linalg.solve_triangular of a stack of matrices and an array of another rank",
+            "give the right-hand sides the rank of the matrices",
+        )
+    if y.ndim > 2 > x.ndim - 1:
+        raise refuse(
+            builder,
+            "scipy.linalg.solve_triangular with a stack of right-hand sides",
+            "give it one matrix of them",
+        )
+    require_square(builder, x, "ValueError", "expected square matrix")
+    same_rows(builder, x, y, "shapes of a ", " and b ", " are incompatible")
+    attrs = {
+        "trans": TRANS[static(trans, "trans")],
+        "lower": bool(static(lower, "lower")),
+        "unit_diagonal": bool(static(unit_diagonal, "unit_diagonal")),
+    }
+    return builder.emit("solve_triangular", x, y, **attrs)
+
+
+def same_rows(b: Builder, x: Sym, y: Sym, *told: str) -> None:
+    def message(m: Any, n: Any) -> tuple[Any, ...]:
+        return (told[0], *_shape_parts(b, x), told[1], *_shape_parts(b, y), told[2])
+
+    at = max(y.ndim - 2, 0)
+    require_equal(
+        b,
+        x.type.shape[-1],
+        y.type.shape[at],
+        lambda: (size_of(b, x, x.ndim - 1), size_of(b, y, at)),
+        "ValueError",
+        message,
+    )
+
+
+def _shape_parts(b: Builder, x: Sym) -> tuple[Any, ...]:
+    """A shape as Python writes it."""
+    parts: list[Any] = ["("]
+    for k in range(x.ndim):
+        size = size_of(b, x, k)
+        parts += [", " if k else "", str(size) if isinstance(size, int) else size]
+    return (*parts, ",)" if x.ndim == 1 else ")")
+
+
+# ---------------------------------------------------------------- cholesky
+
+
+def _half_diagonal(x: Sym) -> Sym:
+    """The lower triangle, with half the diagonal."""
+    return (lower_part(x) + lower_part(x, -1)) * 0.5
+
+
+def _pullback_cholesky(
+    b: Builder, g: Sym, out: Sym, args: Any, attrs: Attrs, wanted: Any
+) -> dict[int, Any]:
+    inner = _half_diagonal(swap_last(out) @ g)
+    left = triangular(out, inner, trans=1)
+    return {0: symmetric(triangular(out, swap_last(left), trans=1))}
+
+
+def _pushforward_cholesky(b: Builder, dots: Any, out: Sym, args: Any, attrs: Attrs) -> Sym:
+    left = triangular(out, symmetric(b.sym(dots[0])))
+    return out @ _half_diagonal(triangular(out, swap_last(left)))
+
+
+declare(
+    "cholesky",
+    (2,),
+    lambda b, a: a,
+    evaluate=np.linalg.cholesky,
+    text=call("np.linalg.cholesky"),
+    pullback=_pullback_cholesky,
+    pushforward=_pushforward_cholesky,
+    kinks="reads the lower triangle; the gradient is symmetric",
+    doc="the lower triangular factor l with l @ l.T == a",
+)
+
+
+@surface("numpy.linalg.cholesky")
+def cholesky(b: Builder, a: Any, /, *, upper: Any = False) -> Sym:
+    return _factor(b, square(b, a), not static(upper, "upper"))
+
+
+def _factor(b: Builder, x: Sym, lower: bool) -> Sym:
+    return b.emit("cholesky", x) if lower else swap_last(b.emit("cholesky", swap_last(x)))
+
+
+@surface("scipy.linalg.cholesky")
+def scipy_cholesky(
+    b: Builder, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
+) -> Sym:
+    x = square(b, scipy_matrix(b, a, check_finite))
+    return _factor(b, x, bool(static(lower, "lower")))
+
+
+@surface("scipy.linalg.cho_factor")
+def cho_factor(
+    b: Builder, a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True
+) -> tuple[Sym, bool]:
+    """As SciPy's, the half that is no factor is that of the matrix."""
+    x, low = square(b, scipy_matrix(b, a, check_finite)), bool(static(lower, "lower"))
+    rest = upper_part(x, 1) if low else lower_part(x, -1)
+    return _factor(b, x, low) + rest, low
+
+
+@surface("scipy.linalg.cho_solve")
+def cho_solve(
+    builder: Builder,
+    c_and_lower: Any,
+    b: Any,
+    overwrite_b: Any = False,
+    check_finite: Any = True,
+) -> Sym:
+    factor, y = (scipy_matrix(builder, v, check_finite) for v in (c_and_lower[0], b))
+    c, low = matrices(builder, factor), bool(static(c_and_lower[1], "lower"))
+    require_square(builder, c, "ValueError", "The factored matrix c is not square.")
+    same_rows(builder, c, y, "incompatible dimensions (", " and ", ")")
+    first = triangular(c, y, lower=low, trans=0 if low else 1)
+    return triangular(c, first, lower=low, trans=1 if low else 0)

@@ -1,0 +1,394 @@
+"""Python's own functions, `math`, and conversions: what they are in terms of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ...ir.builder import Builder, Sym
+from ...ir.errors import UnsupportedError
+from ...ir.nodes import Array, Const, Scalar, is_complex, is_float
+from ...ir.op_registry import SURFACES, surface
+from ...ir.record import replace
+from ..axes_and_sizes import known, static
+from ..declare import as_operand, numpy_number, python_float, python_number, refuse_keywords
+from ..dtypes import SUPPORTED, as_dtype, require_cast
+from ..integer_range_checks import require_finite, require_fit
+from ..promotion import is_weak, join_conflict, join_types, result_dtype, type_of
+
+# ---------------------------------------------------------------- conversions
+
+
+@surface("numpy.ndarray.astype", "numpy.astype")
+def build_astype(b: Builder, a: Any, dtype: Any, *args: Any, **keywords: Any) -> Sym:
+    """The order and subok arguments make no difference to the values."""
+    x = b.sym(a)
+    dtype = as_dtype(dtype)
+    casting = static(args[1] if len(args) > 1 else keywords.get("casting", "unsafe"), "casting")
+    require_cast(x, dtype, casting)
+    if isinstance(x.type, Array) and x.dtype == dtype:
+        copy = args[3] if len(args) > 3 else keywords.get("copy", True)
+        return b.emit("copy", x) if static(copy, "copy") else x
+    return b.emit("cast", x, dtype=dtype)
+
+
+def _numpy_scalar(dtype: str) -> None:
+    path = "numpy.bool_" if dtype == "bool" else f"numpy.{dtype}"
+
+    @surface(path, *{"bool": ("numpy.bool",), "float64": ("numpy.double",)}.get(dtype, ()))
+    def build(b: Builder, value: Any = 0) -> Sym:
+        x = as_operand(b, value)
+        require_fit(b, x, dtype)
+        return x if x.dtype == dtype and not is_weak(x.type) else b.emit("cast", x, dtype=dtype)
+
+
+for _dtype in SUPPORTED:
+    _numpy_scalar(_dtype)
+
+
+def _python_scalar(b: Builder, value: Any, dtype: str) -> Sym:
+    x = b.sym(value)
+    if x.ndim:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    if is_complex(x.type) and dtype != "bool":
+        word = "float" if dtype == "float64" else "int"
+        raise TypeError(f"{word}() argument must be a string or a real number, not 'complex'")
+    if isinstance(x.operand, Const):
+        kind: Any = {"float64": float, "int64": int, "bool": bool}[dtype]
+        return b.sym(kind(x.operand.value))
+    if is_weak(x.type) and x.dtype == dtype:
+        return x
+    return b.emit("cast", x, dtype=dtype, weak=True)
+
+
+@surface("builtins.float")
+def build_float(b: Builder, x: Any = 0.0) -> Sym:
+    return _python_scalar(b, x, "float64")
+
+
+@surface("builtins.int", "math.trunc")
+def build_int(b: Builder, x: Any = 0) -> Sym:
+    return _python_scalar(b, x, "int64")
+
+
+@surface("builtins.bool")
+def build_bool(b: Builder, x: Any = False) -> Sym:
+    return _python_scalar(b, x, "bool")
+
+
+# ---------------------------------------------------------------- numbers
+
+
+@surface("builtins.abs")
+def build_abs(b: Builder, x: Any) -> Sym:
+    return b.emit("absolute", x)
+
+
+@surface("builtins.pow")
+def build_pow(b: Builder, base: Any, exp: Any, mod: Any = None) -> Sym:
+    if mod is not None:
+        return _power_modulo(b, base, exp, mod)
+    return b.emit("power", base, exp)
+
+
+def _power_modulo(b: Builder, base: Any, exp: Any, mod: Any) -> Sym:
+    """`pow(base, exp, mod)`, computed while compiling or where no product can overflow."""
+    numbers = [b.sym(v) for v in (base, exp, mod)]
+    if not all(is_weak(x.type) and x.dtype in ("int64", "bool") for x in numbers):
+        raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
+    value, exponent, modulus = map(known, numbers)
+    if not any(isinstance(v, Sym) for v in (value, exponent, modulus)):
+        return b.sym(pow(int(value), int(exponent), int(modulus)))
+    small = not isinstance(exponent, Sym) and not isinstance(modulus, Sym)
+    if not small or exponent < 0 or modulus == 0 or abs(modulus) ** exponent >= 2**63:
+        raise UnsupportedError(
+            "pow() with a modulus, whose intermediate products may overflow",
+            advice="write a loop of products",
+        )
+    rest = b.emit("remainder", value, modulus)
+    return b.emit("remainder", b.emit("power", rest, exponent), modulus)
+
+
+@surface("builtins.divmod", "numpy.divmod")
+def build_divmod(b: Builder, x: Any, y: Any) -> tuple[Sym, Sym]:
+    return b.emit("floor_divide", x, y), b.emit("remainder", x, y)
+
+
+@surface("builtins.round")
+def build_python_round(b: Builder, number: Any, ndigits: Any = None) -> Sym:
+    x = b.sym(number)
+    if ndigits is not None or x.ndim:
+        rounded = build_round(b, x, 0 if ndigits is None else ndigits)
+        return python_number(rounded) if is_weak(x.type) else rounded
+    if not is_float(x.type):
+        return x
+    return b.emit("cast", b.emit("rint", x), dtype="int64", weak=True)
+
+
+@surface("numpy.round", "numpy.around", "numpy.ndarray.round")
+def build_round(b: Builder, a: Any, decimals: Any = 0, out: Any = None) -> Sym:
+    refuse_keywords("numpy.round", {"out": out})
+    x, decimals = as_operand(b, a), static(decimals, "decimals")
+    if x.dtype == "bool":
+        raise UnsupportedError("rounding bools gives float16", advice="convert to float first")
+    if not is_float(x.type):
+        if decimals < 0:
+            raise UnsupportedError("rounding integers to tens", advice="convert to float first")
+        return numpy_number(x)
+    if decimals == 0:
+        return b.emit("rint", x)
+    scale = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return numpy_number(b.emit("rint", x * scale) / scale)
+    return numpy_number(b.emit("rint", x / scale) * scale)
+
+
+# ---------------------------------------------------------------- several values
+
+
+def _choice(name: str, op: str) -> None:
+    @surface(f"builtins.{name}")
+    def build(b: Builder, *args: Any, **keywords: Any) -> Any:
+        refuse_keywords(name, keywords)
+        values = args
+        if len(args) == 1:
+            values = args[0]
+            if isinstance(values, Sym):
+                if values.ndim != 1:
+                    raise UnsupportedError(
+                        f"{name} of this value",
+                        advice=f"use numpy.{name}, or give {name} several numbers",
+                    )
+                return b.emit(name, values, axis=None, keepdims=False)
+        if not len(values):
+            raise ValueError(f"{name}() iterable argument is empty")
+        _refuse_arrays(b, name, values)
+        return reduce(lambda x, y: _chosen(b, name, op, x, y), [b.sym(v) for v in values])
+
+
+def _chosen(b: Builder, name: str, op: str, x: Sym, y: Sym) -> Sym:
+    """One of two numbers, as Python's `max` and `min` hand it on."""
+    conflict = join_conflict(x.type, y.type)
+    if conflict:
+        raise UnsupportedError(
+            f"{name} of a number that is {conflict}", advice="convert both to one dtype first"
+        )
+    if not (isinstance(x.type, Scalar) and isinstance(y.type, Scalar)):
+        return b.emit(op, x, y)
+    joined = join_types(type_of(x.operand), type_of(y.operand))
+    assert isinstance(joined, Scalar)
+    if not joined.mixed:
+        for number in (x, y):
+            require_finite(b, number, joined.dtype)
+        return b.emit(op, x, y)
+    for number in (x, y):
+        require_fit(b, number, joined.dtype)
+    x, y = (b.emit("cast", v, dtype=joined.dtype, weak=joined.weak) for v in (x, y))
+    result = b.emit(op, x, y).operand
+    return b.sym(replace(result, type=replace(result.type, mixed=True)))
+
+
+def _refuse_arrays(b: Builder, name: str, values: Sequence[Any]) -> None:
+    if any(b.sym(v).ndim for v in values):
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous."
+            f" Use numpy.{name}imum for arrays"
+        )
+
+
+_choice("max", "maximum")
+_choice("min", "minimum")
+
+
+@surface("builtins.sum")
+def build_sum(b: Builder, iterable: Any, start: Any = 0) -> Any:
+    if isinstance(iterable, Sym):
+        if not iterable.ndim:
+            raise TypeError("this value is not iterable")
+        axis = None if iterable.ndim == 1 else (0,)
+        first = b.sym(start)
+        dtype = result_dtype("add", (first.type, Array(iterable.dtype, ())))
+        total = b.emit("sum", iterable.astype(dtype), axis=axis, keepdims=False).astype(dtype)
+        return total if not isinstance(start, Sym) and start == 0 else start + total
+    values = [b.sym(v) for v in iterable]
+    if not isinstance(start, Sym) and start == 0 and values:
+        # 0 + x is x, except that of bools it makes a number.
+        first = values[0]
+        start = first if first.dtype != "bool" else b.sym(0) + first
+        values = values[1:]
+    return reduce(lambda x, y: x + y, values, b.sym(start))
+
+
+# ---------------------------------------------------------------- math
+
+
+@surface("math.log")
+def build_math_log(b: Builder, x: Any, base: Any = None) -> Sym:
+    top = b.emit("log", python_float(b, x))
+    if base is None:
+        return python_number(top)
+    return python_number(top / b.emit("log", python_float(b, base)))
+
+
+@surface("math.pow")
+def build_math_pow(b: Builder, x: Any, y: Any) -> Sym:
+    return b.emit("power", python_float(b, x), python_float(b, y))
+
+
+@surface("math.floor")
+def build_math_floor(b: Builder, x: Any) -> Sym:
+    return _rounded_to_int(b, "floor", x)
+
+
+@surface("math.ceil")
+def build_math_ceil(b: Builder, x: Any) -> Sym:
+    return _rounded_to_int(b, "ceil", x)
+
+
+def _rounded_to_int(b: Builder, op: str, value: Any) -> Sym:
+    x = b.sym(value)
+    if not is_float(x.type):
+        return _python_scalar(b, x, "int64")
+    return b.emit("cast", b.emit(op, python_float(b, x)), dtype="int64", weak=True)
+
+
+@surface("math.hypot")
+def build_math_hypot(b: Builder, *coordinates: Any) -> Sym:
+    values = [python_float(b, c) for c in coordinates]
+    if len(values) < 2:
+        return b.emit("absolute", values[0]) if values else b.sym(0.0)
+    return python_number(reduce(lambda x, y: b.emit("hypot", x, y), values))
+
+
+@surface("math.fsum")
+def build_fsum(b: Builder, seq: Any) -> Sym:
+    return python_float(b, SURFACES["builtins.sum"](b, seq))
+
+
+@surface("math.prod")
+def build_math_prod(b: Builder, iterable: Any, *, start: Any = 1) -> Sym:
+    if isinstance(iterable, Sym):
+        dtype = result_dtype("multiply", (b.sym(start).type, Array(iterable.dtype, ())))
+        total = b.emit("prod", iterable.astype(dtype), axis=None, keepdims=False).astype(dtype)
+        return total if not isinstance(start, Sym) and start == 1 else start * total
+    return reduce(lambda x, y: x * y, [b.sym(v) for v in iterable], b.sym(start))
+
+
+@surface("numpy.modf", "math.modf")
+def build_modf(b: Builder, x: Any) -> tuple[Sym, Sym]:
+    """The part behind the point, which moves with x, and that before it."""
+    value = as_operand(b, x)
+    if not is_float(value.type):
+        value = value.astype(result_dtype("exp", (value.type,)))
+    whole = b.emit("trunc", value)
+    # An infinity has nothing behind its point.
+    rest = b.emit("copysign", b.emit("where", b.emit("isinf", value), 0.0, value - whole), value)
+    return rest, whole
+
+
+@surface("numpy.ldexp", "math.ldexp")
+def build_ldexp(b: Builder, x1: Any, x2: Any) -> Sym:
+    value = as_operand(b, x1)
+    dtype = np.ldexp(np.zeros(0, value.dtype), 0).dtype.name  # of integers: that of floats
+    if isinstance(x2, (int, np.integer)) and abs(int(x2)) <= _SCALE:
+        return (value * b.emit("power", 2.0, as_operand(b, x2))).astype(dtype)
+    # Powers of two that all are floats.  The largest comes last: if anything is lost to subnormal
+    # numbers before, the result is 0 anyway, so that it is rounded once.
+    rest = _limited(b, as_operand(b, x2).astype("int64"), 2 * _SCALE + 200)
+    powers = []
+    for _ in range(2):
+        powers.append(_limited(b, rest, _SCALE))
+        rest = rest - powers[-1]
+    for n in (rest, *powers[::-1]):
+        value = value * b.emit("power", 2.0, n)
+        # Compiled code may multiply factors in any order, and their product may overflow where
+        # the result does not: a product that is read more than once is computed as it stands.
+        value = b.emit("where", value < 0.0, -b.emit("absolute", value), value)
+    return value.astype(dtype)
+
+
+_SCALE = 1000
+
+
+def _limited(b: Builder, n: Sym, limit: int) -> Sym:
+    return b.emit("maximum", b.emit("minimum", n, limit), -limit)
+
+
+@surface("math.remainder")
+def build_remainder(b: Builder, x: Any, y: Any) -> Sym:
+    """The rest nearest 0; of two as near, that of the even multiple."""
+    value, by = python_float(b, x), python_float(b, y)
+    rest = b.emit("fmod", value, by)
+    size, half = b.emit("absolute", rest), 0.5 * b.emit("absolute", by)
+    odd = b.emit("fmod", b.emit("trunc", value / by), 2.0) != 0.0
+    over = (size > half) | ((size == half) & odd)
+    moved = rest - b.emit("copysign", 1.0, rest) * b.emit("absolute", by)
+    return python_number(b.emit("where", over, moved, rest))
+
+
+def _of_integers(name: str, neutral: int) -> None:
+    @surface(f"math.{name}")
+    def build(b: Builder, *integers: Any) -> Sym:
+        values = [b.sym(v) for v in integers]
+        if any(is_float(v.type) for v in values):
+            raise TypeError("'float' object cannot be interpreted as an integer")
+        total = reduce(lambda x, y: b.emit(name, x, y), values, b.sym(neutral))
+        return b.emit("cast", total, dtype="int64", weak=True)
+
+
+_of_integers("gcd", 0)
+_of_integers("lcm", 1)
+
+
+@surface("numpy.isposinf")
+def build_isposinf(b: Builder, x: Any) -> Sym:
+    return as_operand(b, x) == np.inf
+
+
+@surface("numpy.isneginf")
+def build_isneginf(b: Builder, x: Any) -> Sym:
+    return as_operand(b, x) == -np.inf
+
+
+# ---------------------------------------------------------------- what is known while compiling
+
+
+@surface("numpy.isscalar")
+def build_isscalar(b: Builder, element: Any) -> bool:
+    return not isinstance(element, (tuple, list)) and not isinstance(b.sym(element).type, Array)
+
+
+@surface("numpy.iterable")
+def build_iterable(b: Builder, y: Any) -> bool:
+    return isinstance(y, (tuple, list, str)) or b.sym(y).ndim > 0
+
+
+def _dtype_of(b: Builder, value: Any) -> Any:
+    """What NumPy's promotion sees of a value: its dtype, or the Python number it is."""
+    if not isinstance(value, Sym):
+        return value
+    weak = {"int64": 0, "float64": 0.0, "complex128": 0j}
+    return weak.get(value.dtype, value.dtype) if is_weak(value.type) else value.dtype
+
+
+@surface("numpy.result_type")
+def build_result_type(b: Builder, *arrays_and_dtypes: Any) -> Any:
+    return np.result_type(*(_dtype_of(b, v) for v in arrays_and_dtypes))
+
+
+@surface("numpy.promote_types")
+def build_promote_types(b: Builder, type1: Any, type2: Any) -> Any:
+    return np.promote_types(type1, type2)
+
+
+@surface("numpy.can_cast")
+def build_can_cast(b: Builder, from_: Any, to: Any, casting: str = "safe") -> bool:
+    return np.can_cast(_dtype_of(b, from_), to, casting)  # pyright: ignore
+
+
+@surface("numpy.issubdtype")
+def build_issubdtype(b: Builder, arg1: Any, arg2: Any) -> bool:
+    return bool(np.issubdtype(arg1, arg2))

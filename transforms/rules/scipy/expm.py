@@ -1,0 +1,42 @@
+"""The matrix exponential.  Its derivative is one, too: of a block triangular matrix of twice the
+size, whose upper right block is the change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir.builder import Builder, Sym
+from ...ir.op_registry import surface
+from ...runtime import matrix_helpers as helpers
+from ..axes_and_sizes import size_of
+from ..numpy.linalg.matrix_rules import declare, part, square
+from ..numpy.matmul import swap_last
+from ..operation_text import call
+
+
+def _change(a: Sym, direction: Sym) -> Sym:
+    """The change of expm(a) along a direction."""
+    b, columns = a.b, a.ndim - 1
+    zeros = b.emit("zeros_like", a, dtype=a.dtype)
+    above = b.emit("concatenate", a, direction, axis=columns)
+    below = b.emit("concatenate", zeros, a, axis=columns)
+    blocks = b.emit("concatenate", above, below, axis=columns - 1)
+    n = size_of(b, a, columns)
+    return part(part(b.emit("expm", blocks), columns - 1, None, n), columns, n, None)
+
+
+declare(
+    "expm",
+    (2,),
+    lambda b, a: a,
+    evaluate=helpers.expm,
+    text=call("expm"),
+    pullback=lambda b, g, out, args, attrs, wanted: {0: _change(swap_last(args[0]), g)},
+    pushforward=lambda b, dots, out, args, attrs: _change(args[0], b.sym(dots[0])),
+    doc="the matrix exponential",
+)
+
+
+@surface("scipy.linalg.expm")
+def expm(b: Builder, A: Any) -> Sym:
+    return b.emit("expm", square(b, A))
