@@ -70,6 +70,7 @@ lint: $(VENV)/test.stamp
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m pyright --pythonpath $(RUN)
+	$(VENV)/bin/lint-imports --no-cache
 
 format: $(VENV)/test.stamp
 	$(RUN) -m ruff check --fix .

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .losses import alike, labels_like, must_be_labels
+from .losses.losses import alike, labels_like, must_be_labels
 from .objects.tensor import tensor
 
 

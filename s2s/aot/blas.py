@@ -14,8 +14,7 @@ BY_ROWS, PLAIN, TRANSPOSED = 101, 111, 112
 
 
 def large(builder: Any, dtype: Any, args: Any) -> None:
-    """As `codegen.gemm.gemm_dispatch.Large`.  Sizes are those of C's int, as in most builds of
-    BLAS."""
+    """As `gemm_dispatch.Large`.  Sizes are those of C's int, as in most builds of BLAS."""
     swap_a, swap_b, alpha, a, b, beta, c, m, n, k = args
     number = alpha.type
     kinds = [SHORT] * 6 + [number, POINTER, SHORT, POINTER, SHORT, number, POINTER, SHORT]

@@ -15,7 +15,8 @@ import numpy as np
 
 from .. import kernels
 from .._version import __version__
-from ..codegen.gemm import gemm_dispatch
+from ..codegen.gemm import gemm_call
+from ..codegen.gemm_library import gemm_dispatch
 from ..errors import TypeError_, UnsupportedError
 from ..runtime.output_file import write as write_file
 from ..transforms.ir.quote import file_name
@@ -127,7 +128,7 @@ class _Build:
         self.libraries = [] if blas is None else [link.library(blas)]
         vectors = self.machine.vector_bytes
         large = external.large if self.libraries else gemm_dispatch.builtin(vectors)
-        self.products = gemm_dispatch.Library(vectors, large)
+        self.products = gemm_call.Library(vectors, gemm_dispatch.dispatching(large))
 
     def run(self, wanted: dict[str, tuple[Any, list[Signature]]]) -> Built:
         state = State()

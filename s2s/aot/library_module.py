@@ -13,11 +13,12 @@ from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 from numba.core.registry import cpu_target
 
-from ..backends.build_kernel import FASTMATH, OPTIONS, tell_numba
+from ..backends.build_kernel import tell_numba
 from ..codegen import stack_limit
-from ..codegen.gemm import gemm_dispatch
+from ..codegen.gemm import gemm_call
 from ..codegen.llvm_passes import forbid_estimates
 from ..codegen.llvm_utils import POINTER
+from ..codegen.options import FASTMATH, OPTIONS
 from ..codegen.statements import Failures
 from ..codegen.type_inference import Types, Unsupported
 from ..codegen.type_lowering import Context
@@ -94,12 +95,12 @@ class Library:
         self.messages = dict(status_codes.MESSAGES)
         self.called: list[tuple[Any, str]] = []  # functions of Numba's over arrays, and where
 
-    def build(self, products: gemm_dispatch.Library) -> Any:
+    def build(self, products: gemm_call.Library) -> Any:
         """The optimised module."""
         with compiler_lock():
             return self._build(products)
 
-    def _build(self, products: gemm_dispatch.Library) -> Any:
+    def _build(self, products: gemm_call.Library) -> Any:
         for export in self.exports:
             tell_numba(export.entry.compiled.lowered)
         typing: Any = cpu_target.typing_context

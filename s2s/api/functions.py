@@ -9,9 +9,10 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..call import bind_arguments, out_arguments
+from ..call import bind_arguments, debug_flag
 from ..call.backend_choice import BACKENDS, choose_backend
 from ..call.call_stub import Call
+from ..dispatch import out_arguments
 from ..dispatch.specialization import Entry
 from ..dispatch.specializations import Options, Specialiser, specialiser_for
 from ..errors import MISS, TypeError_, ValueError_
@@ -90,11 +91,11 @@ class Function(_Slotted):
 
     def _in_python(self, /, *args: Any, **kwargs: Any) -> Any:
         quick = self._quick
-        if quick is not None and not (kwargs or debug_nans.active):
+        if quick is not None and not (kwargs or debug_flag.active):
             found = quick(*args)
             if found is not MISS:
                 return found
-        if self._shared.calls and not debug_nans.active:
+        if self._shared.calls and not debug_flag.active:
             found = self._written_out(args, kwargs)
             if found is not MISS:
                 return found
@@ -167,9 +168,9 @@ class Function(_Slotted):
         backend = choose_backend(self._shared.options.backend)
         with gc_pause.paused():  # once for all that a first call makes
             entry, params = specialiser.find(bound, backend)
-            if backend not in entry.kernels and not debug_nans.active:
+            if backend not in entry.kernels and not debug_flag.active:
                 entry.kernel(backend, params)
-        if debug_nans.active:
+        if debug_flag.active:
             results = debug_nans.run(specialiser, entry, bound, backend, params)
         else:
             results = entry.run(backend, params)
@@ -455,7 +456,7 @@ class Gradient(Function):
         if out is not None:
             given = out_arguments.match(entry, (out,) if single else out, params, specialiser.wrt)
         changes = entry.compiled.changes
-        if debug_nans.active:
+        if debug_flag.active:
             results = debug_nans.run(specialiser, entry, bound, backend, params, given)
         else:
             results = entry.run(backend, params, given)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import linecache
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -29,7 +29,21 @@ from . import signature_spec
 if TYPE_CHECKING:
     from ..dispatch.specializations import Specialiser
     from ..transforms.pipeline import Compiled
-    from .functions import Function
+
+
+class Function(Protocol):
+    """What is needed of an s2s function (`s2s.api.functions`)."""
+
+    __name__: str
+    _shared: Any
+    _prefix: Any
+    _fixed: Any
+    _mode: Any
+    _s2s_mode: Any
+
+    def _specialiser(self, mode: Any) -> Specialiser: ...
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 def type_of(function: Function) -> Any:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..cache import store
-from ..codegen.gemm import gemm_library
+from ..codegen.gemm_library import gemm_library
 from ..codegen.numba_bridge.numba_entry import (
     ARRAY,
     BODY,
@@ -27,17 +27,9 @@ from ..codegen.numba_bridge.numba_entry import (
     Entry,
     entry_text,
 )
+from ..codegen.options import BY_NUMBA, OPTIONS, WRAPPED, spelled
 from ..errors import CacheError, internal
 from ..runtime import integer_powers, locks
-
-# Reassociation makes reductions fast; what would forget nan and inf stays off.
-FASTMATH = {"reassoc", "contract", "nsz", "arcp", "afn"}
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
-# Where Numba writes the code, a quotient by a root would become an estimate that is nan for 0 and
-# infinity; our own machine code forbids that (`codegen/llvm_passes.py`).
-BY_NUMBA: dict[str, Any] = {**OPTIONS, "fastmath": FASTMATH - {"arcp"}}
-# Only Python calls the function around our own machine code.
-WRAPPED: dict[str, Any] = {**OPTIONS, "no_cfunc_wrapper": True}
 
 
 def build(lowered: str, name: str, signature: tuple[Any, ...], entry: Entry) -> Any:
@@ -230,10 +222,6 @@ def _module_name(lowered: str, signature: str) -> str:
     whose = gemm_library.choice() if "rt.gemm(" in lowered else ""
     key = store.digest(store.platform_key(), spelled(BY_NUMBA), signature, whose, data)
     return f"{PREFIX}{key}"
-
-
-def spelled(options: dict[str, Any]) -> str:
-    return str(sorted((k, sorted(v) if k == "fastmath" else v) for k, v in options.items()))
 
 
 def load(name: str, text: str) -> types.ModuleType:

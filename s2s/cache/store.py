@@ -230,18 +230,20 @@ def digest(*parts: str | bytes) -> str:
     return h.hexdigest()[:32]
 
 
+# The folders whose code decides what the machine code of a kernel is.
+_WRITERS = ("backends", "codegen", "kernels", "kernels_numba", "runtime")
+
+
 @functools.cache
 def platform_key() -> str:
     """Everything besides the text of a kernel that its machine code depends on."""
     import llvmlite.binding as llvm
     import numpy as np
 
-    ours = Path(__file__).parent
-    folder = Path(special_functions.__file__).parent
-    code = [*ours.glob("kernels*.py"), *ours.glob("machine/**/*.py")]
-    code += [ours / "doors.py", ours / "linking.py", ours / "memory.py"]
-    files = [*sorted(code), folder / "special_functions.py", folder / "helpers_linalg.py"]
-    kernels = [read(path) or b"" for path in files]
+    package = Path(__file__).parents[1]
+    code = [path for folder in _WRITERS for path in (package / folder).rglob("*.py")]
+    code += Path(special_functions.__file__).parent.glob("*.py")
+    kernels = [path.read_bytes() for path in sorted(code)]
     # Numba compiles for the named target where these are set, and for this machine otherwise.
     cpu = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
     features = os.environ.get("NUMBA_CPU_FEATURES")

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..codegen.numba_bridge import array_table
 from ..codegen.size_guards import relation
 from ..errors import MISS, Misfit, Overlap, translate
-from ..inspect import debug_nans
 from ..objects import change_counter
 from ..objects.change_counter import Announces, is_number
 from ..objects.tensor import immutable
@@ -43,12 +42,14 @@ from ..transforms.frontend.pytree import (
 )
 from ..transforms.ir.nodes import Scalar, Type
 from ..transforms.ir.quote import attribute
+from . import debug_flag
 from .backend_choice import VARIABLE, environment
 from .guards import Constants, code_text, dim_text, guard_text
 from .type_key import fingerprint
 
 if TYPE_CHECKING:
-    from ..dispatch.specialization import Entry
+    from ..transforms.pipeline import Compiled
+    from .guards import Reach
 
 _OWN = __name__.partition(".")[0] + "."
 
@@ -60,6 +61,18 @@ _INERT = (
 )  # fmt: skip
 
 
+class Entry(Protocol):
+    """What a stub needs of a compiled specialisation (`s2s.dispatch.specialization`)."""
+
+    compiled: Compiled
+    reach: Reach
+    specs: Mapping[str, Spec]
+    static: tuple[str, ...]
+    seed: Any
+    written: list[int]
+    convert: list[tuple[int, Any]]
+
+
 class Call:
     """A written-out call: `run(*args)` is what the user gets, or `MISS`.  `method()` makes the same
     as the `__call__` of a class.  A back end that can run it without Python code has a `plan` in
@@ -68,7 +81,7 @@ class Call:
     plan: Any = None
     cls: Any = None  # the class whose `__call__` it is
 
-    def __init__(self, entry: Entry, run: Any, method: Callable[[], Any] | None) -> None:
+    def __init__(self, entry: Any, run: Any, method: Callable[[], Any] | None) -> None:
         self.entry, self.run, self.method = entry, run, method
 
     def retry(self, *args: Any) -> Any:
@@ -545,7 +558,7 @@ class Writer:
         """The call that gives the kernel what is `given`; the lines `after` it use its results."""
 
         def method() -> Any:
-            self.space["debug"], self.space["Misfit"] = debug_nans, Misfit
+            self.space["debug"], self.space["Misfit"] = debug_flag, Misfit
             lines = ["if k or debug.active: raise Misfit"]
             lines += [line.replace("return MISS", "raise Misfit") for line in self.checks()]
             header, miss = "call(self, /, *a, **k)", "self._in_python(*a, **k)"

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import argparse
 import webbrowser
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..call.backend_choice import BACKENDS
-from ..inspect.side_by_side import Sides, sides
+from ..inspect.side_by_side import sides
 from ..runtime import output_file
 from . import bench, memory_trace
 from .exit_codes import OK, PROGRAM, USAGE, CommandError
 from .json_output import as_json
 from .loaded_function import Subject, add_arguments, add_mode, subject
+from .report_data import Told
 from .workspace import workspace
 
 if TYPE_CHECKING:
-    from ..inspect.explain import Report
+    pass
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -35,20 +35,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help="show the page in a browser")
     parser.add_argument("--json", action="store_true", help="print the figures, for scripts")
     parser.set_defaults(run=run)
-
-
-@dataclass
-class Told:
-    """What the page tells.  `times` and `memory` are None if nothing was run."""
-
-    about: Subject
-    compiled: Any
-    both: Sides
-    explained: Report
-    passes: list[tuple[str, str]]
-    times: bench.Times | None = None
-    memory: memory_trace.MemoryTrace | None = None
-    workspace: int | None = None  # of the compiled kernel, in bytes, where its text tells it
 
 
 def run(options: argparse.Namespace) -> int:

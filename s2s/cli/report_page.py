@@ -17,7 +17,7 @@ from ..transforms.diagnostics.activity_report import Place
 from ..transforms.diagnostics.tape_report import Loop, Saved, Size
 from ..transforms.ir.quote import file_name, html_text
 from .memory_trace import PATIENCE
-from .report import Told
+from .report_data import Told
 from .show import changes
 from .svg import memory_plot
 from .timing import duration

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api import functions
+from ..api import directional, functions, jacobian_vmap
 from ..call import tree_copy
 from ..transforms.frontend.pytree import describe, spec_leaves
 from .argument_syntax import Maker
@@ -15,7 +15,13 @@ from .default_arguments import parameters_of
 from .exit_codes import CommandError
 from .target_path import running
 
-MODES = ("grad", "value_and_grad", "function", "jvp", "vjp", "hvp", "jacobian", "hessian")
+MODES: dict[str, Any] = {
+    f.__name__: f
+    for f in (
+        functions.grad, functions.value_and_grad, functions.function, directional.jvp,
+        directional.vjp, directional.hvp, jacobian_vmap.jacobian, jacobian_vmap.hessian,
+    )
+}  # fmt: skip
 
 
 def compiled(
@@ -53,11 +59,9 @@ def compiled(
         if not floats:
             return functions.function(value, **settings)
         chosen = floats if default_wrt == "all" else floats[:1]
-    import s2s
-
     if chosen is not None and len(chosen) == 1:
         chosen = chosen[0]
-    return getattr(s2s, mode or "grad")(value, wrt=chosen, **settings)
+    return MODES[mode or "grad"](value, wrt=chosen, **settings)
 
 
 def _is_of_floats(value: Any) -> bool:

@@ -14,7 +14,7 @@ from .. import kernels
 from . import value_types as types
 from .array_values import Buffer, allocate, on_stack, release, retain, unpack
 from .expressions import Expressions
-from .gemm import gemm_dispatch
+from .gemm import gemm_call
 from .llvm_utils import INT, POINTER, room
 from .loop_metadata import advise
 from .type_inference import Types, indices
@@ -46,7 +46,7 @@ class Body(Expressions):
     private: set[str] = set()  # arrays that have no other name and are not returned
     frugal = False  # whether to compile quickly is worth some speed
     brief = False  # whether all loops make few rounds
-    products: gemm_dispatch.Library | None = None  # what multiplies matrices, if not shared
+    products: gemm_call.Library | None = None  # what multiplies matrices, if not shared
 
     def __init__(self, context: Context, builder: Any, types_: Types, failures: Failures) -> None:
         self.context = context
@@ -231,11 +231,11 @@ class Body(Expressions):
             self.expr(call)
             return
         args = [self.expr(a) for a in call.args]
-        products = self.products or gemm_dispatch.shared()
+        products = self.products or gemm_call.shared()
         if self.types.value(call.func) is kernels.gemm_at:
-            gemm_dispatch.emit_at(self.builder, args, products)
+            gemm_call.emit_at(self.builder, args, products)
         else:
-            gemm_dispatch.emit(self.context, self.builder, args, products)
+            gemm_call.emit(self.context, self.builder, args, products)
 
     def _raise(self, s: ast.Raise) -> None:
         assert isinstance(s.exc, ast.Call)

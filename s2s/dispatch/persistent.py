@@ -16,7 +16,7 @@ import os
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -48,9 +48,6 @@ from ..transforms.frontend.pytree import (
 )
 from ..transforms.ir.symbolic_dims import Dim
 
-if TYPE_CHECKING:
-    from .specializations import Specialiser
-
 RECORDS = 8
 # What of an outcome is of no use to another process, or is kept in another form.
 _APART = ("passes", "object_guards", "builds", "inlined", "loose")
@@ -72,6 +69,20 @@ class Record:
     guards: Guards
     fixed: Guards
     builds: list[tuple[Guards, Build]]
+
+
+class Specialiser(Protocol):
+    """What is needed of the cache of specialisations (`s2s.dispatch.specializations`)."""
+
+    function: Any
+    binder: Any
+    options: Any
+    mode: Any
+    wrt: Any
+    parallel: Any
+    vectorized: Any
+
+    def decorated(self) -> bool: ...
 
 
 def recall(

@@ -58,7 +58,7 @@ class Entry:
         self.kernels: dict[str, backends.Kernel] = {}
         self.buffers = sorted(compiled.out_like.items())  # (result, parameter of its shape)
         converters = enumerate(map(converter, compiled.result_types))
-        self.convert = [(i, c) for i, c in converters if c is not None]
+        self.convert: list[tuple[int, Any]] = [(i, c) for i, c in converters if c is not None]
         self.written = compiled.written
         self.rewritten = 0
         # Whether it is for tensors and not for arrays, which a written-out call cannot tell apart.

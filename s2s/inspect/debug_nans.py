@@ -7,38 +7,19 @@ and random numbers, and the error names the line whose value, tangent or adjoint
 
 from __future__ import annotations
 
-import copy
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import S2SError
-from ..transforms.frontend.pytree import Out, OutTree, Path, Tree
+from ..call.debug_flag import active
+from ..transforms.frontend.pytree import Out, OutTree, Tree
+from .nonfinite_error import Before
 
 if TYPE_CHECKING:
     from ..dispatch.specialization import Entry
     from ..dispatch.specializations import Specialiser
 
 _NUMBERS = (float, complex, np.inexact, np.ndarray)
-
-# Empty unless switched on.  C code reads it in every call, so it never changes its place.
-active: list[bool] = []
-
-
-class NonFiniteError(S2SError, FloatingPointError):
-    """A NaN or inf, at the place where it was made.  `details` are further lines."""
-
-    def __init__(self, message: str, details: list[str], **where: Any) -> None:
-        self.details = details
-        super().__init__(message, **where)
-
-    def _text(self) -> str:
-        head, mark, advice = super()._text().partition("\nhelp: ")
-        lines = [head, *(f"  {line}" for line in self.details)]
-        if mark:
-            lines += textwrap.wrap(f"help: {advice}", 88, subsequent_indent="  ")
-        return "\n".join(lines)
 
 
 class debug_nans:
@@ -89,26 +70,6 @@ def run(
 
         raise report(specialiser, entry, bound, before, (position, what, value)) from None
     return results
-
-
-class Before:
-    """What a kernel was given, as it was before the call."""
-
-    def __init__(self, entry: Entry, params: tuple[Any, ...], random: bool) -> None:
-        self.paths = [p.path for p in entry.compiled.params]
-        self.params = list(params)
-        self.changing = set(entry.written)
-        self.changing |= {i for i, p in enumerate(params) if isinstance(p, np.random.Generator)}
-        for i in self.changing:
-            self.params[i] = copy.deepcopy(params[i])
-        self.state = np.random.get_state() if random else None
-
-    def values(self) -> dict[Path, Any]:
-        """The parameters, for another run from the same random numbers."""
-        if self.state is not None:
-            np.random.set_state(self.state)
-        fresh = [copy.deepcopy(p) if i in self.changing else p for i, p in enumerate(self.params)]
-        return dict(zip(self.paths, fresh))
 
 
 def _looked_at(entry: Entry, specialiser: Specialiser) -> list[tuple[int, str]]:

@@ -17,7 +17,7 @@ from ..transforms.diagnostics.nan_origin import Birth, Iteration, Seen
 from ..transforms.frontend.pytree import path_text
 from ..transforms.ir.nodes import Origin
 from ..transforms.ir.quote import file_name
-from .debug_nans import Before, NonFiniteError
+from .nonfinite_error import Before, NonFiniteError
 
 if TYPE_CHECKING:
     from ..dispatch.specialization import Entry

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from ..transforms.diagnostics.activity_report import (
     active_variables,
     place_of,
 )
-from ..transforms.diagnostics.tape_report import Loop, Recomputed, Saved
 from ..transforms.frontend.derivative_spec import DIRECTED, Derived
 from ..transforms.frontend.pytree import (
     Fixed,
@@ -40,78 +39,20 @@ from ..transforms.frontend.pytree import (
 )
 from ..transforms.ir.nodes import is_float, targets_of, walk
 from . import explain_text
+from .explain_data import Inactive, OnThreads, Recompilation, ReportData
 
 if TYPE_CHECKING:
     from ..dispatch.specializations import Specialiser
     from ..transforms.pipeline import Examined
 
 
-@dataclass(frozen=True)
-class Inactive:
-    """An argument, or a part of one, that has no derivative.  `gradient` is what the caller
-    gets for it: "0", "None", or "" if none was asked for; `place` is where a tape was asked."""
-
-    name: str
-    reason: str
-    gradient: str = ""
-    place: Place | None = None
-
-
-@dataclass(frozen=True)
-class Recompilation:
-    """How often the function was translated for new arguments, and why the last time.
-    `again` says why the arguments given would be compiled, "" if they would not."""
-
-    count: int
-    reason: str
-    again: str = ""
-
-
-@dataclass(frozen=True)
-class OnThreads:
-    """A loop of the lowered code that is long enough for threads, or may be, by the line it belongs
-    to; `why_not` says why it runs in order all the same, "" if it need not."""
-
-    line: str
-    why_not: str = ""
-
-
-@dataclass
-class Report:
+class Report(ReportData):
     """What `f.explain()` tells.  Printed, it reads as text."""
-
-    title: str
-    file: str
-    line: int
-    derivative: bool
-    wrt: tuple[str, ...] = ()
-    arguments: list[str] = field(default_factory=list)  # those with a derivative
-    active: list[ActiveVariable] = field(default_factory=list)
-    inactive: list[Inactive] = field(default_factory=list)
-    saved: list[Saved] = field(default_factory=list)
-    kept: list[Saved] = field(default_factory=list)
-    recomputed: list[Recomputed] = field(default_factory=list)
-    threads: list[OnThreads] = field(default_factory=list)
-    no_threads: str = ""  # why there are none, whatever the loops are
-    recompiled: Recompilation = field(default_factory=lambda: Recompilation(0, ""))
 
     def __str__(self) -> str:
         return explain_text.text(self)
 
     __repr__ = __str__
-
-    @property
-    def saved_bytes(self) -> int | None:
-        """All that is saved, in bytes, for the sizes at hand; None if only running tells."""
-        totals = [s.total.number if s.total is not None else None for s in self.saved]
-        return None if None in totals else sum(t for t in totals if t is not None)
-
-    def loops(self) -> dict[tuple[Loop, ...], list[Saved]]:
-        """What is saved, by the loops it is saved in."""
-        found: dict[tuple[Loop, ...], list[Saved]] = {}
-        for s in self.saved:
-            found.setdefault(s.loops, []).append(s)
-        return found
 
 
 def explain(function: Any, specialiser: Specialiser, args: tuple[Any, ...] | None) -> Report:

@@ -11,12 +11,12 @@ from ..transforms.ir.quote import file_name, printable
 if TYPE_CHECKING:
     from ..transforms.diagnostics.activity_report import ActiveVariable, Place
     from ..transforms.diagnostics.tape_report import Loop, Saved, Size
-    from .explain import Report
+    from .explain_data import ReportData
 
 WIDTH = 88
 
 
-def text(report: Report) -> str:
+def text(report: ReportData) -> str:
     place = f"{file_name(report.file)}:{report.line}"
     title = printable(report.title)
     one = f"{title}  --  {place}"
@@ -50,7 +50,7 @@ def _table(rows: Iterable[tuple[str, str]], indent: int = 2) -> list[str]:
 # ---------------------------------------------------------------- activity
 
 
-def _active(report: Report) -> list[str]:
+def _active(report: ReportData) -> list[str]:
     rows = [(", ".join(report.arguments), "argument" + "s" * (len(report.arguments) > 1))]
     rows = rows if report.arguments else []
     rows += [
@@ -73,7 +73,7 @@ def _line(place: Place, file: str) -> str:
     return f"L{place.line}" if own else f"{file_name(place.file)}:{place.line}"
 
 
-def _inactive(report: Report) -> list[str]:
+def _inactive(report: ReportData) -> list[str]:
     if not report.inactive:
         return []
     rows: dict[tuple[str, str], list[str]] = {}
@@ -98,7 +98,7 @@ def _number(why: str, count: int) -> str:
 # ---------------------------------------------------------------- memory
 
 
-def _saved(report: Report) -> list[str]:
+def _saved(report: ReportData) -> list[str]:
     if not report.saved:
         return ["", "Saved for the adjoint sweep: nothing"]
     total = report.saved_bytes
@@ -112,7 +112,7 @@ def _saved(report: Report) -> list[str]:
     return lines
 
 
-def _kept(report: Report) -> list[str]:
+def _kept(report: ReportData) -> list[str]:
     if not report.kept:
         return []
     totals = [s.total.number if s.total is not None else None for s in report.kept]
@@ -197,7 +197,7 @@ def amount(number: int) -> str:
     return f"{value:.1f} {unit}"
 
 
-def _recomputed(report: Report) -> list[str]:
+def _recomputed(report: ReportData) -> list[str]:
     if not report.recomputed:
         return []
     rows: dict[str, list[str]] = {}
@@ -215,7 +215,7 @@ _WHY = {"cheap": "", "checkpoint": " (s2s.checkpoint)", "call": " (recursive: it
 # ---------------------------------------------------------------- threads
 
 
-def _threads(report: Report) -> list[str]:
+def _threads(report: ReportData) -> list[str]:
     """Only of long loops is there anything to tell."""
     if not report.threads:
         return []
@@ -230,7 +230,7 @@ def _threads(report: Report) -> list[str]:
 # ---------------------------------------------------------------- compilation
 
 
-def _recompiled(report: Report) -> list[str]:
+def _recompiled(report: ReportData) -> list[str]:
     r = report.recompiled
     if r.count == 0:
         return ["", "Not compiled yet"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import activations
 from .base import Layer
+from .symbolic_input import register_operation
 
 
 class Activation(Layer):
@@ -108,3 +109,6 @@ class Operation(Layer):
 
     def call(self, inputs: Any, other: Any) -> Any:
         return self.function(inputs, other)
+
+
+register_operation(Operation)

@@ -76,10 +76,19 @@ class Symbol:
         )
 
 
-def operated(function: Callable[..., Any], left: Any, right: Any) -> Any:
-    from .elementwise import Operation  # a layer, and layers know symbols
+def _operation(function: Callable[..., Any]) -> Any:
+    raise AssertionError("set by register_operation")
 
-    return Operation(function)(left, right)
+
+def register_operation(layer: Callable[..., Any]) -> None:
+    """Sets the layer that an operator between symbols becomes.  Layers are defined in terms of
+    symbols, so this module cannot import it."""
+    global _operation
+    _operation = layer
+
+
+def operated(function: Callable[..., Any], left: Any, right: Any) -> Any:
+    return _operation(function)(left, right)
 
 
 def is_symbol(value: Any) -> bool:

@@ -2,7 +2,7 @@
 kept in the cache.
 
 These are what kernels of every back end call and no library offers: memory
-(`s2s.runtime.block_pool`), products of matrices (`s2s.codegen.gemm.gemm_library`), integer powers
+(`s2s.runtime.block_pool`), products of matrices (`s2s.codegen.gemm_library`), integer powers
 (`s2s.runtime.integer_powers`) and threads (`s2s.runtime.thread_pool`).
 """
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..call import debug_flag
 from ..call.backend_choice import choose_backend
 from ..errors import SourceError, UnsupportedError, ValueError_
 from ..inspect import debug_nans
@@ -134,7 +135,7 @@ class Answer:
         then = self.world.params(entry, params)
         if os.environ.get(CHECK_REPLAY, "0") not in ("", "0"):
             self.largest = self._largest(specialiser, entry, bound, then)
-        if debug_nans.active:
+        if debug_flag.active:
             results = debug_nans.run(specialiser, entry, bound, backend, then)
         else:
             results = entry.run(backend, then)
@@ -142,8 +143,8 @@ class Answer:
 
     def _largest(self, specialiser: Any, entry: Any, bound: Any, then: Any) -> float:
         """The largest intermediate of the block, which is run once more for it."""
-        from ..inspect.debug_nans import Before
         from ..inspect.debug_nans_report import Rerun
+        from ..inspect.nonfinite_error import Before
         from ..transforms.diagnostics.magnitude import largest_intermediate
 
         rerun = Rerun(specialiser, entry, bound, Before(entry, then, self.world.legacy is not None))
@@ -181,7 +182,7 @@ class Answer:
     # ---- why not
 
     def explain(self) -> str:
-        from ..inspect.explain import Inactive
+        from ..inspect.explain_data import Inactive
 
         lost: dict[str, str] = {}
         positions = {i for i, _ in self.known}

@@ -200,8 +200,9 @@ warnings.simplefilter("always")
 {before}
 import numpy as np
 import s2s
-from s2s import cache, numba_cache
-from s2s.native import object_code
+from s2s.backends.native import object_code
+from s2s.cache import store
+from s2s.codegen.numba_bridge import numba_cache
 from numba.core.compiler import CompileResult
 
 made = []
@@ -223,10 +224,10 @@ def f(x):
 for backend in ("numba", "native"):
     gradient = s2s.grad(f, backend=backend)(np.arange(3.0))
     assert np.allclose(gradient, 2 * {factor} * np.arange(3.0))
-from s2s.kernels_linalg_lapack import _transposed
+from s2s.kernels_numba.lapack import _transposed
 assert np.array_equal(_transposed(np.arange(6.0).reshape(2, 3)), np.arange(6.0).reshape(2, 3).T)
 print("made", *sorted(set(made)))
-print("in", cache.directory())
+print("in", store.directory())
 """
 # A user that may read everything, as the interpreter may lie in root's home, but write nothing.
 STRANGERS = (
@@ -336,8 +337,8 @@ def test_nothing_is_written_beside_the_sources():
     from s2s.codegen.numba_bridge.numba_cache import EntryCache
 
     kinds = []
-    for path in (ROOT / "s2s").glob("kernels*.py"):
-        module = importlib.import_module(f"s2s.{path.stem}")
+    for path in (ROOT / "s2s").glob("kernels*/*.py"):
+        module = importlib.import_module(f"s2s.{path.parent.name}.{path.stem}")
         kinds += [
             type(getattr(v, "_cache", None))
             for v in vars(module).values()
@@ -374,9 +375,9 @@ def test_a_chosen_directory_below_a_file(tmp_path, monkeypatch):
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
-from s2s import cache
+from s2s.cache import store
 
-rounds, home = int(sys.argv[1]), cache.directory()
+rounds, home = int(sys.argv[1]), store.directory()
 rng = random.Random(int(sys.argv[2]))
 keys = [f"kernel_{k:032x}" for k in range(6)]
 
@@ -387,7 +388,7 @@ def write():
     rng = random.Random(os.getpid())
     while True:
         key = rng.choice(keys)
-        cache.keep(home / key, value(key, rng.choice([0, 10, 5000, 70_000, 3_000_000])))
+        store.keep(home / key, value(key, rng.choice([0, 10, 5000, 70_000, 3_000_000])))
 
 damaged = {"used": 0, "unfinished": 0, "whole": 0}
 for _ in range(rounds):
@@ -402,15 +403,15 @@ for _ in range(rounds):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     for path in home.iterdir():
-        if path.name == cache.MARKER:
+        if path.name == store.MARKER:
             continue
-        assert cache.is_ours(path), path
+        assert store.is_ours(path), path
         if path.name.startswith(".new-"):
             damaged["unfinished"] += 1
-            assert cache.fetch(path) is None
+            assert store.fetch(path) is None
             path.unlink()
             continue
-        found = cache.fetch(path)
+        found = store.fetch(path)
         # Nothing that has its name is damaged; whatever it is, nothing wrong is ever used.
         assert found is not None and found == value(path.name, found[1]), path
         damaged["whole"] += 1

@@ -29,7 +29,7 @@ from s2s.aot.build import _origin, _wanted
 from s2s.aot.export_spec import describe
 from s2s.aot.library_state import State
 from s2s.cli import report_page, side_by_side_columns
-from s2s.cli.report import Told
+from s2s.cli.report_data import Told
 from s2s.inspect.notebook import coloured, highlighted, sides_of
 from s2s.inspect.side_by_side import sides
 from tests.scale import sample

@@ -162,7 +162,7 @@ def test_a_name_as_long_as_names_can_be(tmp_path: Path) -> None:
 
 
 def test_standard_output(tmp_path: Path) -> None:
-    code = "from s2s import files\nfiles.write('/dev/stdout', b'page')\n"
+    code = "from s2s.runtime import output_file\noutput_file.write('/dev/stdout', b'page')\n"
     piped = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
     assert piped.stdout == b"page"
     with open(tmp_path / "out", "wb") as file:

@@ -157,7 +157,7 @@ INTERRUPTED = """
     import importlib, os, signal, sys, threading
     import numpy as np
     import s2s
-    from s2s.machine import optimise
+    from s2s.codegen import llvm_passes
 
     sys.path.insert(0, {folder!r})
     program = importlib.import_module("long_program")
@@ -176,15 +176,15 @@ INTERRUPTED = """
             interrupt()
 
     if where == "llvm":
-        run = optimise.machine().emit_object.__func__
+        run = llvm_passes.machine().emit_object.__func__
         started = threading.Event()
 
-        class Slow(type(optimise.machine())):
+        class Slow(type(llvm_passes.machine())):
             def emit_object(self, module):
                 started.set()
                 return run(self, module)
 
-        optimise.machine().__class__ = Slow
+        llvm_passes.machine().__class__ = Slow
         threading.Thread(target=lambda: (started.wait(), interrupt()), daemon=True).start()
     else:
         sys.setprofile(watch)

@@ -82,7 +82,7 @@ CASES = {
         def change(): C.__getattribute__ = lambda self, name: 5.0
     """,
     "announcing_getattr_then_instance": """
-        from s2s.announce import Announces
+        from s2s.objects.change_counter import Announces
         class C(Announces):
             def __getattr__(self, name):
                 if name.startswith("__"): raise AttributeError(name)

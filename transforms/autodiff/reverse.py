@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..ir.builder import Builder, NameSupply, slot_for
+from ..ir.builder import Builder, NameSupply, int_const, slot_for, trip_count
 from ..ir.errors import TypeError_, UnsupportedError
 from ..ir.index_bounds import with_counters
 from ..ir.nodes import (
@@ -69,7 +69,7 @@ from .activity import Activity, differentiable
 from .callee_vjps import Products
 from .cotangents import Adjoints, Bars, LoopBars, bar_type, of_carried
 from .custom_derivative import inline
-from .detach_tests import detach_tests, int_const, trip_count
+from .detach_tests import detach_tests
 from .log_domain import through_logarithms
 from .revolve import free_variables, sweep_back, without_the_rest
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..ir.builder import Builder, Sym
+from ..ir.builder import Builder, Sym, int_const, trip_count
 from ..ir.clone import copy_block
 from ..ir.nodes import (
     Array,
@@ -41,7 +41,6 @@ from ..ir.nodes import (
 )
 from ..ir.symbolic_dims import Dim
 from ..simplify.dce import drop_dead
-from .detach_tests import int_const, trip_count
 
 
 def free_variables(block: Block, results: Sequence[Operand] = ()) -> list[Var]:

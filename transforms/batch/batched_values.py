@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..autodiff.detach_tests import int_const
-from ..ir.builder import Builder, Sym
+from ..ir.builder import Builder, Sym, int_const
 from ..ir.nodes import (
     Array,
     Assign,

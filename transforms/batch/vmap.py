@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
 
-from ..autodiff.detach_tests import int_const
-from ..ir.builder import Builder, NameSupply, Sym
+from ..ir.builder import Builder, NameSupply, Sym, int_const
 from ..ir.clone import copy_block
 from ..ir.errors import UnsupportedError
 from ..ir.index_bounds import with_counters

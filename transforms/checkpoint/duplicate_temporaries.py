@@ -27,8 +27,8 @@ from ..ir.nodes import (
     walk,
 )
 from ..ir.op_registry import RULES
-from ..ir.scopes import names_of
-from .rematerialize import Recomputer, lasting, overwritten
+from ..ir.scopes import lasting, names_of, overwritten
+from .rematerialize import Recomputer
 
 
 def respell(function: Function) -> Function:

@@ -43,15 +43,16 @@ from ..ir.nodes import (
     substitute,
     walk,
 )
-from ..ir.scopes import Scope, Scopes, dims_of, names_of
+from ..ir.scopes import Scope, Scopes, dims_of, lasting, names_of, overwritten
 from ..ir.symbolic_dims import Atom, Dim, Facts
 from ..simplify.dce import drop_dead
 from .duplicate_temporaries import respell
 from .final_values import Settled
 from .min_cut import Choice
-from .remat_policy import Chooser, Pair
-from .rematerialize import NEVER, Recomputer, lasting, overwritten
+from .remat_policy import Chooser
+from .rematerialize import NEVER, Recomputer
 from .save_list_length import with_lengths
+from .slot_pair import Pair
 from .tape_arrays import Places, SlotPlan, position
 
 

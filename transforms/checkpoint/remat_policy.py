@@ -5,48 +5,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..ir.builder import slot_for
-from ..ir.nodes import Assign, For, Op, Save, Scalar, Slot, Var, While
+from ..ir.nodes import Assign, For, Op, Save, Scalar, Var
 from ..ir.op_registry import RULES
-from ..ir.record import record
 from ..ir.scopes import Scope
 from .min_cut import LARGE, Choice, Value, choose, compute_cost, elements, store_cost
 from .rematerialize import NEVER
-
-if TYPE_CHECKING:
-    from .plan_tape import Saver
-
-
-@record
-class Pair:
-    """A slot's Save and restore, their scopes, and the innermost scope around both."""
-
-    save: Save
-    restore: Assign
-    save_scope: Scope
-    restore_scope: Scope
-    common: Scope
-
-    @property
-    def slot(self) -> Slot:
-        return self.save.slot
-
-    @property
-    def value(self) -> Var:
-        assert isinstance(self.save.value, Var)
-        return self.save.value
-
-    def loops(self) -> list[tuple[For | While, For | While]]:
-        """The loops around the Save and their mirrors around the restore, outermost first."""
-        ours = self.save_scope.loops(self.common)
-        theirs = self.restore_scope.loops(self.common)
-        return list(zip(ours, theirs, strict=True))
+from .slot_pair import Pair, Planner
 
 
 class Chooser:
-    def __init__(self, saver: Saver) -> None:
+    def __init__(self, saver: Planner) -> None:
         self.saver = saver
 
     def choices(self) -> list[tuple[Choice, list[Pair]]]:

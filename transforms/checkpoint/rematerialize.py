@@ -8,17 +8,11 @@ from ..ir.builder import NameSupply
 from ..ir.nodes import (
     Assign,
     Block,
-    Carried,
     Const,
-    For,
-    Function,
-    If,
     Op,
     Operand,
     Scalar,
     Var,
-    While,
-    walk,
 )
 from ..ir.op_registry import RULES
 from ..ir.record import field, record, replace
@@ -27,7 +21,6 @@ from ..ir.record import field, record, replace
 LIMIT = 12.0
 NEVER = float("inf")
 
-_UPDATES = ("update", "update_add", "list_append", "list_set", "list_drop")
 _CHEAP = frozenset(
     "add subtract multiply negative positive absolute fabs square maximum minimum sign cast copy "
     "where strong_mul clip clip_low clip_high equal not_equal less less_equal greater "
@@ -58,39 +51,6 @@ def cost(op: Op) -> float:
     if op.name == "power" and isinstance(op.args[1], Const) and abs(op.args[1].value) in (1, 2, 3):
         return 2.0
     return 1.0 if op.name in _CHEAP else 4.0 if op.name in _MIDDLE else 16.0
-
-
-def overwritten(function: Function) -> set[str]:
-    """Arrays whose memory a later version may take over: reading them afterwards would cost
-    a copy.  Parameters that the function does not write keep theirs."""
-    found: set[str] = set()
-    for stmt in walk(function.body):
-        inputs: list[Operand] = []
-        if isinstance(stmt, Assign) and stmt.op.name in _UPDATES:
-            inputs = [stmt.op.args[0]]
-        elif isinstance(stmt, If):
-            inputs = [x for p in stmt.phis for x in (p.then_value, p.else_value)]
-        elif isinstance(stmt, (For, While)):
-            inputs = [x for c in stmt.carried for x in _passed_on(c)]
-        found |= {x.name for x in inputs if isinstance(x, Var)}
-    written = {p.name for p, value in function.effects if value != p}
-    return found - {p.name for p in function.params if p.name not in written}
-
-
-def lasting(x: Var, definitions: dict[str, Op], lost: set[str]) -> bool:
-    """Whether an array, and what it is a view of, keeps its memory to the end; `lost` are
-    those that do not."""
-    while x.name not in lost:
-        op = definitions.get(x.name)
-        views = op is not None and (op.name == "index" or RULES[op.name].kind == "view")
-        if op is None or not views or not isinstance(op.args[0], Var):
-            return True
-        x = op.args[0]
-    return False
-
-
-def _passed_on(c: Carried) -> tuple[Operand, ...]:
-    return (c.init, c.next, c.phi)
 
 
 @record

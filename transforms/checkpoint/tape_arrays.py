@@ -10,19 +10,15 @@ the same share a place.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..autodiff.detach_tests import int_const, trip_count
-from ..ir.builder import Builder
+from ..ir.builder import Builder, int_const, trip_count
 from ..ir.nodes import Array, Block, Const, For, ListOf, Operand, Record, Scalar, Stmt, Var
 from ..ir.record import record, replace
 from ..ir.scopes import dims_of
 from ..ir.symbolic_dims import Atom, Dim, slope
 from .rematerialize import Recomputer
-
-if TYPE_CHECKING:
-    from .plan_tape import Saver
-    from .remat_policy import Pair
+from .slot_pair import Pair, Planner
 
 
 @record(frozen=True)
@@ -58,7 +54,7 @@ class SlotPlan:
 
 
 class Places:
-    def __init__(self, saver: Saver) -> None:
+    def __init__(self, saver: Planner) -> None:
         self.saver = saver
 
     def plan(self, pair: Pair) -> SlotPlan | None:

@@ -55,7 +55,7 @@ class ActiveVariable:
     inside: str = ""
 
 
-_OURS = os.path.dirname(__file__) + os.sep
+_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep  # the compiler
 
 
 def of_library(origin: Origin) -> bool:

@@ -340,3 +340,32 @@ for _py, _op in _COMPARE.items():
 # Last, because rules are written with what stands above.
 from . import complex_ops  # noqa: E402
 from .op_registry import RULES, SURFACES  # noqa: E402
+
+
+def int_const(n: int) -> Const:
+    return const(np.int64(n))
+
+
+def trip_count(b: Builder, start: Any, stop: Any, step: Any) -> Operand:
+    """How many numbers are in range(start, stop, step)."""
+    start, stop, step = (b.sym(x).operand for x in (start, stop, step))
+    first, last, stride = (x.value if isinstance(x, Const) else None for x in (start, stop, step))
+    if first is not None and last is not None and stride:
+        return int_const(len(range(first, last, stride)))
+    if first == 0 and stride == 1:
+        count = b.sym(stop)
+        value = getattr(stop.type, "value", None)
+        if value is not None and value.is_size:
+            return count.operand
+    elif stride in (1, -1):
+        count = b.sym(stop) - start if stride == 1 else b.sym(start) - stop
+    elif stride is not None:
+        end = b.emit("maximum" if stride > 0 else "minimum", stop, start)
+        return (-b.emit("floor_divide", b.sym(start) - end, step)).operand
+    else:
+        # Bounds without rounds between them could be too far apart for a difference.
+        above, below = (b.emit(name, stop, start) for name in ("maximum", "minimum"))
+        end = b.emit("where", b.sym(step) > 0, above, below)
+        # floor division rounds the negated span down, hence the span up
+        return (-b.emit("floor_divide", b.sym(start) - end, step)).operand
+    return b.emit("maximum", count, int_const(0)).operand

@@ -10,11 +10,14 @@ from collections.abc import Iterator
 
 from .nodes import (
     Array,
+    Assign,
     Block,
+    Carried,
     For,
     Function,
     If,
     ListOf,
+    Op,
     Operand,
     Save,
     Stmt,
@@ -24,6 +27,7 @@ from .nodes import (
     targets_of,
     walk,
 )
+from .op_registry import RULES
 from .record import record
 from .symbolic_dims import Atom, Dim, Facts
 
@@ -161,3 +165,39 @@ def names_of(function: Function) -> Iterator[str]:
             yield stmt.slot.name
         elif isinstance(stmt, (For, While)):
             yield stmt.label
+
+
+def overwritten(function: Function) -> set[str]:
+    """Arrays whose memory a later version may take over: reading them afterwards would cost
+    a copy.  Parameters that the function does not write keep theirs."""
+    found: set[str] = set()
+    for stmt in walk(function.body):
+        inputs: list[Operand] = []
+        if isinstance(stmt, Assign) and stmt.op.name in _UPDATES:
+            inputs = [stmt.op.args[0]]
+        elif isinstance(stmt, If):
+            inputs = [x for p in stmt.phis for x in (p.then_value, p.else_value)]
+        elif isinstance(stmt, (For, While)):
+            inputs = [x for c in stmt.carried for x in _passed_on(c)]
+        found |= {x.name for x in inputs if isinstance(x, Var)}
+    written = {p.name for p, value in function.effects if value != p}
+    return found - {p.name for p in function.params if p.name not in written}
+
+
+def lasting(x: Var, definitions: dict[str, Op], lost: set[str]) -> bool:
+    """Whether an array, and what it is a view of, keeps its memory to the end; `lost` are
+    those that do not."""
+    while x.name not in lost:
+        op = definitions.get(x.name)
+        views = op is not None and (op.name == "index" or RULES[op.name].kind == "view")
+        if op is None or not views or not isinstance(op.args[0], Var):
+            return True
+        x = op.args[0]
+    return False
+
+
+_UPDATES = ("update", "update_add", "list_append", "list_set", "list_drop")
+
+
+def _passed_on(c: Carried) -> tuple[Operand, ...]:
+    return (c.init, c.next, c.phi)

@@ -12,6 +12,8 @@ from .analysis.bounds import larger, smaller
 from .analysis.dependence import backwards_at_will
 from .analysis.in_bounds import Elsewhere
 from .analysis.parallel_profit import Amounts, judged
+from .analysis.parameters import Parameters
+from .analysis.single_assignment import fixed_integers
 from .build.context import HANDLERS, Context, Failures
 from .build.lazy_array import buffer_value
 from .build.producer_fusion import as_values
@@ -22,6 +24,7 @@ from .checks.in_range import stay_within
 from .checks.redundant import drop_settled
 from .checks.version_loop import leave_unchecked
 from .loop_ir import nodes as L
+from .loop_ir.conversions import cast
 from .loop_ir.python_printer import write
 from .loops.collapse import join_rows
 from .loops.distribute_calls import take_apart
@@ -51,7 +54,7 @@ from .memory.fuse_zero_accumulate import write_over
 from .memory.hoist_allocations import hoist
 from .memory.hoist_fills import write_borders_once
 from .memory.hoist_reserve import make_room
-from .memory.layout import Parameters, turn
+from .memory.layout import turn
 from .memory.promote_accumulators import sum_up
 from .memory.scalar_replacement import scalarise
 from .memory.store_first_accumulate import touch_first
@@ -70,12 +73,11 @@ from .ops import (  # noqa: F401  (handlers)
 from .ops.elementwise import elementwise
 from .ops.lists import DONE, bind_list, set_item, stacked
 from .ops.random import draw
-from .ops.scalar_ops import cast
 from .ops.stacks import push_statement
 from .ops.store import store
 from .scalars.if_conversion import choose
 from .scalars.minmax_recurrence import wait_less
-from .scalars.scalar_cse import fixed_integers, share_numbers
+from .scalars.scalar_cse import share_numbers
 from .sparsity.skip_zero_updates import skip_unchosen
 
 # Bytes of the stack that are left for what the deepest of nested calls calls, as LAPACK.

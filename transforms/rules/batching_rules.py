@@ -20,8 +20,8 @@ from ..ir.nodes import ListOf, Type
 from ..ir.op_registry import Rule
 from ..ir.record import record
 from .axes_and_sizes import product
+from .numpy.bilinear import LETTERS, swap_last
 from .numpy.einsum import contract
-from .numpy.matmul import LETTERS, swap_last
 from .promotion import COUNTING, compute_dtype, is_weak, join_dtypes
 
 BatchRule = Callable[["Mapped"], "Sym | None"]

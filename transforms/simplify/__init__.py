@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autodiff.detach_tests import int_const
+from ..ir.builder import int_const
 from ..ir.fixpoint import rewrites
 from ..ir.nodes import (
     Assign,

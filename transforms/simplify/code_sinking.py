@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..checkpoint.rematerialize import lasting, overwritten
 from ..ir.nodes import (
     Array,
     Assign,
@@ -31,6 +30,7 @@ from ..ir.nodes import (
 )
 from ..ir.op_registry import RULES
 from ..ir.record import replace
+from ..ir.scopes import lasting, overwritten
 from .dce import is_users
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..checkpoint.rematerialize import overwritten
 from ..ir.nodes import Array, Assign, Function, Op, Var
-from ..ir.scopes import Scopes, Twins, dims_of
+from ..ir.scopes import Scopes, Twins, dims_of, overwritten
 from ..ir.symbolic_dims import Facts
 from .dce import is_users
 

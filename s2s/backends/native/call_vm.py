@@ -1,4 +1,4 @@
-"""Runs a plan (`s2s.plan`): the steps of a written-out call, as a C function.
+"""Runs a plan (`call_bytecode.py`): the steps of a written-out call, as a C function.
 
 A plan is a tuple: the program as bytes, the list of what is kept from call to call, the kernel's
 entry point, what is to be done with its errors, and further objects.  The program is of 16-bit
@@ -14,8 +14,8 @@ import sys
 import types
 from typing import Any
 
+from ...call import debug_flag
 from ...errors import MISS
-from ...inspect import debug_nans
 from ...runtime import jit_link
 from .call_vm_ops import OPERATIONS
 from .call_vm_ops import TEXT as STEPS
@@ -337,7 +337,7 @@ def _library() -> Any:
     for name, number in numbers.items():
         text = text.replace(f" {name}", f" {number}")
     made = jit_link.runtime(text, ("s2s.front", "s2s.plan", "s2s.plan.links"))
-    known = [MISS, dict, tuple, list, debug_nans.active, sys.intern(OTHERWISE)]
+    known = [MISS, dict, tuple, list, debug_flag.active, sys.intern(OTHERWISE)]
     table = (ctypes.c_void_p * len(known)).from_address(made["s2s.plan.links"])
     for i, thing in enumerate(known):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))

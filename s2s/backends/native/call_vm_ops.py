@@ -1,4 +1,4 @@
-"""The operations of plans (`s2s.plan`), in LLVM's language; `s2s.plan_runtime` runs them."""
+"""The operations of plans (`call_bytecode.py`), in LLVM's language; `call_vm.py` runs them."""
 
 OPERATIONS = (
     "return", "kept", "attribute", "item", "is", "differ", "watch", "same", "empty", "absent",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...call.call_stub import Call, Writer
+from ...call.call_stub import Call, Entry, Writer
 from ...errors import MISS
 from . import call_vm
 from .call_bytecode import plan
@@ -13,7 +13,6 @@ from .entry_signature import Signature
 from .native_loader import same_items
 
 if TYPE_CHECKING:
-    from ...dispatch.specialization import Entry
     from ...transforms.frontend.pytree import ArraySpec, Path
 
 # So many calls that a plan does not take, and the text does, are worth a new plan; twice as many

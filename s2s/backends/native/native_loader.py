@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.gemm import gemm_library
+from ...codegen.gemm.gemm_names import NAMES
+from ...codegen.gemm_library import gemm_library
 from ...errors import MISS
 from ...runtime import block_pool, jit_link
 from ...runtime.jit_link import GEMM, PARALLEL_FOR, ROUTINE, Code, Unlinkable
@@ -53,14 +54,14 @@ def _addresses(symbols: tuple[str, ...]) -> dict[str, int]:
         from ...runtime import thread_pool
 
         ours[PARALLEL_FOR] = thread_pool.address()
-    ours.update({s: gemm_library.address(s) for s in symbols if s in gemm_library.NAMES})
+    ours.update({s: gemm_library.address(s) for s in symbols if s in NAMES})
     ours.update({s: _routine(s) for s in symbols if s.startswith(ROUTINE)})
     found = {s: ours.get(s) or llvm.address_of_symbol(s) for s in symbols}
     if all(found.values()):
         return found
     jit_link.prepare_numba()
     found = {s: llvm.address_of_symbol(s) for s in symbols}
-    same = (GEMM, PARALLEL_FOR, block_pool.ALLOCATE, *gemm_library.NAMES)
+    same = (GEMM, PARALLEL_FOR, block_pool.ALLOCATE, *NAMES)
     for name in found:
         if name in ours and (name in same or name.startswith(ROUTINE)):
             found[name] = ours[name]  # the same one in every process

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...cache import store
-from ...codegen.gemm import gemm_library
+from ...codegen.gemm_library import gemm_library
+from ...codegen.options import OPTIONS, spelled
 from ...runtime.jit_link import Code, Unlinkable
 from .. import build_kernel
 from .entry_signature import Signature
@@ -22,7 +23,7 @@ def build(lowered: str, name: str, written: Sequence[int], signature: Signature)
     """The entry point of function `name` of a text, or None if it cannot have one.  It raises
     `Overlap` if an array at one of the positions `written` may overlap with another."""
     whose = gemm_library.choice() if "rt.gemm(" in lowered else ""
-    how = repr((build_kernel.spelled(build_kernel.OPTIONS), whose, signature, [*written], name))
+    how = repr((spelled(OPTIONS), whose, signature, [*written], name))
     key = store.digest(store.platform_key(), how, lowered)
     path = store.directory() / f"kernel_{key}"
     if path not in _built:

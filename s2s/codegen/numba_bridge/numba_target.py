@@ -17,13 +17,13 @@ What is used of `numba.core`, beyond the vocabulary of `numba.extending` (`types
   `target_extension.target_registry`, `typing.context.Context`, `runtime.nrt.rtsys` (here): most
   kernels call no function of Numba's, and their target loads none.
 - `caching._Cache`, `compiler.CompileResult`, `serialize.dumps`, `runtime._nrt_python`,
-  `registry.cpu_target` (`numba_cache.py`): machine code is kept under `S2S_CACHE_DIR`, with seals
-  and owners checked, and loaded without preparing Numba to compile.
+  `registry.cpu_target` (`codegen/numba_bridge/numba_cache.py`): machine code is kept under
+  `S2S_CACHE_DIR`, with seals and owners checked, and loaded without preparing Numba to compile.
 - `compiler_lock.global_compiler_lock`, `registry.cpu_target` (`runtime/locks.py`): the order of
   locks.
 - `registry.cpu_target` (`api/numba_overload.py`, `codegen/type_inference.py`,
-  `codegen/arithmetic.py`): Numba is asked
-  for the types and the code of functions that only it knows.
+  `codegen/arithmetic.py`): Numba is asked for the types and the code of functions that only it
+  knows.
 - `compiler`, `registry.cpu_target`, `runtime.nrt.rtsys` (`codegen/kernel_module.py`,
   `runtime/jit_link.py`): the same for kernels that have no Numba function around them.
 - `callconv`, `cpu_options.FastMathOptions`, `fastmathpass.rewrite_module`, `registry.cpu_target`

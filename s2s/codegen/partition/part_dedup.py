@@ -10,15 +10,23 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ...transforms.ir.record import record
 from ..syntax_helpers import walk
 from .outline_nests import spelling
 from .shared_frame import Word
 
-if TYPE_CHECKING:
-    from .split_function import Framed
+
+class Framed(Protocol):
+    """What is needed of a part (`split_function.py`)."""
+
+    frame: Any
+    words: Any
+    owned: Any
+    plan: Any
+    types: Any
+    private: Any
 
 
 @record(frozen=True)

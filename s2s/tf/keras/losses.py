@@ -13,7 +13,14 @@ from ...losses import (
     MeanSquaredError,
     SparseCategoricalCrossentropy,
 )
-from ...losses.more import CosineSimilarity, Hinge, KLDivergence, LogCosh, Poisson, SquaredHinge
+from ...losses.losses_rare import (
+    CosineSimilarity,
+    Hinge,
+    KLDivergence,
+    LogCosh,
+    Poisson,
+    SquaredHinge,
+)
 from ..tensors import export
 
 __all__ = [

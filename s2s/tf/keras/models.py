@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import models
-from ...models import functional
+from ...models import model
 from .layers import Layer
 
 __all__ = ["Model", "Sequential"]
@@ -13,7 +13,7 @@ class Model(models.Model, Layer):
     """As `s2s.Model`."""
 
     @classmethod
-    def functional_form(cls) -> type[functional.Functional]:
+    def functional_form(cls) -> type[model.Functional]:
         return Functional
 
 
@@ -21,5 +21,5 @@ class Sequential(models.Sequential, Model):
     """As `s2s.Sequential`."""
 
 
-class Functional(functional.Functional, Model):
+class Functional(model.Functional, Model):
     """What `Model(inputs, outputs)` makes."""

@@ -123,13 +123,13 @@ def test_code_that_numba_rejects_is_our_bug(home):
 def test_processes_share_one_cache(home):
     code = (
         "import sys, numpy as np, numba\n"
-        "from s2s import compile\n"
+        "from s2s.backends import build_kernel\n"
         "from tests.s2s.codegen.entries import plain_entry\n"
         f"text = {KERNEL!r}\n"
-        "k = compile.build(text, 'k', (numba.float64[::1],) * 2, plain_entry(text, 'k'))\n"
+        "k = build_kernel.build(text, 'k', (numba.float64[::1],) * 2, plain_entry(text, 'k'))\n"
         "out = np.empty(3); k(np.arange(3.0), out); print(out.sum())\n"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     runs = [
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=root)
         for _ in range(3)

@@ -1,5 +1,7 @@
 """Lowered text compiled the short way does what CPython makes of it."""
 
+# ruff: noqa: E402
+
 from __future__ import annotations
 
 import ast
@@ -9,20 +11,21 @@ import numpy as np
 import pytest
 
 from s2s import kernels
-from s2s.backends.build_kernel import OPTIONS, build, jit_helpers, load, tell_numba
+from s2s.backends.build_kernel import build, jit_helpers, load, tell_numba
+from s2s.codegen.options import OPTIONS
 
 numba = pytest.importorskip("numba")
-from numba.core.runtime import _nrt_python, rtsys  # noqa: E402
+from numba.core.runtime import _nrt_python, rtsys
 
-import s2s.kernels_numba.scalar  # noqa: E402, F401  (tells Numba what lowered code calls)
-from s2s.codegen import value_types  # noqa: E402
-from s2s.codegen.numba_bridge import numba_intrinsic  # noqa: E402
-from s2s.codegen.partition.outline_nests import Plan  # noqa: E402
+import s2s.kernels_numba.scalar  # noqa: F401  (tells Numba what lowered code calls)
+from s2s.codegen import value_types
+from s2s.codegen.numba_bridge import numba_intrinsic
+from s2s.codegen.partition.outline_nests import Plan
 from s2s.codegen.type_inference import (
-    Types,  # noqa: E402
-    Unsupported,  # noqa: E402
+    Types,
+    Unsupported,
 )
-from tests.s2s.codegen.entries import plain_entry  # noqa: E402
+from tests.s2s.codegen.entries import plain_entry
 
 HEADER = "import numpy as np\n\nfrom s2s import kernels as rt\n\n\n"
 

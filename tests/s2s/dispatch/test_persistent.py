@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("numba")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 MODEL = """
 import numpy as np, s2s
@@ -30,7 +30,7 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import model
-import s2s.warm
+import s2s.dispatch.persistent
 s2s.dispatch.persistent.compiler_key = lambda: "one compiler"  # also while it is being edited
 {change}
 print(model.loss(5.0), "s2s.transforms.pipeline" in sys.modules)

@@ -19,7 +19,7 @@ import s2s
 from s2s.dispatch import persistent, specializations
 
 pytest.importorskip("numba")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 HEAD = """
 import enum, functools

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.inspect import debug_nans
+from s2s.call import debug_flag
 
 
 @pytest.fixture(autouse=True)
@@ -164,7 +164,7 @@ def test_helpers_and_while_loops():
     assert error.line == line_of(angle, "np.arctan2")
     assert "in iteration 3 of `while k < 5`" in str(error)
     line = line_of(turning, "angle(")
-    assert f"called in test_debug.py:{line}, angle(z, x[1])" in str(error)
+    assert f"called in test_debug_nans.py:{line}, angle(z, x[1])" in str(error)
     assert "arctan2 has no derivative at (0, 0)" in error.advice
 
 
@@ -347,14 +347,14 @@ def test_the_switch():
     with pytest.raises(FloatingPointError):
         g(0.0)
     s2s.debug_nans(False)
-    assert g(0.0) == np.inf and not debug_nans.active
+    assert g(0.0) == np.inf and not debug_flag.active
     assert repr(s2s.debug_nans(True)) == "<s2s.debug_nans: on>"
 
 
 def test_an_error_leaves_the_block():
     with pytest.raises(KeyError), s2s.debug_nans():
         raise KeyError
-    assert not debug_nans.active
+    assert not debug_flag.active
 
 
 def test_other_threads():

@@ -9,7 +9,7 @@ import pytest
 
 import s2s
 from s2s.layers import BatchNormalization, Input, ReLU, Rescaling, TimeDistributed, activations
-from s2s.losses.more import CosineSimilarity, KLDivergence
+from s2s.losses.losses_rare import CosineSimilarity, KLDivergence
 from s2s.models import Model
 
 NAN = float("nan")

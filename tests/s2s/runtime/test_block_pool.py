@@ -19,7 +19,7 @@ from s2s.runtime import block_pool
 
 pytest.importorskip("numba")
 MB = 1 << 20
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Blocks:

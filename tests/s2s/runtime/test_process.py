@@ -16,7 +16,7 @@ import pytest
 import s2s
 from s2s.errors import InternalCompilerError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @s2s.grad

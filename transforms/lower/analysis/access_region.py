@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..loop_ir import nodes as L
-from ..memory.hoist_allocations import known_before
 from .dependence import Linear, combined
 from .liveness import binds
+from .single_assignment import known_before
 
 # An index and the loops around it, outermost first.
 Place = tuple[L.Index, list[L.Loop]]

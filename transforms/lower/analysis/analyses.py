@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...ir.lazy import lazy
 from ..loop_ir import nodes as L
-from .dependence import Shares, with_bindings
+from .alias import Shares, with_bindings
 from .liveness import Names, after_loops
 
 

@@ -6,10 +6,9 @@ decides no more than whether a loop is worth the trouble of starting threads.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from ..loop_ir import nodes as L
 from .liveness import binds, names_in
+from .single_assignment import settled
 
 # The operations that take long, and calls of functions.
 _OPERATORS = {"/": 4, "//": 8, "%": 8, "**": 20}
@@ -29,23 +28,6 @@ def work(loop: L.Loop, count: L.Expr) -> L.Expr:
     middle: dict[L.Expr, L.Expr] = {L.Name(loop.var): L.add(loop.start, passed)}
     middle |= {L.Name(name): e for name, e in settled(stmts).items()}
     return L.mul(count, _block(loop.body, inside, middle))
-
-
-def settled(stmts: list[L.Stmt]) -> dict[str, L.Expr]:
-    """The integers that have one value in each iteration, as far as the loop's variable and
-    what was known before it tell."""
-    times = Counter(name for s in stmts for name in binds(s))
-    return {
-        s.name: s.expr
-        for s in stmts
-        if isinstance(s, L.Let) and s.expr.dtype == "int64" and times[s.name] == 1
-        if s.name not in names_in([s.expr])
-    }
-
-
-def resolved(e: L.Expr, known: dict[str, L.Expr]) -> L.Expr:
-    """What a number that is `settled` stands for; another as it is."""
-    return known.get(e.name, e) if isinstance(e, L.Name) else e
 
 
 def trips(loop: L.Loop) -> L.Expr:

@@ -7,15 +7,13 @@ its own, or only be added to, or be made anew in each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ...ir.record import field, record
 from ..loop_ir import nodes as L
 from ..ops.scalar_ops import larger
-from .cost_model import settled
+from .alias import Shares, with_bindings
 from .liveness import Names, after_loops, binds, exposed, names_in, reads
+from .single_assignment import settled
 
-Shares = Callable[[str, str], bool]
 # Multiples of terms, of 1 under None.
 Linear = dict[L.Expr | None, int]
 
@@ -86,26 +84,6 @@ def backwards_at_will(body: list[L.Stmt], shares: Shares, visible: set[str]) -> 
         if not any(isinstance(s, L.Fail) for s in L.walk(loop.body))
         and independent(loop, after[id(loop)], shares, visible)
     ]
-
-
-def with_bindings(body: list[L.Stmt], shares: Shares) -> Shares:
-    """Also knows the variables that are bound to each other's buffers."""
-    groups: dict[str, set[str]] = {}
-    for s in L.walk(body):
-        names: list[str] = []
-        if isinstance(s, L.Bind):
-            names = [s.name, s.other]
-        elif isinstance(s, L.Alias):
-            names = [s.name, s.buffer]
-        elif isinstance(s, (L.BindCall, L.Invoke)):
-            names = [*s.names, *(a.buffer for a in s.args if isinstance(a, L.Whole))]
-        group = set(names).union(*(groups.get(n, ()) for n in names))
-        groups.update(dict.fromkeys(group, group))
-
-    def share(a: str, b: str) -> bool:
-        return any(shares(p, q) for p in groups.get(a, (a,)) for q in groups.get(b, (b,)))
-
-    return share if groups else shares
 
 
 def _harm(stmt: L.Stmt) -> str:

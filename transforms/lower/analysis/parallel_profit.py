@@ -18,8 +18,9 @@ from fractions import Fraction
 
 from ...ir.symbolic_dims import Atom, Dim, Facts, Guard, Monomial
 from ..loop_ir import nodes as L
-from .cost_model import settled, work
+from .cost_model import work
 from .liveness import binds
+from .single_assignment import settled
 
 # What one loop must have to do, in additions: below a millisecond or so, arrays that go from the
 # cache of one core to that of another cost what a second core gains.

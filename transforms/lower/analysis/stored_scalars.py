@@ -11,7 +11,7 @@ for i in range(n):
 from __future__ import annotations
 
 from ..loop_ir import nodes as L
-from ..memory.scalar_replacement import Uses, level_of, survey
+from .buffer_uses import Uses, level_of, survey
 
 
 def keeping(body: list[L.Stmt]) -> dict[int, tuple[str, ...]]:

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 
 from ..loop_ir import nodes as L
 from ..ops.bit_shift import asked
-from ..scalars.scalar_cse import spelt_out
 from .liveness import binds, names_in
+from .single_assignment import spelt_out
 
 # What an integer is made from is not written out if it is longer than this.
 LONG = 30

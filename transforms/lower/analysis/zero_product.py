@@ -7,14 +7,16 @@ large, infinite or no number, the product is zero.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from ...ir.lazy import lazy
+from ..analysis.alias import Shares
 from ..loop_ir import nodes as L
-from ..loops.fusion import Shares
-from ..memory.layout import Parameters
+from .footprint import changed_by
 from .liveness import binds, names_in, reads
+from .parameters import Parameters
 
 # Products of so many numbers,
 FACTORS = 4
@@ -149,11 +151,19 @@ class Numbers:
         return FACTORS + 1
 
 
-def changed_by(stmt: L.Stmt) -> set[str]:
-    """Buffers that it may write to, or give another name."""
-    names = {e.buffer for e in L.exprs_of(stmt) if isinstance(e, L.Whole)}
-    if isinstance(stmt, (L.Put, L.Alias)):
-        names.add(stmt.buffer)
-    if isinstance(stmt, L.Bind):
-        names.add(stmt.other)
-    return names
+def keeps_zero(e: L.Expr, load: L.Load) -> bool:
+    """The value is 0 where the element is: its multiple by finite numbers, or a sum of those."""
+    if e == load:
+        return load.dtype in ("float32", "float64")
+    if isinstance(e, L.Un) and e.op == "-":
+        return keeps_zero(e.x, load)
+    if isinstance(e, L.Bin) and e.op in "+-":
+        return keeps_zero(e.left, load) and keeps_zero(e.right, load)
+    if isinstance(e, L.Bin) and e.op in "*/":
+        x, k = e.left, e.right
+        if e.op == "*" and isinstance(x, L.Lit):
+            x, k = k, x
+        if not isinstance(k, L.Lit) or not isinstance(k.value, (int, float)):
+            return False
+        return k.value != 0 and math.isfinite(k.value) and keeps_zero(x, load)
+    return False

@@ -16,7 +16,7 @@ from ...ir.record import field, record, replace
 from ...ir.symbolic_dims import Dim, Facts
 from ...rules.axes_and_sizes import LARGEST, TOO_LARGE
 from ..loop_ir import nodes as L
-from ..ops.scalar_ops import cast
+from ..loop_ir.conversions import cast
 from .lazy_array import Emitter, Value, buffer_value, put, scalar_value
 from .producer_fusion import Usage, writes
 from .symbolic_range import Proven, Ranges

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..analysis.alias import Shares
 from ..analysis.bounds import apart
 from ..analysis.liveness import binds, names_in
+from ..analysis.single_assignment import spelt_out
 from ..loop_ir import nodes as L
-from ..loops.fusion import Shares
-from ..scalars.scalar_cse import spelt_out
 
 # What a loop may hold beside its checks.
 _QUIET = (L.Let, L.Put, L.Loop, L.Branch, L.Remark, L.Alloc, L.Alias, L.Fail)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ...ir.record import record
 from ..analysis.liveness import binds, names_in
+from ..analysis.single_assignment import spelt_out
 from ..analysis.stored_scalars import keeping
 from ..loop_ir import nodes as L
-from ..scalars.scalar_cse import spelt_out
 
 # A definition that is longer than this is not written out.
 LONG = 100

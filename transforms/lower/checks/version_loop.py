@@ -21,9 +21,9 @@ from collections.abc import Iterable
 
 from ...ir.record import replace
 from ..analysis.liveness import binds, names_in
+from ..analysis.single_assignment import spelt_out
 from ..loop_ir import nodes as L
 from ..ops.bit_shift import asked
-from ..scalars.scalar_cse import spelt_out
 from .hoist import in_last_round
 
 # A loop with more statements than this is not written twice.

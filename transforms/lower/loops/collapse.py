@@ -21,9 +21,9 @@ from collections import Counter
 from collections.abc import Callable
 
 from ...ir.record import field, record, replace
+from ..analysis.alias import Shares
 from ..analysis.liveness import binds, names_in
 from ..loop_ir import nodes as L
-from .fusion import Shares
 
 # Longer loops fill vectors by themselves.
 SHORT = 32

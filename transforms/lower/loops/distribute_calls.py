@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..analysis.alias import Shares, with_bindings
 from ..analysis.cost_model import trips
-from ..analysis.dependence import independent, with_bindings
+from ..analysis.dependence import independent
 from ..analysis.fusion_profit import calls_slowly
 from ..analysis.liveness import Names, after_loops, binds, exposed
 from ..loop_ir import nodes as L
-from .fusion import Shares
 
 # A round may hold this, and loops.
 _PLAIN = (L.Let, L.Put, L.Remark, L.Loop)

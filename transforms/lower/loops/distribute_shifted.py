@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..analysis.alias import Shares, with_bindings
 from ..analysis.cost_model import trips
-from ..analysis.dependence import independent, with_bindings
+from ..analysis.dependence import independent
 from ..analysis.liveness import after_loops, binds, names_in
+from ..analysis.single_assignment import spelt_out
 from ..loop_ir import nodes as L
-from ..scalars.scalar_cse import spelt_out
-from .fusion import Shares
 
 # A loop with fewer rounds stays.
 FEW = 8

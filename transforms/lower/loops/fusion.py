@@ -13,123 +13,20 @@ what a single round does.  Nests stay: joined, k-means and logistic regression t
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from ...ir.lazy import lazy
-from ...ir.record import field, record
+from ..analysis.alias import Shares
+from ..analysis.footprint import Footprint, Sizes, footprint
 from ..analysis.fusion_profit import is_slower, nested
 from ..analysis.liveness import binds, names_in
+from ..analysis.single_assignment import spelt_out
 from ..loop_ir import nodes as L
-from ..scalars.scalar_cse import spelt_out
 
 # A merged body beyond this many statements no longer compiles quickly.
 LARGE = 60
 # How many statements back a loop looks for one to join.
 FAR = 60
-
-Shares = Callable[[str, str], bool]
-Sizes = dict[str, tuple[L.Expr, ...]]
-
-
-@record
-class Footprint:
-    """What a statement touches.  Variables are scalars and the buffers' bindings; accesses are
-    (buffer, index) of elements, None for all of it."""
-
-    reads: set[str] = field(default_factory=set)
-    writes: set[str] = field(default_factory=set)
-    loops: set[str] = field(default_factory=set)
-    loads: list[tuple[str, L.Index | None]] = field(default_factory=list)
-    stores: list[tuple[str, L.Index | None]] = field(default_factory=list)
-    fails: bool = False
-    fixed: bool = False  # may not be moved, nor anything across it
-    size: int = 0
-    ranges: list[tuple[L.Expr, ...]] | None = None  # of a nest, once somebody has asked
-
-    @lazy
-    def written(self) -> set[str]:
-        return {name for name, _ in self.stores}
-
-    @lazy
-    def touched(self) -> set[str]:
-        return self.written.union([name for name, _ in self.loads])
-
-    @lazy
-    def names(self) -> set[str]:
-        """What it leaves to others, variables of loops not counted."""
-        return self.writes - self.loops
-
-    @lazy
-    def mentioned(self) -> set[str]:
-        return self.reads | self.writes
-
-    @lazy
-    def outer(self) -> set[str]:
-        """What it reads, variables of its loops not counted."""
-        return self.reads - self.loops
-
-    def add(self, other: Footprint) -> None:
-        """Of a statement that stands inside; to be called before it is asked what it touches."""
-        self.reads |= other.reads
-        self.writes |= other.writes
-        self.loops |= other.loops
-        self.loads += other.loads
-        self.stores += other.stores
-        self.fails |= other.fails
-        self.fixed |= other.fixed
-        self.size += other.size
-
-
-def footprint(stmt: L.Stmt, known: Callable[[L.Stmt], Footprint] | None = None) -> Footprint:
-    """`known` tells those of statements inside."""
-    f = Footprint(size=1)
-    for e in L.exprs_of(stmt):
-        _read(e, f)
-    if isinstance(stmt, (L.Let, L.Alias)):
-        f.writes.add(stmt.name)
-        if isinstance(stmt, L.Alias):
-            f.reads.add(stmt.buffer)
-    elif isinstance(stmt, L.Alloc):
-        f.writes.add(stmt.name)
-        f.stores.append((stmt.name, None))
-    elif isinstance(stmt, L.Put):
-        f.reads.add(stmt.buffer)
-        f.stores.append((stmt.buffer, stmt.index))
-        if stmt.add:
-            f.loads.append((stmt.buffer, stmt.index))
-    elif isinstance(stmt, L.Loop):
-        f.writes.add(stmt.var)
-        f.loops.add(stmt.var)
-    elif isinstance(stmt, L.Do) and stmt.function in L.PRODUCTS:
-        c = stmt.args[-1]
-        assert isinstance(c, L.Whole)
-        f.stores.append((c.buffer, None))
-    elif isinstance(stmt, L.Fail):
-        f.fails = True
-    elif not isinstance(stmt, (L.Branch, L.Remark)):
-        f.fixed = True
-    for block in L.blocks_of(stmt):
-        for inner in block:
-            f.add((known or footprint)(inner))
-    return f
-
-
-def _read(e: L.Expr | L.Whole, f: Footprint) -> None:
-    if isinstance(e, L.Whole):
-        f.reads.add(e.buffer)
-        f.loads.append((e.buffer, None))
-        for i in e.index:
-            _read(i, f)
-        return
-    for part in L.walk_expr(e):
-        if isinstance(part, L.Name):
-            f.reads.add(part.name)
-        elif isinstance(part, L.Size):
-            f.reads.add(part.buffer)
-        elif isinstance(part, L.Load):
-            f.reads.add(part.buffer)
-            f.loads.append((part.buffer, part.index))
 
 
 class Merger:

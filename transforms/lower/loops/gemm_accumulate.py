@@ -17,8 +17,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from ...ir.record import record
+from ..analysis.alias import Shares
+from ..analysis.footprint import Footprint, footprint
 from ..loop_ir import nodes as L
-from .fusion import Footprint, Shares, footprint
 
 # The sizes of the arrays that may be updated: contiguous, and not to be bound anew.
 Sizes = Mapping[str, tuple[L.Expr, ...]]

@@ -9,9 +9,9 @@ Each element is written in one round, from nothing that another round writes: an
 
 from __future__ import annotations
 
+from ..analysis.alias import Shares
 from ..analysis.liveness import names_in
 from ..loop_ir import nodes as L
-from .fusion import Shares
 
 
 def interchange(body: list[L.Stmt], shares: Shares) -> None:

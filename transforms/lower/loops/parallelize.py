@@ -21,8 +21,9 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 
 from ...ir.record import record
+from ..analysis.alias import Shares, with_bindings
 from ..analysis.cost_model import trips, work
-from ..analysis.dependence import Common, Shares, examined, independent, with_bindings
+from ..analysis.dependence import Common, examined, independent
 from ..analysis.liveness import after_loops, names_in
 from ..analysis.parallel_profit import Amount, Amounts, bound_in
 from ..loop_ir import nodes as L

@@ -9,7 +9,8 @@ memory the other way round then, and have to be turned, each time.
 
 from __future__ import annotations
 
-from ..analysis.dependence import Shares, backwards_at_will
+from ..analysis.alias import Shares
+from ..analysis.dependence import backwards_at_will
 from ..loop_ir import nodes as L
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..analysis.alias import Shares
 from ..analysis.liveness import binds, names_in
 from ..loop_ir import nodes as L
-from .fusion import Shares
 
 
 def mirror(body: list[L.Stmt], shares: Shares) -> None:

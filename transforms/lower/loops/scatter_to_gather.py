@@ -15,14 +15,15 @@ special case: X is read and written once, and the nest is as quick as the stenci
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from ...ir.record import field, record, replace
+from ..analysis.alias import Shares
+from ..analysis.buffer_uses import survey
+from ..analysis.footprint import footprint
 from ..analysis.liveness import names_in
+from ..analysis.zero_product import keeps_zero
 from ..loop_ir import nodes as L
-from ..memory.scalar_replacement import survey
-from .fusion import Shares, footprint
 
 # Shifts that reach farther make the border a cost of its own.
 WIDEST = 8
@@ -151,24 +152,6 @@ def _scatter(stmt: L.Stmt) -> _Scatter | None:
     expr = L.map_expr(put.expr, lambda e: element if e == load else None)
     place = put.buffer, tuple(rest), tuple(axes), stops, tuple(shift)
     return _Scatter(order, *place, load.buffer, expr, load.dtype)
-
-
-def keeps_zero(e: L.Expr, load: L.Load) -> bool:
-    """The value is 0 where the element is: its multiple by finite numbers, or a sum of those."""
-    if e == load:
-        return load.dtype in ("float32", "float64")
-    if isinstance(e, L.Un) and e.op == "-":
-        return keeps_zero(e.x, load)
-    if isinstance(e, L.Bin) and e.op in "+-":
-        return keeps_zero(e.left, load) and keeps_zero(e.right, load)
-    if isinstance(e, L.Bin) and e.op in "*/":
-        x, k = e.left, e.right
-        if e.op == "*" and isinstance(x, L.Lit):
-            x, k = k, x
-        if not isinstance(k, L.Lit) or not isinstance(k.value, (int, float)):
-            return False
-        return k.value != 0 and math.isfinite(k.value) and keeps_zero(x, load)
-    return False
 
 
 def _passes(stmt: L.Stmt, scatter: _Scatter | None, mine: _Scatter, shares: Shares) -> bool:

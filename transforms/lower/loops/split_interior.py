@@ -20,10 +20,10 @@ from __future__ import annotations
 import copy
 
 from ...ir.record import record
+from ..analysis.alias import Shares
+from ..analysis.footprint import touches
 from ..analysis.liveness import names_in
 from ..loop_ir import nodes as L
-from ..memory.fuse_zero_accumulate import touches
-from .fusion import Shares
 
 # Loops around an assignment that is cut.
 DEEPEST = 2

@@ -21,9 +21,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from ..analysis.alias import Shares
 from ..analysis.analyses import Overview
 from ..analysis.cost_model import trips
-from ..analysis.dependence import Shares, independent
+from ..analysis.dependence import independent
 from ..analysis.liveness import binds, counters_read, exposed, names_in
 from ..loop_ir import nodes as L
 from .unroll_and_jam_rewrite import Tile, accesses, loads_in, loops_in

@@ -12,9 +12,9 @@ from typing import TypeGuard
 
 from ...ir.record import record
 from ..analysis.bounds import larger, smaller
-from ..analysis.cost_model import settled
 from ..analysis.dependence import Common
 from ..analysis.liveness import binds, exposed, names_in, reads
+from ..analysis.single_assignment import settled
 from ..loop_ir import nodes as L
 from .unroll_and_jam_sums import plus, renamed, whole_rounds
 

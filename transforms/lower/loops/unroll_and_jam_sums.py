@@ -19,12 +19,12 @@ import copy
 from collections import Counter
 from collections.abc import Callable
 
+from ..analysis.accumulation import added_to
+from ..analysis.alias import Shares
 from ..analysis.analyses import Overview
 from ..analysis.cost_model import trips
-from ..analysis.dependence import Shares
 from ..analysis.liveness import binds, names_in, reads
 from ..loop_ir import nodes as L
-from ..memory.canonicalize_accumulate import added_to
 
 # So many rounds of the outer loop become one.
 ROUNDS = 4

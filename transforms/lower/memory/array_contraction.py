@@ -14,9 +14,9 @@ used again at once stays near the processor.
 from __future__ import annotations
 
 from ...ir.fixpoint import rewrites
+from ..analysis.buffer_uses import Uses, level_of, survey
 from ..analysis.liveness import binds, names_in
 from ..loop_ir import nodes as L
-from .scalar_replacement import Uses, level_of, survey
 
 
 def narrow(body: list[L.Stmt], params: list[str]) -> None:

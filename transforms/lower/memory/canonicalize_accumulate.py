@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..analysis.accumulation import added_to
 from ..analysis.analyses import dtypes_in
 from ..analysis.liveness import binds, reads
 from ..loop_ir import nodes as L
@@ -44,13 +45,3 @@ def _block(block: list[L.Stmt], dtypes: dict[str, str], once: set[str]) -> None:
 
 def _name(let: L.Let) -> L.Expr:
     return L.Name(let.name, let.expr.dtype)
-
-
-def added_to(put: L.Put, e: L.Expr) -> L.Expr | None:
-    """What is added to an element that is set to `e`."""
-    old = L.Load(put.buffer, put.index, e.dtype)
-    if not isinstance(e, L.Bin) or e.op not in ("+", "-") or e.dtype not in ("float32", "float64"):
-        return None
-    if e.left == old:
-        return e.right if e.op == "+" else L.Un("-", e.right, e.dtype)
-    return e.left if e.op == "+" and e.right == old else None

@@ -24,9 +24,9 @@ from collections.abc import Callable, Iterator
 
 from ...ir.record import record
 from ..analysis.access_region import Extents
-from ..analysis.cost_model import settled
-from ..analysis.dependence import Shares, with_bindings
+from ..analysis.alias import Shares, with_bindings
 from ..analysis.liveness import binds, names_in
+from ..analysis.single_assignment import settled
 from ..loop_ir import nodes as L
 
 

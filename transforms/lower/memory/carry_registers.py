@@ -23,13 +23,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ...ir.lazy import lazy
 from ...ir.record import field, record
+from ..analysis.alias import Shares
 from ..analysis.analyses import Overview
 from ..analysis.bounds import apart
 from ..analysis.cost_model import trips
-from ..analysis.dependence import Shares
 from ..analysis.liveness import binds, names_in
+from ..analysis.single_assignment import fixed_integers, spelt_out
 from ..loop_ir import nodes as L
-from ..scalars.scalar_cse import fixed_integers, spelt_out
 
 # More variables than this do not fit into registers, beside all else.
 VARIABLES = 6

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ...ir.record import record
-from ..analysis.cost_model import resolved, settled
+from ..analysis.buffer_uses import Uses, level_of, survey
+from ..analysis.single_assignment import resolved, settled
 from ..loop_ir import nodes as L
-from .scalar_replacement import Uses, level_of, survey
 
 
 def drop_unread(body: list[L.Stmt]) -> None:

@@ -20,23 +20,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ...ir.record import record, replace
+from ..analysis.alias import Shares
+from ..analysis.parameters import Parameters
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
-from ..loops.fusion import Shares
-from .layout import (
-    SMALL,
-    WORTH,
-    Access,
-    Order,
-    Parameters,
-    Path,
-    Poll,
-    Uses,
-    moved,
-    sizes_of,
-    survey,
-    touches,
-)
+from .layout import SMALL, WORTH, Access, Order, Path, Poll, Uses, moved, sizes_of, survey, touches
 
 # Added to anything, it changes nothing: 0.0 would make 0.0 of -0.0.
 NOTHING = -0.0

@@ -21,10 +21,10 @@ from collections.abc import Callable, Iterator
 
 from ...ir.fixpoint import rewrites
 from ...ir.record import record
+from ..analysis.alias import Shares
+from ..analysis.buffer_uses import Uses, level_of, survey
 from ..analysis.liveness import binds, names_in
 from ..loop_ir import nodes as L
-from ..loops.fusion import Shares
-from .scalar_replacement import Uses, level_of, survey
 
 
 def read_in_place(body: list[L.Stmt], shares: Shares, fresh: Callable[[str], str]) -> None:

@@ -19,9 +19,9 @@ from collections.abc import Iterator
 
 from ...ir.fixpoint import rewrites
 from ...ir.record import record
+from ..analysis.buffer_uses import Uses, level_of, survey
+from ..analysis.zero_product import keeps_zero
 from ..loop_ir import nodes as L
-from ..loops.scatter_to_gather import keeps_zero
-from .scalar_replacement import Uses, level_of, survey
 
 
 @record

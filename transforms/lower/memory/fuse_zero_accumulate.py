@@ -19,9 +19,10 @@ import copy
 from collections.abc import Callable
 
 from ...ir.record import record
+from ..analysis.alias import Shares
+from ..analysis.footprint import touches
 from ..analysis.liveness import binds, names_in
 from ..loop_ir import nodes as L
-from ..loops.fusion import Shares
 
 
 @record
@@ -104,20 +105,6 @@ def _next(
             if needed & {*binds(inner)} or isinstance(inner, (L.Break, L.Return)):
                 return None
     return None
-
-
-def touches(stmt: L.Stmt, buffer: str, shares: Shares) -> bool:
-    for s in L.walk([stmt]):
-        names = {s.buffer} if isinstance(s, (L.Put, L.Alias)) else {*binds(s)}
-        if isinstance(s, L.Bind):
-            names.add(s.other)
-        for e in L.exprs_of(s):
-            parts = e.index if isinstance(e, L.Whole) else (e,)
-            names |= {e.buffer} if isinstance(e, L.Whole) else set()
-            names |= {p.buffer for i in parts for p in L.walk_expr(i) if isinstance(p, L.Load)}
-        if any(shares(name, buffer) for name in names):
-            return True
-    return False
 
 
 def _reads(nest: _Nest, buffer: str, shares: Shares) -> bool:

@@ -10,9 +10,9 @@ variable has a new one.  So both may be the same, if no other variable ever name
 
 from __future__ import annotations
 
-from ..analysis.cost_model import settled
 from ..analysis.dependence import is_small
-from ..analysis.liveness import binds, names_in
+from ..analysis.liveness import binds
+from ..analysis.single_assignment import known_before, settled
 from ..loop_ir import nodes as L
 
 # The statements around one, and itself.
@@ -99,22 +99,3 @@ def _is_way_out(path: Path) -> bool:
         isinstance(stmt, L.Forever) or (isinstance(stmt, L.Loop) and not stmt.parallel)
         for stmt in path
     )
-
-
-def known_before(e: L.Expr, bound: set[str], known: dict[str, L.Expr]) -> L.Expr | None:
-    """An integer by what is known before the loop that binds the names `bound`."""
-
-    def spelt(part: L.Expr) -> L.Expr | None:
-        if isinstance(part, L.Name) and part.name in bound and part.name in known:
-            return L.map_expr(known[part.name], spelt)
-        return None
-
-    e = L.map_expr(e, spelt)
-    return e if all(map(_is_harmless, L.walk_expr(e))) and not names_in([e]) & bound else None
-
-
-def _is_harmless(e: L.Expr) -> bool:
-    """Can be computed even where the program does not, and is the same then."""
-    if isinstance(e, L.Bin):
-        return e.op not in ("/", "//", "%", "**", "<<", ">>")
-    return isinstance(e, (L.Lit, L.Name, L.Size, L.Un, L.Select, L.Cast))

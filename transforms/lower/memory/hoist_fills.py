@@ -19,9 +19,9 @@ from collections.abc import Iterator
 
 from ...ir.record import field, record
 from ..analysis.access_region import Extents
-from ..analysis.cost_model import settled
+from ..analysis.buffer_uses import Uses, level_of, survey
+from ..analysis.single_assignment import settled
 from ..loop_ir import nodes as L
-from .scalar_replacement import Uses, level_of, survey
 
 
 @record

@@ -23,11 +23,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ...ir.record import field, record, replace
-from ..analysis.cost_model import settled
+from ..analysis.alias import Shares
 from ..analysis.liveness import names_in
+from ..analysis.parameters import Parameters
+from ..analysis.single_assignment import settled
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
-from ..loops.fusion import Shares
 
 # What is taken for the number of rounds of a loop, or the size of an axis, that is not known.
 MANY = 32
@@ -42,17 +43,6 @@ WORTH = 4
 
 Order = tuple[int, ...]
 Path = tuple[L.Loop | L.Forever, ...]
-
-
-@record
-class Parameters:
-    """The arrays among the parameters: the dtype and the sizes of each; which are there to take
-    results; and which the caller sees changed even if the call fails."""
-
-    dtypes: dict[str, str]
-    sizes: dict[str, tuple[L.Expr, ...]]
-    outs: frozenset[str]
-    visible: set[str]
 
 
 @record

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..analysis.alias import Shares
 from ..analysis.analyses import dtypes_in
 from ..analysis.in_bounds import Elsewhere, additions
 from ..analysis.liveness import binds, names_in
 from ..loop_ir import nodes as L
-from ..loops.fusion import Shares
 
 FLOATS = ("float32", "float64")
 

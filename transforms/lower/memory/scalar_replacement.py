@@ -6,26 +6,8 @@ It needs no memory.
 
 from __future__ import annotations
 
-from ...ir.record import field, record
+from ..analysis.buffer_uses import Path, Uses, survey
 from ..loop_ir import nodes as L
-
-# The blocks around an access, outermost first, and where in each the way goes on.
-Path = tuple[tuple[list[L.Stmt], int], ...]
-
-
-@record
-class Uses:
-    """All that happens to one buffer variable.  `odd`: something besides allocating it once
-    and accessing elements."""
-
-    allocs: list[tuple[list[L.Stmt], L.Alloc]] = field(default_factory=list)
-    accesses: list[tuple[Path, L.Index, bool]] = field(default_factory=list)
-    odd: bool = False
-
-
-def level_of(path: Path, block: list[L.Stmt]) -> int | None:
-    """How many blocks stand around this one on the way to an access, if it is on the way."""
-    return next((k for k, (inside, _) in enumerate(path) if inside is block), None)
 
 
 def scalarise(body: list[L.Stmt], params: list[str]) -> None:
@@ -39,50 +21,6 @@ def scalarise(body: list[L.Stmt], params: list[str]) -> None:
             _replace(home, name, alloc.dtype)
             # Positions must stay as they were surveyed.
             block[L.place_in(block, alloc)] = L.Remark("")
-
-
-def survey(body: list[L.Stmt]) -> dict[str, Uses]:
-    """What happens to each buffer variable."""
-    uses: dict[str, Uses] = {}
-    _survey(body, (), uses)
-    return uses
-
-
-def _survey(
-    block: list[L.Stmt],
-    path: Path,
-    uses: dict[str, Uses],
-) -> None:
-    def of(name: str) -> Uses:
-        return uses.setdefault(name, Uses())
-
-    for position, stmt in enumerate(block):
-        here = (*path, (block, position))
-        for e in L.exprs_of(stmt):
-            if isinstance(e, L.Whole):
-                of(e.buffer).odd = True
-                parts = [p for i in e.index for p in L.walk_expr(i)]
-            else:
-                parts = list(L.walk_expr(e))
-            for p in parts:
-                if isinstance(p, L.Load):
-                    of(p.buffer).accesses.append((here, p.index, False))
-                elif isinstance(p, L.Size):
-                    of(p.buffer).odd = True
-        if isinstance(stmt, L.Alloc):
-            of(stmt.name).allocs.append((block, stmt))
-        elif isinstance(stmt, L.Put):
-            plain = not stmt.add
-            of(stmt.buffer).accesses.append((here, stmt.index, plain))
-        elif isinstance(stmt, L.Alias):
-            of(stmt.name).odd = of(stmt.buffer).odd = True
-        elif isinstance(stmt, L.Bind):
-            of(stmt.name).odd = of(stmt.other).odd = True
-        elif isinstance(stmt, (L.BindCall, L.Invoke)):
-            for name in stmt.names:
-                of(name).odd = True
-        for inner in L.blocks_of(stmt):
-            _survey(inner, here, uses)
 
 
 def _home(use: Uses) -> list[L.Stmt] | None:

@@ -12,10 +12,10 @@ only the elements that it leaves out need a zero of their own.
 from __future__ import annotations
 
 from ...ir.record import record
-from ..analysis.cost_model import resolved, settled
+from ..analysis.buffer_uses import Uses, level_of, survey
 from ..analysis.liveness import binds, names_in
+from ..analysis.single_assignment import resolved, settled
 from ..loop_ir import nodes as L
-from .scalar_replacement import Uses, level_of, survey
 
 
 @record

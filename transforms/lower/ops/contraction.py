@@ -17,9 +17,9 @@ from ...ir.symbolic_dims import Dim
 from ..build.context import Context, handles, shape_of
 from ..build.lazy_array import Emitter, Value, fill, put, scalar_value
 from ..loop_ir import nodes as L
+from ..loop_ir.conversions import cast
 from . import contraction_order
 from .broadcast import meet, project
-from .scalar_ops import cast
 from .strided_gemm import add_to, gains, multiply, places
 from .view import joined, transpose
 

@@ -12,7 +12,7 @@ from ...ir.symbolic_dims import Dim
 from ..build.context import Context, handles, shape_of
 from ..build.lazy_array import Emitter, Value, put, scalar_value
 from ..loop_ir import nodes as L
-from .scalar_ops import cast, kind
+from ..loop_ir.conversions import cast, kind
 from .stacks import start
 
 

@@ -11,8 +11,9 @@ from ..build.affine_array import integers
 from ..build.context import Context
 from ..build.lazy_array import Emitter, Value, scalar_value
 from ..loop_ir import nodes as L
+from ..loop_ir.conversions import kind
 from .broadcast import meet, project, same_shape
-from .scalar_ops import CONVERSIONS, cost_of, element, kind
+from .scalar_ops import CONVERSIONS, cost_of, element
 
 
 def elementwise(cx: Context, stmt: nodes.Assign) -> Value:

@@ -9,7 +9,7 @@ from ...ir import nodes
 from ..build.context import Context, handles
 from ..build.lazy_array import Value
 from ..loop_ir import nodes as L
-from .scalar_ops import cast
+from ..loop_ir.conversions import cast
 
 # What the runtime multiplies by: nothing, 1 / n, or 1 / sqrt(n).
 _SCALES = {"backward": (0, 1), "forward": (1, 0), "ortho": (2, 2)}

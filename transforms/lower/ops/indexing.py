@@ -18,8 +18,8 @@ from ..build.context import Context, handles
 from ..build.lazy_array import Emitter, Value, buffer_value, put
 from ..build.symbolic_range import COEFFICIENT, CONSTANT, relaxed
 from ..loop_ir import nodes as L
+from ..loop_ir.conversions import cast
 from .broadcast import meet, project
-from .scalar_ops import cast
 
 Items = Sequence[tuple[Any, ...]]
 

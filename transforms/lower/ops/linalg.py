@@ -13,8 +13,8 @@ from ...ir.record import record, replace
 from ..build.context import Context, handles
 from ..build.lazy_array import Emitter, Value, put, scalar_value
 from ..loop_ir import nodes as L
+from ..loop_ir.conversions import cast
 from .broadcast import meet, project
-from .scalar_ops import cast
 
 Sizes = tuple[L.Expr, ...]
 

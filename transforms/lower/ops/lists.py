@@ -12,7 +12,7 @@ from ...ir.symbolic_dims import Dim
 from ..build.context import Context, handles, shape_of
 from ..build.lazy_array import Emitter, Value, scalar_value
 from ..loop_ir import nodes as L
-from .scalar_ops import cast
+from ..loop_ir.conversions import cast
 
 DONE = Value("int64", (), (), lambda em, index: L.ZERO)
 

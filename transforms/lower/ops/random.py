@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...ir import nodes
 from ..build.context import Context
 from ..loop_ir import nodes as L
-from .scalar_ops import cast
+from ..loop_ir.conversions import cast
 
 
 def draw(cx: Context, stmt: nodes.Draw) -> None:

@@ -10,8 +10,9 @@ from ...ir.symbolic_dims import Dim
 from ..build.context import Context, handles
 from ..build.lazy_array import Emitter, Value, fill, put, scalar_value
 from ..loop_ir import nodes as L
+from ..loop_ir.conversions import cast, kind
 from .broadcast import is_one, project
-from .scalar_ops import cast, kind, larger
+from .scalar_ops import larger
 
 Step = Callable[[Emitter, L.Expr, L.Expr], L.Expr]
 

@@ -12,11 +12,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...ir.errors import UnsupportedError
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
+from ..loop_ir.conversions import _literal, cast, fit, kind
 from .bit_shift import shifted
 
 _ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/"}
@@ -64,50 +63,6 @@ _COSTS = {
 
 def cost_of(op: str) -> int:
     return _COSTS.get(op, 8)
-
-
-def kind(dtype: str) -> str:
-    return np.dtype(dtype).kind
-
-
-def cast(e: L.Expr, dtype: str) -> L.Expr:
-    """`e` as `dtype`, as NumPy's astype converts it."""
-    if e.dtype == dtype:
-        return e
-    if isinstance(e, L.Lit):
-        return L.Lit(_literal(e.value, dtype), dtype)
-    if dtype == "bool":
-        return L.Bin("!=", e, L.Lit(0, e.dtype), "bool")
-    if kind(e.dtype) == "f" and kind(dtype) in "iu":
-        # Python refuses to convert nan and inf; NumPy does not.
-        whole = L.Call("rt.to_int", (e,), "int64")
-        if dtype == "uint64":
-            return _to_uint64(e, whole)
-        return whole if dtype == "int64" else L.Cast(whole, dtype)
-    if isinstance(e, L.Cast) and e.dtype == "int64" and kind(e.x.dtype) in "b":
-        return L.Cast(e.x, dtype)
-    return L.Cast(e, dtype)
-
-
-def _to_uint64(e: L.Expr, whole: L.Expr) -> L.Expr:
-    """A float as a uint64: from 2**63 on it does not fit in the int64 `whole`."""
-    half = L.Lit(2.0**63, e.dtype)
-    rest = L.Call("rt.to_int", (L.Bin("-", e, half, e.dtype),), "int64")
-    high = L.Bin("^", L.Cast(rest, "uint64"), L.Lit(2**63, "uint64"), "uint64")
-    below = L.Bin("<", e, half, "bool")
-    return L.Select(below, L.Cast(whole, "uint64"), high, "uint64")
-
-
-def _literal(value: Any, dtype: str) -> Any:
-    with np.errstate(all="ignore"):
-        return np.asarray(value).astype(dtype)[()].item()
-
-
-def fit(e: L.Expr, dtype: str) -> L.Expr:
-    """Numba widens small integers; wrap them back."""
-    if kind(dtype) in "iu" and dtype != "int64" and not isinstance(e, L.Lit):
-        return L.Cast(e, dtype)
-    return e
 
 
 def element(

@@ -13,8 +13,8 @@ from ...ir import nodes
 from ..build.context import Context
 from ..build.lazy_array import Value, fill
 from ..loop_ir import nodes as L
+from ..loop_ir.conversions import cast
 from .broadcast import project, same_shape
-from .scalar_ops import cast
 from .view import follow
 
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ..analysis.liveness import binds, names_in
+from ..analysis.single_assignment import _is_fixed
 from ..loop_ir import nodes as L
 
 # Calls that take longer than a look at what they gave.
@@ -48,45 +49,6 @@ def share_numbers(body: list[L.Stmt], params: Iterable[str], kept: Iterable[L.Ex
                 continue
         out.append(stmt)
     body[:] = _read(out, times, stay)
-
-
-def fixed_integers(body: list[L.Stmt], params: Iterable[str]) -> dict[str, L.Expr]:
-    """The integers that have one value wherever they are bound, by what they are made from."""
-    times = Counter(name for s in L.walk(body) for name in binds(s))
-    times.update(params)
-    found: dict[str, L.Expr] = {}
-    for s in L.walk(body):
-        if isinstance(s, L.Let) and s.expr.dtype == "int64" and times[s.name] == 1:
-            if isinstance(s.expr, L.Name) and times[s.expr.name] <= 1 or _is_fixed(s.expr, times):
-                found[s.name] = spelt_out(s.expr, found)
-    return found
-
-
-def spelt_out(e: L.Expr, integers: dict[str, L.Expr]) -> L.Expr:
-    """In terms of what integers are made from."""
-    if isinstance(e, L.Name):
-        return integers.get(e.name, e)
-    if isinstance(e, (L.Lit, L.Size)):
-        return e
-
-    def spelt(part: L.Expr) -> L.Expr | None:
-        return integers.get(part.name) if isinstance(part, L.Name) else None
-
-    return L.map_expr(e, spelt)
-
-
-def _is_fixed(e: L.Expr, times: Counter[str], calls: tuple[str, ...] = ()) -> bool:
-    """Whether an expression has the same value wherever its names are bound.  It may hold `calls`
-    beside those of NumPy's functions."""
-    for part in L.walk_expr(e):
-        if isinstance(part, (L.Load, L.Field)):
-            return False
-        if isinstance(part, L.Call) and not part.function.startswith(("np.", *calls)):
-            return False
-        name = part.buffer if isinstance(part, L.Size) else getattr(part, "name", None)
-        if name is not None and times[name] > 1:
-            return False
-    return not isinstance(e, (L.Lit, L.Name))
 
 
 def _read(body: list[L.Stmt], times: Counter[str], stay: set[str]) -> list[L.Stmt]:

@@ -20,12 +20,12 @@ from collections import Counter
 from collections.abc import Callable
 
 from ...ir.record import record
+from ..analysis.buffer_uses import Uses, level_of, survey
 from ..analysis.liveness import binds, exposed, names_in
+from ..analysis.single_assignment import fixed_integers, spelt_out
 from ..analysis.zero_product import Numbers
 from ..loop_ir import nodes as L
 from ..memory.array_contraction import without_axis
-from ..memory.scalar_replacement import Uses, level_of, survey
-from ..scalars.scalar_cse import fixed_integers, spelt_out
 from .shorten_minmax_sweep import TURNED, Given, Shortened
 
 # More than this is not written down a second time.

@@ -21,10 +21,10 @@ import copy
 from collections.abc import Callable, Iterator
 
 from ...ir.record import field, record
+from ..analysis.alias import Shares
 from ..analysis.liveness import Names, after_loops, binds, exposed, names_in
 from ..analysis.zero_product import LIMITS, Numbers
 from ..loop_ir import nodes as L
-from ..loops.fusion import Shares
 
 # What is looked at in each round is to cost less than the round.
 SHORT = 16

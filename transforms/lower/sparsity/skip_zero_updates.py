@@ -21,12 +21,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...ir.record import field, record
+from ..analysis.alias import Shares
 from ..analysis.liveness import binds, reads
+from ..analysis.parameters import Parameters
 from ..analysis.zero_product import LIMITS, Numbers
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
-from ..loops.fusion import Shares
-from ..memory.layout import Parameters
 from .save_argminmax import keep_last
 from .shorten_minmax_sweep import shorten, shortened
 

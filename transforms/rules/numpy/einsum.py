@@ -20,8 +20,8 @@ from ...ir.symbolic_dims import Dim
 from ..axes_and_sizes import invalid, require_equal, size_of, static
 from ..declare import as_operand
 from ..promotion import join_dtypes
+from .bilinear import LETTERS, bilinear, swap_last, typed
 from .indexing import placement
-from .matmul import LETTERS, bilinear, swap_last, typed
 from .shape_functions import transposed
 
 Attrs = dict[str, Any]

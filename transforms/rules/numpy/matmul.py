@@ -9,28 +9,15 @@ from typing import Any
 import numpy as np
 
 from ...ir.builder import Builder, Sym
-from ...ir.nodes import Array, Scalar, Type, is_complex
+from ...ir.nodes import Array, Type, is_complex
 from ...ir.op_registry import Rule, register, surface
 from ...ir.precedence import MUL
-from ...ir.symbolic_dims import Dim
 from ..axes_and_sizes import axes_of, invalid, product, require_equal, size_of, static
 from ..broadcasting import broadcast_shapes
 from ..declare import as_operand
 from ..operation_text import call, infix
 from ..promotion import join_dtypes
-
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-def typed(dtype: str, shape: tuple[Dim, ...]) -> Type:
-    return Array(dtype, shape) if shape else Scalar(dtype)
-
-
-def swap_last(x: Sym) -> Sym:
-    """The matrices of a stack, each transposed."""
-    axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
-    return x.b.emit("transpose", x, axes=axes)
-
+from .bilinear import LETTERS, bilinear, swap_last, typed
 
 # ---------------------------------------------------------------- matmul
 
@@ -104,23 +91,6 @@ def _rows(b: Builder, x: Sym) -> Sym:
     """A stack of matrices as one tall matrix."""
     sizes = x.shape
     return b.emit("reshape", x, product(sizes[:-1]), sizes[-1])
-
-
-def bilinear(name: str) -> Any:
-    """The tangent of a product."""
-
-    def pushforward(b: Builder, dots: Any, out: Any, args: Any, attrs: dict[str, Any]) -> Sym:
-        terms = [
-            b.emit(name, *args[:i], dot, *args[i + 1 :], **attrs)
-            for i, dot in enumerate(dots)
-            if dot is not None
-        ]
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
-        return total
-
-    return pushforward
 
 
 register(

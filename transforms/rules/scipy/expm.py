@@ -9,8 +9,8 @@ from ...ir.builder import Builder, Sym
 from ...ir.op_registry import surface
 from ...runtime import matrix_helpers as helpers
 from ..axes_and_sizes import size_of
+from ..numpy.bilinear import swap_last
 from ..numpy.linalg.matrix_rules import declare, part, square
-from ..numpy.matmul import swap_last
 from ..operation_text import call
 
 

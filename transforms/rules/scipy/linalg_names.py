@@ -8,11 +8,11 @@ from ...ir.builder import Builder, Sym
 from ...ir.op_registry import surface
 from ..axes_and_sizes import refuse, size_of, static
 from ..declare import as_operand
+from ..numpy.bilinear import swap_last
 from ..numpy.linalg.factorizations import qr, svd, svdvals
 from ..numpy.linalg.matrix_rules import column, matrices, mirrored, row, scipy_matrix, square
 from ..numpy.linalg.pinv_norms import pinv
 from ..numpy.linalg.triangular import triangular
-from ..numpy.matmul import swap_last
 from ..numpy.shape_functions import ravel
 
 # ---------------------------------------------------------------- factors

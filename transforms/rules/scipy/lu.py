@@ -10,6 +10,7 @@ from ...ir.op_registry import Accumulate, surface
 from ...runtime import matrix_helpers as helpers
 from ..axes_and_sizes import refuse, static
 from ..declare import as_operand
+from ..numpy.bilinear import swap_last
 from ..numpy.linalg.matrix_rules import (
     declare,
     identity,
@@ -19,7 +20,6 @@ from ..numpy.linalg.matrix_rules import (
     upper_part,
 )
 from ..numpy.linalg.triangular import TRANS, same_rows, triangular
-from ..numpy.matmul import swap_last
 from ..operation_text import call
 
 Attrs = dict[str, Any]

@@ -25,7 +25,7 @@ from s2s.errors import MISS
 from s2s.objects.change_counter import Announces
 
 pytest.importorskip("numba")
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 if not is_known():
     pytest.skip("objects are laid out in another way", allow_module_level=True)
 
@@ -367,14 +367,14 @@ def test_steps_that_are_recalled(tmp_path: Any) -> None:
     """What another process compiled has other strings in it, which are the same."""
     program = """
         import numpy as np, s2s
-        from s2s import api
-        from tests.s2s.native.test_plan import trained
+        from s2s.api import functions
+        from tests.s2s.backends.native.test_call_bytecode import trained
         step, model, optimizer = trained("Adam")
         f = s2s.function(step, backend="native")
         x = np.linspace(-1.0, 1.0, 8, dtype=np.float32)[:, None]
         for _ in range(3):
             f(x, x)
-        api.Function._in_python = None
+        functions.Function._in_python = None
         print(f(x, x), f._plan is not None)
     """
     command = [sys.executable, "-c", textwrap.dedent(program)]

@@ -24,7 +24,7 @@ from s2s.runtime.jit_link import numpy_gemm
 from s2s.transforms.frontend.pytree import describe
 
 pytest.importorskip("numba")
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(autouse=True)

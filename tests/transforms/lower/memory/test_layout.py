@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import s2s
+from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.layout import Parameters, turn
+from s2s.transforms.lower.memory.layout import turn
 from tests.switches import switched_off
 
 F = "float64"

@@ -10,10 +10,10 @@ import pytest
 import s2s
 from s2s.transforms.lower.analysis.cost_model import work
 from s2s.transforms.lower.analysis.liveness import names_in
+from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.layout import Parameters
 from s2s.transforms.lower.sparsity.skip_zero_updates import skip_unchosen
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again

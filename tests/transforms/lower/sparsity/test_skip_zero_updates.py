@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import s2s
+from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.layout import Parameters
 from s2s.transforms.lower.sparsity.skip_zero_updates import skip_unchosen
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again

@@ -21,7 +21,7 @@ from ....ir.precedence import ATOM, Text
 from ....runtime import matrix_helpers as helpers
 from ...axes_and_sizes import refuse, size_of, static
 from ...operation_text import call, call_text
-from ..matmul import swap_last
+from ..bilinear import swap_last
 from .matrix_rules import (
     column,
     declare,

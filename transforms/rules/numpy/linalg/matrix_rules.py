@@ -22,8 +22,8 @@ from ...broadcasting import broadcast_shapes
 from ...declare import as_operand
 from ...operation_text import TextRule
 from ...promotion import join_dtypes
+from ..bilinear import swap_last, typed
 from ..composed import build_tril, build_triu
-from ..matmul import swap_last, typed
 
 Shape = tuple[Dim, ...]
 

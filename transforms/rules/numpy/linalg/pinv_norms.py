@@ -12,7 +12,7 @@ from ....ir.op_registry import SURFACES, surface
 from ...axes_and_sizes import axes_of, refuse, require_equal, size_of, static
 from ...declare import as_operand
 from ...operation_text import call
-from ..matmul import swap_last
+from ..bilinear import swap_last
 from .factorizations import singular_values
 from .matrix_rules import (
     column,

@@ -12,8 +12,9 @@ from ....ir.op_registry import surface
 from ....ir.symbolic_dims import Dim
 from ...axes_and_sizes import axis_of, invalid, product, refuse, require_equal, size_of
 from ...declare import as_operand, refuse_keywords
+from ..bilinear import swap_last
 from ..composed import build_diagonal, build_trace
-from ..matmul import dot, matmul, outer, swap_last, tensordot
+from ..matmul import dot, matmul, outer, tensordot
 from .matrix_rules import matrices
 
 # ---------------------------------------------------------------- diagonals

@@ -15,7 +15,7 @@ from ....ir.precedence import ATOM, Text
 from ....runtime import matrix_helpers as helpers
 from ...axes_and_sizes import axes_of, invalid, product, refuse, require_equal, size_of, static
 from ...operation_text import call, call_text
-from ..matmul import swap_last
+from ..bilinear import swap_last
 from .complex_systems import solved_by_parts
 from .matrix_rules import (
     column,

@@ -17,7 +17,7 @@ from ....ir.precedence import ATOM, TERNARY, Text, wrap
 from ....runtime import matrix_helpers as helpers
 from ...axes_and_sizes import invalid, refuse, require_equal, size_of, static
 from ...operation_text import call
-from ..matmul import swap_last
+from ..bilinear import swap_last
 from .matrix_rules import (
     declare,
     lower_part,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import EPSILON, Elementwise, Loss, alike
+from .losses import EPSILON, Elementwise, Loss, alike
 
 REST = EPSILON**2  # below which a square counts as none
 

@@ -2,7 +2,7 @@
 
 Which one a product goes is told by its sizes (`chooser`).  Most programs go one or two of them, and
 a way takes a tenth of a second to compile, more than many a kernel.  Where the addresses of the
-ways stand, there is null at first; `s2s.codegen.gemm.gemm_library` is asked for it then.  Should it
+ways stand, there is null at first; `s2s.codegen.gemm_library` is asked for it then.  Should it
 have none to give, plain loops do: they are always there.
 """
 
@@ -14,11 +14,12 @@ from llvmlite import ir
 
 from ...runtime.jit_link import GEMM
 from .. import value_types as types
+from ..gemm import blocked, gemm_call
+from ..gemm.gemm_names import TABLE, WAYS
 from ..llvm_passes import features
 from ..llvm_utils import INT, POINTER, declared, new_function
 from ..type_lowering import Context
-from . import blocked, gemm_dispatch, gemv
-from .gemm_library import TABLE, WAYS
+from . import gemm_dispatch, gemv
 
 # Up to so many multiplications, times the bytes of a number, our own are at least as fast as a
 # library's on one thread, and threads hardly gain; on machines with vectors of so many bytes.
@@ -42,7 +43,7 @@ def plain(swap_a, swap_b, alpha, a, b, beta, c, m, n, k, zero):
 
 def way(module: Any, name: str, dtype: Any, kind: str) -> Any:
     """The function for products of one kind, but for those by tiles (`blocked`)."""
-    made = ir.Function(module, gemm_dispatch.type_of(dtype), name)
+    made = ir.Function(module, gemm_call.type_of(dtype), name)
     made.args[6].add_attribute("noalias")  # c
     builder = ir.IRBuilder(made.append_basic_block())
     if kind == "thin":
@@ -58,7 +59,7 @@ def way(module: Any, name: str, dtype: Any, kind: str) -> Any:
 def chooser(module: Any, name: str, dtype: Any, whose: str) -> Any:
     """The function that kernels call.  The table holds the addresses of the ways to go, in order of
     `WAYS`, and behind them that of what is called with the number of one that is missing."""
-    made = ir.Function(module, gemm_dispatch.type_of(dtype), name)
+    made = ir.Function(module, gemm_call.type_of(dtype), name)
     cells: Any = ir.GlobalVariable(module, ir.ArrayType(INT, len(WAYS) + 1), TABLE)
     cells.initializer = ir.Constant(cells.value_type, None)
     builder = ir.IRBuilder(made.append_basic_block())
@@ -100,7 +101,7 @@ def _pointer(builder: Any, address: Any, type_: Any) -> Any:
 
 
 def _plain(module: Any, dtype: Any) -> Any:
-    made = new_function(module, gemm_dispatch.type_of(dtype), "plain", "noinline")
+    made = new_function(module, gemm_call.type_of(dtype), "plain", "noinline")
     builder = ir.IRBuilder(made.append_basic_block())
     gemv.write(Context(_never), builder, dtype, PLAIN, [*made.args], "bbnvvnviii")
     builder.ret_void()

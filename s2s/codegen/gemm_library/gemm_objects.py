@@ -1,14 +1,15 @@
-"""The functions of `s2s.codegen.gemm.gemm_library`, each a module of its own, as object code for
+"""The functions of `s2s.codegen.gemm_library`, each a module of its own, as object code for
 this machine."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
-from ...backends.build_kernel import FASTMATH
 from .. import llvm_passes
 from .. import value_types as types
-from . import blocked, gemm_dispatch, gemm_variants, indexed
+from ..gemm import blocked, gemm_call, indexed
+from ..options import FASTMATH
+from . import gemm_variants
 
 
 def object_code(name: str, whose: str) -> bytes:
@@ -17,7 +18,7 @@ def object_code(name: str, whose: str) -> bytes:
     dtype = types.float32 if name.endswith("f32") else types.float64
     kind = name.rpartition(".")[0]
     by_tiles = {blocked.NAME: blocked.Gemm, indexed.NAME: indexed.Scattered}
-    if kind == gemm_dispatch.NAME:
+    if kind == gemm_call.NAME:
         made = gemm_variants.chooser(module, name, dtype, whose)
     elif kind in by_tiles:
         made = by_tiles[kind](module, dtype, vector_bytes).function()
@@ -26,7 +27,7 @@ def object_code(name: str, whose: str) -> bytes:
     made.linkage = "external"
     llvm_passes.mark(module, FASTMATH)
     final = llvm_passes.parsed(str(module))
-    if kind in (gemm_dispatch.NAME, blocked.NAME):
+    if kind in (gemm_call.NAME, blocked.NAME):
         llvm_passes.tidy(final)  # the loops that matter are written as they are to be
     else:
         llvm_passes.run(final, neighbours=kind == indexed.NAME)

@@ -14,6 +14,8 @@ from llvmlite import ir
 from .. import value_types as types
 from ..array_values import Buffer
 from ..llvm_utils import INT
+from ..statements import Body, Failures
+from ..type_inference import Types
 from ..type_lowering import Context, memory_type
 
 # In the language of lowered text.  The m numbers of `c` are those of a matrix with a vector of k:
@@ -98,9 +100,6 @@ def write(
     """Lowered text in the current block, of booleans, numbers, vectors and integers; its last
     argument is a zero.  There shall be no more of its loops than it says: each is compiled before
     the first product of a machine."""
-    from ..statements import Body, Failures
-    from ..type_inference import Types
-
     (function,) = ast.parse(text).body
     assert isinstance(function, ast.FunctionDef)
     letters = {

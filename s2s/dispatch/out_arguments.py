@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatch.specialization import Entry
 from ..errors import TypeError_, ValueError_
 from ..runtime.overlap import overlap, overlaps_itself
 from ..transforms.frontend.pytree import Out, OutTree, Tree, child_step, follow, path_text
+from .specialization import Entry
 
 Buffers = dict[int, "np.ndarray[Any, Any]"]
 

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from s2s.codegen.gemm import gemm_library
+from s2s.codegen.gemm_library import gemm_library
 
 SIZES = [
     (1, 37, 30), (41, 1, 30), (43, 31, 1), (1, 1, 601), (1, 600, 1), (603, 1, 1), (1, 130, 4),

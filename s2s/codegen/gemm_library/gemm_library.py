@@ -14,10 +14,7 @@ from typing import Any
 
 from ...runtime import jit_link
 from ...transforms.ir.lazy import once
-
-# For vectors, few numbers, more and very many; where their addresses stand.
-WAYS, TABLE = ("thin", "little", "blocked", "blas"), "s2s.ways"
-NAMES = tuple(f"s2s.{kind}.{bits}" for kind in ("gemm", "scattered") for bits in ("f32", "f64"))
+from ..gemm.gemm_names import NAMES, TABLE, WAYS
 
 
 def choice() -> str:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from s2s.codegen.gemm import gemm_library
+from s2s.codegen.gemm_library import gemm_library
 from s2s.runtime import jit_link
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def called(name: str) -> Any:

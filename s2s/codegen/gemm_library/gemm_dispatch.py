@@ -1,0 +1,92 @@
+"""The body of a gemm function: loops for small matrices, a blocked product or BLAS for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+
+from ..gemm import blocked
+from ..gemm.gemm_call import Define
+from ..llvm_utils import INT
+from ..type_lowering import Context
+from . import gemv
+
+# Below this number of multiplications a plain loop is faster than calling BLAS.
+SMALL = 512
+
+# Writes the call for large matrices: (builder, dtype, arguments of the function around it).
+Large = Callable[[Any, Any, Any], None]
+
+# In the language of lowered text, with the matrices as vectors and steps down and to the right.
+# Rows of `a` are multiplied with columns of `b` where both lie in one piece, else rows of `b` are
+# added to rows of `c`.  There is at least one.
+LOOPS = """
+def small(swap_a, swap_b, alpha, a, b, beta, c, m, n, k, zero):
+    if swap_b and not swap_a and k > 1:
+        for i in range(m):
+            for j in range(n):
+                t = zero
+                for p in range(k):
+                    t = t + a[i * k + p] * b[j * k + p]
+                c[i * n + j] = alpha * t + c[i * n + j] * beta if beta != zero else alpha * t
+    else:
+        down = 1 if swap_a else k
+        right = m if swap_a else 1
+        b_down = 1 if swap_b else n
+        b_right = k if swap_b else 1
+        for i in range(m):
+            x = alpha * a[i * down]
+            for j in range(n):
+                t = x * b[j * b_right]
+                c[i * n + j] = c[i * n + j] * beta + t if beta != zero else t
+            for p in range(1, k):
+                x = alpha * a[i * down + p * right]
+                for j in range(n):
+                    c[i * n + j] += x * b[p * b_down + j * b_right]
+"""
+
+
+def builtin(vector_bytes: int) -> Large:
+    """Our own products, for a machine with such vectors."""
+
+    def large(builder: Any, dtype: Any, args: Any) -> None:
+        function = blocked.Gemm(builder.module, dtype, vector_bytes).function()
+        builder.call(function, list(args))
+
+    return large
+
+
+def dispatching(large: Large) -> Define:
+    """The body that chooses by the sizes; `large` writes the call for large matrices."""
+
+    def define(context: Context, made: Any, dtype: Any) -> None:
+        builder = ir.IRBuilder(made.append_basic_block())
+        m, n, k = made.args[-3:]
+        little = is_little(builder, m, n, k)
+        with builder.if_else(gemv.is_thin(builder, m, n)) as (single, both):
+            with single:
+                gemv.emit(context, builder, dtype, made.args)
+            with both, builder.if_else(little) as (few, many):
+                with few:
+                    emit_little(context, builder, dtype, made.args)
+                with many:
+                    large(builder, dtype, made.args)
+        builder.ret_void()
+
+    return define
+
+
+def is_little(builder: Any, m: Any, n: Any, k: Any) -> Any:
+    """Whether plain loops are best for matrices that are not thin."""
+    # Of a column with a row, nothing is read twice.
+    work = builder.mul(builder.mul(m, n), k)
+    once = builder.icmp_signed("==", k, INT(1))
+    some = builder.icmp_signed(">", k, INT(0))
+    little = builder.or_(once, builder.icmp_signed("<=", work, INT(SMALL)))
+    return builder.and_(some, little)
+
+
+def emit_little(context: Context, builder: Any, dtype: Any, args: Any) -> None:
+    gemv.write(context, builder, dtype, LOOPS, [*args], "bbnvvnviii")

@@ -1,0 +1,65 @@
+"""A slot of the tape: where it is saved and where it is restored."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ..ir.builder import NameSupply
+from ..ir.nodes import Assign, Block, Carried, For, Op, Operand, Save, Slot, Stmt, Var, While
+from ..ir.record import record
+from ..ir.scopes import Scope, Scopes
+from ..ir.symbolic_dims import Dim, Facts
+
+
+@record
+class Pair:
+    """A slot's Save and restore, their scopes, and the innermost scope around both."""
+
+    save: Save
+    restore: Assign
+    save_scope: Scope
+    restore_scope: Scope
+    common: Scope
+
+    @property
+    def slot(self) -> Slot:
+        return self.save.slot
+
+    @property
+    def value(self) -> Var:
+        assert isinstance(self.save.value, Var)
+        return self.save.value
+
+    def loops(self) -> list[tuple[For | While, For | While]]:
+        """The loops around the Save and their mirrors around the restore, outermost first."""
+        ours = self.save_scope.loops(self.common)
+        theirs = self.restore_scope.loops(self.common)
+        return list(zip(ours, theirs, strict=True))
+
+
+class Planner(Protocol):
+    """The planner of the tape (`plan_tape.py`), as the choices that it makes see it."""
+
+    facts: Facts
+    names: NameSupply
+    scopes: Scopes
+    definitions: dict[str, Op]
+    before: dict[int, Block]
+    original: dict[str, Operand]
+    pairs: list[Pair]
+
+    def block_of(self, scope: Scope) -> Block: ...
+
+    def final(self, x: Var, pair: Pair) -> Op | None: ...
+
+    def increment(self, c: Carried) -> int | None: ...
+
+    def is_same(self, x: Var, loop: For | While) -> bool: ...
+
+    def lasting(self, x: Var) -> bool: ...
+
+    def precedes(self, name: str, stmt: Stmt) -> bool: ...
+
+    def restored(self, x: Var, pair: Pair) -> Var | None: ...
+
+    def twin(self, dim: Dim, user: str, at: Stmt) -> tuple[Var, int] | None: ...
