@@ -1,7 +1,8 @@
 """Optimisations that can be switched off, to see that they change nothing but the speed.
 
-`pytest --without all tests/test_corpus.py` runs tests without any of them, `--without gather,hoist`
-without some; `--threads-everywhere` runs every loop on threads that may be, however short.
+`pytest --without all tests/test_corpus.py` runs tests without any of them, `--without
+scatter_to_gather,hoist_fills` without some; `--threads-everywhere` runs every loop on threads that
+may be, however short.
 """
 
 from __future__ import annotations
@@ -16,56 +17,95 @@ import numpy as np
 # What stands in for an optimisation that is switched off.
 SWITCHES: dict[str, tuple[str, Any]] = {
     "simplify": ("pipeline.simplify", lambda module, facts=None: module),
-    "powers": ("pipeline.by_quotients", lambda module: module),
-    "twice": ("simplify.cse._Sharing.stays", lambda self, stmt: True),
-    "recompute": ("checkpoint.rematerialize.cost", lambda op: np.inf),
-    "few": ("lower.lower.count_few", lambda function, facts: None),
-    "fuse": ("lower.lower.as_values", lambda function, facts: function),
-    "layout": ("lower.lower.turn", lambda body, params, shares, em: None),
-    "twins": ("lower.lower.pair", lambda body, params, shares, em: None),
-    "interchange": ("lower.lower.interchange", lambda body, shares: None),
-    "siblings": ("lower.loops.fusion.Merger.block", lambda self, stmts: stmts),
-    "scalarise": ("lower.lower.scalarise", lambda body, params: None),
-    "checks": ("lower.lower.drop_settled", lambda body, shares, integers: body),
-    "checks ahead": ("lower.lower.check_ahead", lambda body, visible, shares: body),
-    "apart": ("lower.lower.take_apart", lambda body, visible, shares, fresh: body),
-    "selects": ("lower.lower.choose", lambda body, params, fresh: None),
-    "shifted": ("lower.lower.part_shifted", lambda body, visible, shares, fresh: body),
-    "at will": ("lower.lower.backwards_at_will", lambda body, shares, visible: []),
-    "registers": ("lower.lower.sum_up", lambda body, dtypes, visible, shares, fresh, places: body),
-    "multiples": ("lower.lower.spell_multiples", lambda body: None),
-    "gather": ("lower.lower.gather", lambda body, shares: None),
-    "insides": ("lower.lower.part_insides", lambda body, shares: None),
-    "rounds": ("lower.lower.keep_zeros", lambda body, shares, fresh: None),
-    "unread": ("lower.lower.drop_unread", lambda body: None),
-    "first touch": ("lower.lower.touch_first", lambda body: None),
-    "zeroed": ("lower.lower.write_over", lambda body, visible, shares, fresh: None),
-    "unchosen": ("lower.lower.skip_unchosen", lambda body, given, params, shares, em: None),
-    "passed on": ("lower.sparsity.skip_zero_updates.shortened", lambda body, numbers, shares: []),
-    "last chosen": (
-        "lower.sparsity.skip_zero_updates.keep_last",
-        lambda body, sweeps, numbers, fresh: None,
+    "reuse_powers": ("pipeline.by_quotients", lambda module: module),
+    "cse": ("simplify.cse._Sharing.stays", lambda self, stmt: True),
+    "rematerialize": ("checkpoint.rematerialize.cost", lambda op: np.inf),
+    "specialise_small_axes": ("lower.lower.specialise_small_axes", lambda function, facts: None),
+    "accumulate_to_value": ("lower.lower.accumulate_to_value", lambda function, facts: function),
+    "choose_layout": ("lower.lower.choose_layout", lambda body, params, may_alias, emitter: None),
+    "duplicate_layout": (
+        "lower.lower.duplicate_layout",
+        lambda body, params, may_alias, emitter: None,
     ),
-    "gemm update": ("lower.lower.accumulate", lambda body, matrices, shares: None),
-    "mirror": ("lower.lower.mirror", lambda body, shares: None),
-    "rows": ("lower.lower.join_rows", lambda body, sizes, shares, fresh: None),
-    "narrow": ("lower.lower.narrow", lambda body, params: None),
-    "wrap": ("lower.lower.cut_wrapping", lambda body: None),
-    "additions": ("lower.lower.spell_additions", lambda body, dtypes: None),
-    "forwards": ("lower.lower.run_forwards", lambda body, shares, visible: None),
-    "jam": ("lower.lower.jam", lambda body, dtypes, visible, shares, fresh: None),
-    "abreast": (
-        "lower.lower.run_abreast",
-        lambda body, dtypes, visible, shares, fresh: None,
+    "interchange_loops": ("lower.lower.interchange_loops", lambda body, may_alias: None),
+    "fuse_loops": ("lower.loops.fusion.LoopFusion.block", lambda self, stmts: stmts),
+    "replace_by_scalars": ("lower.lower.replace_by_scalars", lambda body, params: None),
+    "eliminate_redundant_checks": (
+        "lower.lower.eliminate_redundant_checks",
+        lambda body, may_alias, integers: body,
     ),
-    "copies": ("lower.lower.read_in_place", lambda body, shares, fresh: None),
-    "window": ("lower.lower.keep_windows", lambda body, params, owned, shares, fresh: None),
-    "hoist": ("lower.lower.hoist", lambda body: None),
-    "room": ("lower.lower.make_room", lambda body: None),
-    "borders": ("lower.lower.write_borders_once", lambda body: None),
-    "within": ("lower.lower.stay_within", lambda body, params: None),
-    "unchecked": ("lower.lower.leave_unchecked", lambda body, params: None),
-    "waiting": ("lower.lower.wait_less", lambda body: None),
+    "hoist_checks": ("lower.lower.hoist_checks", lambda body, escaping, may_alias: body),
+    "distribute_calls": (
+        "lower.lower.distribute_calls",
+        lambda body, escaping, may_alias, new_name: body,
+    ),
+    "if_convert": ("lower.lower.if_convert", lambda body, params, new_name: None),
+    "distribute_shifted": (
+        "lower.lower.distribute_shifted",
+        lambda body, escaping, may_alias, new_name: body,
+    ),
+    "reversible_loops": ("lower.lower.reversible_loops", lambda body, may_alias, escaping: []),
+    "promote_accumulators": (
+        "lower.lower.promote_accumulators",
+        lambda body, dtypes, escaping, may_alias, new_name, places: body,
+    ),
+    "forward_scaled_copies": ("lower.lower.forward_scaled_copies", lambda body: None),
+    "scatter_to_gather": ("lower.lower.scatter_to_gather", lambda body, may_alias: None),
+    "split_interior": ("lower.lower.split_interior", lambda body, may_alias: None),
+    "peel_carried_zeros": (
+        "lower.lower.peel_carried_zeros",
+        lambda body, may_alias, new_name: None,
+    ),
+    "eliminate_dead_stores": ("lower.lower.eliminate_dead_stores", lambda body: None),
+    "store_first_accumulate": ("lower.lower.store_first_accumulate", lambda body: None),
+    "fuse_zero_accumulate": (
+        "lower.lower.fuse_zero_accumulate",
+        lambda body, escaping, may_alias, new_name: None,
+    ),
+    "skip_zero_updates": (
+        "lower.lower.skip_zero_updates",
+        lambda body, given, params, may_alias, emitter: None,
+    ),
+    "shortened_sweeps": (
+        "lower.sparsity.skip_zero_updates.shortened_sweeps",
+        lambda body, numbers, may_alias: [],
+    ),
+    "save_argminmax": (
+        "lower.sparsity.skip_zero_updates.save_argminmax",
+        lambda body, sweeps, numbers, new_name: None,
+    ),
+    "fuse_gemm_accumulate": (
+        "lower.lower.fuse_gemm_accumulate",
+        lambda body, matrices, may_alias: None,
+    ),
+    "reverse_scatter_loops": ("lower.lower.reverse_scatter_loops", lambda body, may_alias: None),
+    "collapse_loops": ("lower.lower.collapse_loops", lambda body, sizes, may_alias, new_name: None),
+    "contract_arrays": ("lower.lower.contract_arrays", lambda body, params: None),
+    "split_wraparound": ("lower.lower.split_wraparound", lambda body: None),
+    "canonicalize_accumulate": ("lower.lower.canonicalize_accumulate", lambda body, dtypes: None),
+    "reverse_loops": ("lower.lower.reverse_loops", lambda body, may_alias, escaping: None),
+    "unroll_and_jam_sums": (
+        "lower.lower.unroll_and_jam_sums",
+        lambda body, dtypes, escaping, may_alias, new_name: None,
+    ),
+    "unroll_and_jam": (
+        "lower.lower.unroll_and_jam",
+        lambda body, dtypes, escaping, may_alias, new_name: None,
+    ),
+    "forward_copies": ("lower.lower.forward_copies", lambda body, may_alias, new_name: None),
+    "carry_in_registers": (
+        "lower.lower.carry_in_registers",
+        lambda body, params, owned, may_alias, new_name: None,
+    ),
+    "hoist_allocations": ("lower.lower.hoist_allocations", lambda body: None),
+    "hoist_reserve": ("lower.lower.hoist_reserve", lambda body: None),
+    "hoist_fills": ("lower.lower.hoist_fills", lambda body: None),
+    "eliminate_in_range_checks": (
+        "lower.lower.eliminate_in_range_checks",
+        lambda body, params: None,
+    ),
+    "version_checked_loops": ("lower.lower.version_checked_loops", lambda body, params: None),
+    "shorten_minmax_recurrence": ("lower.lower.shorten_minmax_recurrence", lambda body: None),
 }
 
 # With these values every loop that may be shared out is, however short.

@@ -9,55 +9,55 @@ from ..ir import nodes
 from ..ir.op_registry import RULES
 from ..ir.symbolic_dims import Dim, Facts
 from .analysis.bounds import larger, smaller
-from .analysis.dependence import backwards_at_will
+from .analysis.dependence import reversible_loops
 from .analysis.in_bounds import Elsewhere
 from .analysis.parallel_profit import Amounts, judged
 from .analysis.parameters import Parameters
 from .analysis.single_assignment import fixed_integers
 from .build.context import HANDLERS, Context, Failures
 from .build.lazy_array import buffer_value
-from .build.producer_fusion import as_values
-from .build.specialise_small_axes import count_few
+from .build.producer_fusion import accumulate_to_value
+from .build.specialise_small_axes import specialise_small_axes
 from .build.symbolic_range import CONSTANT
-from .checks.hoist import check_ahead
-from .checks.in_range import stay_within
-from .checks.redundant import drop_settled
-from .checks.version_loop import leave_unchecked
+from .checks.hoist import hoist_checks
+from .checks.in_range import eliminate_in_range_checks
+from .checks.redundant import eliminate_redundant_checks
+from .checks.version_loop import version_checked_loops
 from .loop_ir import nodes as L
 from .loop_ir.conversions import cast
 from .loop_ir.python_printer import write
-from .loops.collapse import join_rows
-from .loops.distribute_calls import take_apart
-from .loops.distribute_shifted import part_shifted
-from .loops.fusion import Merger
-from .loops.gemm_accumulate import accumulate
-from .loops.interchange import interchange
+from .loops.collapse import collapse_loops
+from .loops.distribute_calls import distribute_calls
+from .loops.distribute_shifted import distribute_shifted
+from .loops.fusion import LoopFusion
+from .loops.gemm_accumulate import fuse_gemm_accumulate
+from .loops.interchange import interchange_loops
 from .loops.parallelize import Splitter, Verdict
-from .loops.privatize_index import keep_last_counts
-from .loops.reversal import run_forwards
+from .loops.privatize_index import privatize_index
+from .loops.reversal import reverse_loops
 from .loops.reverse_from_one import count_from_stop
-from .loops.reverse_scatter import mirror
-from .loops.scatter_to_gather import gather
-from .loops.split_interior import part_insides
-from .loops.split_wraparound import cut_wrapping
-from .loops.unroll_and_jam import run_abreast
-from .loops.unroll_and_jam_sums import jam
-from .memory.array_contraction import narrow
-from .memory.canonicalize_accumulate import spell_additions
-from .memory.carried_zeros import keep_zeros
-from .memory.carry_registers import keep_windows
-from .memory.dead_stores import drop_unread
-from .memory.duplicate_layout import pair
-from .memory.forward_copies import read_in_place
-from .memory.forward_scaled_copies import spell_multiples
-from .memory.fuse_zero_accumulate import write_over
-from .memory.hoist_allocations import hoist
-from .memory.hoist_fills import write_borders_once
-from .memory.hoist_reserve import make_room
-from .memory.layout import turn
-from .memory.promote_accumulators import sum_up
-from .memory.scalar_replacement import scalarise
-from .memory.store_first_accumulate import touch_first
+from .loops.reverse_scatter import reverse_scatter_loops
+from .loops.scatter_to_gather import scatter_to_gather
+from .loops.split_interior import split_interior
+from .loops.split_wraparound import split_wraparound
+from .loops.unroll_and_jam import unroll_and_jam
+from .loops.unroll_and_jam_sums import unroll_and_jam_sums
+from .memory.array_contraction import contract_arrays
+from .memory.canonicalize_accumulate import canonicalize_accumulate
+from .memory.carried_zeros import peel_carried_zeros
+from .memory.carry_registers import carry_in_registers
+from .memory.dead_stores import eliminate_dead_stores
+from .memory.duplicate_layout import duplicate_layout
+from .memory.forward_copies import forward_copies
+from .memory.forward_scaled_copies import forward_scaled_copies
+from .memory.fuse_zero_accumulate import fuse_zero_accumulate
+from .memory.hoist_allocations import hoist_allocations
+from .memory.hoist_fills import hoist_fills
+from .memory.hoist_reserve import hoist_reserve
+from .memory.layout import choose_layout
+from .memory.promote_accumulators import promote_accumulators
+from .memory.scalar_replacement import replace_by_scalars
+from .memory.store_first_accumulate import store_first_accumulate
 from .ops import (  # noqa: F401  (handlers)
     contraction,
     create,
@@ -75,10 +75,10 @@ from .ops.lists import DONE, bind_list, set_item, stacked
 from .ops.random import draw
 from .ops.stacks import push_statement
 from .ops.store import store
-from .scalars.if_conversion import choose
-from .scalars.minmax_recurrence import wait_less
-from .scalars.scalar_cse import share_numbers
-from .sparsity.skip_zero_updates import skip_unchosen
+from .scalars.if_conversion import if_convert
+from .scalars.minmax_recurrence import shorten_minmax_recurrence
+from .scalars.scalar_cse import scalar_cse
+from .sparsity.skip_zero_updates import skip_zero_updates
 
 # Bytes of the stack that are left for what the deepest of nested calls calls, as LAPACK.
 RESERVE = 128 << 10
@@ -133,34 +133,36 @@ def lower_function(
 ) -> L.Routine:
     """One function as loop-level IR."""
     facts = facts or Facts()
-    count_few(function, facts)
-    function = as_values(function, facts)
-    cx = Context(function, facts, failures or Failures(), boundscheck)
-    params = [cx.python_name(p) for p in function.params]
-    outs = _out_buffers(cx)
+    specialise_small_axes(function, facts)
+    function = accumulate_to_value(function, facts)
+    ctx = Context(function, facts, failures or Failures(), boundscheck)
+    params = [ctx.python_name(p) for p in function.params]
+    outs = _out_buffers(ctx)
     params += list(outs.values())
     if function.notes.get("callee"):
-        cx.stack = L.Name(cx.em.fresh("stack"))
-        params.append(cx.stack.name)
+        ctx.stack = L.Name(ctx.emitter.new_name("stack"))
+        params.append(ctx.stack.name)
     elif any(isinstance(s, nodes.Call) for s in nodes.walk(function.body)):
-        cx.stack = cx.em.let(L.Call("rt.stack_limit", (L.lit(RESERVE),), "int64"), "stack")
-    _block(cx, function.body)
-    cx.line = 0
-    results: list[L.Expr | L.Whole] = []
+        ctx.stack = ctx.emitter.let(L.Apply("rt.stack_limit", (L.lit(RESERVE),), "int64"), "stack")
+    _block(ctx, function.body)
+    ctx.line = 0
+    results: list[L.Expr | L.Part] = []
     for position, result in enumerate(function.results):
-        v = _result(cx, result)
+        v = _result(ctx, result)
         if position not in outs:
             results.append(v)
-        elif isinstance(v, L.Whole) and v.buffer != outs[position]:
+        elif isinstance(v, L.Part) and v.buffer != outs[position]:
             assert isinstance(result.type, nodes.Array)
             value = buffer_value(v.buffer, result.type.dtype, result.type.shape)
-            cx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
-    cx.em.add(L.Return(tuple(results)))
-    return L.Routine(function.name, params, merged(cx, params, outs, parallel, facts, verdicts))
+            ctx.fill(buffer_value(outs[position], result.type.dtype, result.type.shape), value)
+    ctx.emitter.add(L.Return(tuple(results)))
+    return L.Routine(
+        function.name, params, run_loop_passes(ctx, params, outs, parallel, facts, verdicts)
+    )
 
 
-def merged(
-    cx: Context,
+def run_loop_passes(
+    ctx: Context,
     params: list[str],
     outs: dict[int, str],
     parallel: bool | None,
@@ -170,57 +172,59 @@ def merged(
     """The function's body with buffers laid out as loops run, loops merged and buffers of a single
     iteration gone; loops are split last."""
     spelt: dict[str, list[str]] = {}
-    for (name, _), python in cx.names.items():
+    for (name, _), python in ctx.names.items():
         spelt.setdefault(name, []).append(python)
     groups: dict[str, frozenset[str]] = {}
-    for group in cx.usage.sharing.values():
+    for group in ctx.usage.sharing.values():
         names = frozenset(p for name in group for p in spelt.get(name, ()))
         groups.update(dict.fromkeys(names, names))
 
-    def shares(a: str, b: str) -> bool:
-        a, b = cx.em.root(a), cx.em.root(b)
+    def may_alias(a: str, b: str) -> bool:
+        a, b = ctx.emitter.root(a), ctx.emitter.root(b)
         return a == b or b in groups.get(a, ())
 
-    visible = {cx.python_name(p) for p, _ in cx.function.effects}
-    arrays, matrices = _arrays(cx, outs, visible), _whole_matrices(cx)
+    escaping = {ctx.python_name(p) for p, _ in ctx.function.effects}
+    arrays, matrices = _arrays(ctx, outs, escaping), _whole_matrices(ctx)
     sizes = (e for known in (arrays.sizes, matrices) for found in known.values() for e in found)
-    keep_last_counts(cx.em.out, cx.em.fresh)
-    share_numbers(cx.em.out, params, sizes)
-    integers = fixed_integers(cx.em.out, params)
-    body = drop_settled(cx.em.out, shares, integers)
-    stay_within(body, params)
-    body = check_ahead(body, visible, shares)
-    mirror(body, shares)
-    drop_unread(body)
-    spell_multiples(body)
-    gather(body, shares)
-    part_insides(body, shares)
-    touch_first(body)
-    write_over(body, visible, shares, cx.em.fresh)
-    accumulate(body, matrices, shares)
-    turn(body, arrays, shares, cx.em)
-    pair(body, arrays, shares, cx.em)
-    interchange(body, shares)
-    choose(body, params, cx.em.fresh)
-    body = take_apart(body, visible, shares, cx.em.fresh)
-    body = part_shifted(body, visible, shares, cx.em.fresh)
-    at_will = backwards_at_will(body, shares, visible)
+    privatize_index(ctx.emitter.out, ctx.emitter.new_name)
+    scalar_cse(ctx.emitter.out, params, sizes)
+    integers = fixed_integers(ctx.emitter.out, params)
+    body = eliminate_redundant_checks(ctx.emitter.out, may_alias, integers)
+    eliminate_in_range_checks(body, params)
+    body = hoist_checks(body, escaping, may_alias)
+    reverse_scatter_loops(body, may_alias)
+    eliminate_dead_stores(body)
+    forward_scaled_copies(body)
+    scatter_to_gather(body, may_alias)
+    split_interior(body, may_alias)
+    store_first_accumulate(body)
+    fuse_zero_accumulate(body, escaping, may_alias, ctx.emitter.new_name)
+    fuse_gemm_accumulate(body, matrices, may_alias)
+    choose_layout(body, arrays, may_alias, ctx.emitter)
+    duplicate_layout(body, arrays, may_alias, ctx.emitter)
+    interchange_loops(body, may_alias)
+    if_convert(body, params, ctx.emitter.new_name)
+    body = distribute_calls(body, escaping, may_alias, ctx.emitter.new_name)
+    body = distribute_shifted(body, escaping, may_alias, ctx.emitter.new_name)
+    at_will = reversible_loops(body, may_alias, escaping)
     integers = fixed_integers(body, params)
-    body = Merger(shares, visible, at_will, integers, arrays.sizes).run(body)
-    scalarise(body, params)
-    keep_zeros(body, shares, cx.em.fresh)
-    skip_unchosen(body, params, arrays, shares, cx.em)
-    whole = {n: s for n, s in arrays.sizes.items() if cx.is_contiguous(n)}
-    join_rows(body, whole, shares, cx.em.fresh)
-    narrow(body, params)
-    spell_additions(body, arrays.dtypes)
+    body = LoopFusion(may_alias, escaping, at_will, integers, arrays.sizes).run(body)
+    replace_by_scalars(body, params)
+    peel_carried_zeros(body, may_alias, ctx.emitter.new_name)
+    skip_zero_updates(body, params, arrays, may_alias, ctx.emitter)
+    whole = {n: s for n, s in arrays.sizes.items() if ctx.is_contiguous(n)}
+    collapse_loops(body, whole, may_alias, ctx.emitter.new_name)
+    contract_arrays(body, params)
+    canonicalize_accumulate(body, arrays.dtypes)
     places = Elsewhere(body, params, arrays.sizes)
-    body = sum_up(body, arrays.dtypes, visible, shares, cx.em.fresh, places)
-    cut_wrapping(body)
+    body = promote_accumulators(
+        body, arrays.dtypes, escaping, may_alias, ctx.emitter.new_name, places
+    )
+    split_wraparound(body)
     # Compiled for types alone, code is not made for some sizes and not for others.
     if parallel or (parallel is None and facts.sizes is not None):
-        splitter = Splitter(body, shares, visible, cx.em.fresh, parallel is not None)
-        known = Amounts(body, _symbols(cx, outs), facts)
+        splitter = Splitter(body, may_alias, escaping, ctx.emitter.new_name, parallel is not None)
+        known = Amounts(body, _symbols(ctx, outs), facts)
         if verdicts is not None:
             verdicts += splitter.explained(known, body)
         split, guards = True, []
@@ -228,53 +232,53 @@ def merged(
             split, guards = judged(splitter.amounts(known, body), facts, splitter.bound)
         facts.guards += guards
         body = splitter.block(body) if split else body
-    run_forwards(body, shares, visible)
-    count_from_stop(body, cx.far_starts, cx.em.fresh)
-    jam(body, arrays.dtypes, visible, shares, cx.em.fresh)
-    read_in_place(body, shares, cx.em.fresh)
-    run_abreast(body, arrays.dtypes, visible, shares, cx.em.fresh)
+    reverse_loops(body, may_alias, escaping)
+    count_from_stop(body, ctx.far_starts, ctx.emitter.new_name)
+    unroll_and_jam_sums(body, arrays.dtypes, escaping, may_alias, ctx.emitter.new_name)
+    forward_copies(body, may_alias, ctx.emitter.new_name)
+    unroll_and_jam(body, arrays.dtypes, escaping, may_alias, ctx.emitter.new_name)
     owned = {n: dtype for n, dtype in arrays.dtypes.items() if n in whole}
-    keep_windows(body, params, owned, shares, cx.em.fresh)
-    hoist(body)
-    make_room(body)
-    write_borders_once(body)
-    wait_less(body)
-    leave_unchecked(body, params)
+    carry_in_registers(body, params, owned, may_alias, ctx.emitter.new_name)
+    hoist_allocations(body)
+    hoist_reserve(body)
+    hoist_fills(body)
+    shorten_minmax_recurrence(body)
+    version_checked_loops(body, params)
     return body
 
 
-def _symbols(cx: Context, outs: dict[int, str]) -> dict[str, str]:
+def _symbols(ctx: Context, outs: dict[int, str]) -> dict[str, str]:
     """The names in terms of which the sizes of parameters are known; a buffer for a result has
     those of the parameter whose shape it has."""
-    params = {cx.python_name(p): p.name for p in cx.function.params}
-    like = cx.function.notes.get("out_like", {})
-    return params | {name: cx.function.params[like[p]].name for p, name in outs.items()}
+    params = {ctx.python_name(p): p.name for p in ctx.function.params}
+    like = ctx.function.notes.get("out_like", {})
+    return params | {name: ctx.function.params[like[p]].name for p, name in outs.items()}
 
 
-def _arrays(cx: Context, outs: dict[int, str], visible: set[str]) -> Parameters:
+def _arrays(ctx: Context, outs: dict[int, str], escaping: set[str]) -> Parameters:
     """The arrays among the parameters, those for results included."""
-    values = {cx.python_name(p): p.type for p in cx.function.params}
-    values |= {name: cx.function.results[position].type for position, name in outs.items()}
+    values = {ctx.python_name(p): p.type for p in ctx.function.params}
+    values |= {name: ctx.function.results[position].type for position, name in outs.items()}
     arrays = {name: t for name, t in values.items() if isinstance(t, nodes.Array)}
     dtypes = {name: t.dtype for name, t in arrays.items()}
-    sizes = {name: cx.sizes(buffer_value(name, t.dtype, t.shape)) for name, t in arrays.items()}
-    return Parameters(dtypes, sizes, frozenset(outs.values()), visible)
+    sizes = {name: ctx.sizes(buffer_value(name, t.dtype, t.shape)) for name, t in arrays.items()}
+    return Parameters(dtypes, sizes, frozenset(outs.values()), escaping)
 
 
-def _whole_matrices(cx: Context) -> dict[str, tuple[L.Expr, ...]]:
+def _whole_matrices(ctx: Context) -> dict[str, tuple[L.Expr, ...]]:
     """The sizes of the matrices among the parameters that lie in memory as gemm writes them."""
     values = {
-        cx.python_name(p): cx.value(p)
-        for p in cx.function.params
+        ctx.python_name(p): ctx.value(p)
+        for p in ctx.function.params
         if isinstance(p.type, nodes.Array) and p.type.dtype in ("float32", "float64")
     }
     return {name: v.sizes for name, v in values.items() if v.ndim == 2 and v.is_buffer}
 
 
-def _out_buffers(cx: Context) -> dict[int, str]:
+def _out_buffers(ctx: Context) -> dict[int, str]:
     """The out-buffer of each result that has one.  It is the result's own variable where
     that is bound once, at the top, to a fresh array; else it is filled at the end."""
-    function = cx.function
+    function = ctx.function
     outs: dict[int, str] = {}
     for position in sorted(function.notes.get("out_like", {})):
         result = function.results[position]
@@ -286,192 +290,192 @@ def _out_buffers(cx: Context) -> dict[int, str]:
             and len(bound) == 1
             and any(bound[0] is s for s in function.body)
             and isinstance(bound[0], nodes.Assign)
-            and not _is_view(cx, bound[0])
-            and result.name not in cx.param_names
+            and not _is_view(ctx, bound[0])
+            and result.name not in ctx.param_names
         )
         if once:
-            cx.outs[result.name] = outs[position] = cx.python_name(result)
+            ctx.outs[result.name] = outs[position] = ctx.python_name(result)
         else:
-            outs[position] = cx.em.fresh(f"{result.name}_out")
+            outs[position] = ctx.emitter.new_name(f"{result.name}_out")
     return outs
 
 
-def _is_view(cx: Context, stmt: nodes.Assign) -> bool:
+def _is_view(ctx: Context, stmt: nodes.Assign) -> bool:
     """Whether it may bind its target to memory that has another name already."""
-    group = cx.usage.sharing.get(stmt.target.name, ())
+    group = ctx.usage.sharing.get(stmt.target.name, ())
     return any(isinstance(a, nodes.Var) and a.name in group for a in stmt.op.args)
 
 
-def _result(cx: Context, result: nodes.Operand) -> L.Expr | L.Whole:
+def _result(ctx: Context, result: nodes.Operand) -> L.Expr | L.Part:
     if isinstance(result.type, nodes.Scalar):
-        return cast(cx.scalar(result), result.type.dtype)
+        return cast(ctx.scalar(result), result.type.dtype)
     assert isinstance(result, nodes.Var), result
     if isinstance(result.type, nodes.ListOf):
-        dims = (cx.fresh_dim(), *result.type.elem.shape)
-        return cx.copied(stacked(cx, result, dims)).whole()
-    v = cx.value(result)
+        dims = (ctx.fresh_dim(), *result.type.elem.shape)
+        return ctx.copied(stacked(ctx, result, dims)).whole()
+    v = ctx.value(result)
     if v.memory is None or not v.memory.straight:
-        v = cx.copied(v)
+        v = ctx.copied(v)
     return v.whole()
 
 
 # ---------------------------------------------------------------- statements
 
 
-def _block(cx: Context, block: nodes.Block) -> None:
+def _block(ctx: Context, block: nodes.Block) -> None:
     for position, stmt in enumerate(block):
-        cx.origin = stmt.origin
-        cx.at = (block, position)
-        cx.remark(stmt.origin)
-        _stmt(cx, block, position, stmt)
-        _changed(cx, stmt)
+        ctx.origin = stmt.origin
+        ctx.at = (block, position)
+        ctx.remark(stmt.origin)
+        _stmt(ctx, block, position, stmt)
+        _changed(ctx, stmt)
 
 
-def _nested(cx: Context, block: nodes.Block) -> list[L.Stmt]:
+def _nested(ctx: Context, block: nodes.Block) -> list[L.Stmt]:
     """A block that may run any number of times: its bindings do not outlast it."""
-    env, line, tested = dict(cx.env), cx.line, dict(cx.tested)
-    with cx.em.into([]) as out:
-        _block(cx, block)
-    cx.env, cx.line, cx.tested = env, line, tested
+    env, line, tested = dict(ctx.env), ctx.line, dict(ctx.tested)
+    with ctx.emitter.into([]) as out:
+        _block(ctx, block)
+    ctx.env, ctx.line, ctx.tested = env, line, tested
     return out
 
 
-def _stmt(cx: Context, block: nodes.Block, position: int, stmt: nodes.Stmt) -> None:
+def _stmt(ctx: Context, block: nodes.Block, position: int, stmt: nodes.Stmt) -> None:
     if isinstance(stmt, nodes.Assign):
-        _assign(cx, block, position, stmt)
+        _assign(ctx, block, position, stmt)
     elif isinstance(stmt, nodes.Store):
         if isinstance(stmt.array.type, nodes.ListOf):
-            set_item(cx, stmt)
+            set_item(ctx, stmt)
         else:
-            store(cx, stmt)
+            store(ctx, stmt)
     elif isinstance(stmt, nodes.Push):
-        push_statement(cx, stmt)
+        push_statement(ctx, stmt)
     elif isinstance(stmt, nodes.If):
-        _if(cx, stmt)
+        _if(ctx, stmt)
     elif isinstance(stmt, nodes.For):
-        _for(cx, stmt)
+        _for(ctx, stmt)
     elif isinstance(stmt, nodes.While):
-        _while(cx, stmt)
+        _while(ctx, stmt)
     elif isinstance(stmt, nodes.Call):
-        _call(cx, stmt)
+        _call(ctx, stmt)
     elif isinstance(stmt, nodes.Draw):
-        draw(cx, stmt)
+        draw(ctx, stmt)
     elif isinstance(stmt, nodes.Raise):
-        _raise(cx, stmt)
+        _raise(ctx, stmt)
     elif isinstance(stmt, nodes.Print):
-        _print(cx, stmt)
+        _print(ctx, stmt)
     else:
-        raise cx.refuse(f"{type(stmt).__name__} has no place in memory form")
+        raise ctx.refuse(f"{type(stmt).__name__} has no place in memory form")
 
 
-def _assign(cx: Context, block: nodes.Block, position: int, stmt: nodes.Assign) -> None:
+def _assign(ctx: Context, block: nodes.Block, position: int, stmt: nodes.Assign) -> None:
     op, target = stmt.op, stmt.target
     if isinstance(target.type, nodes.ListOf) and op.name in ("alias", "copy"):
-        bind_list(cx, stmt)
+        bind_list(ctx, stmt)
         return
     if isinstance(target.type, nodes.Record):
-        _assign_record(cx, stmt)
+        _assign_record(ctx, stmt)
         return
     handler = HANDLERS.get(op.name)
     if handler is None:
         rule = RULES.get(op.name)
         if rule is not None and rule.kind != "elementwise":
-            raise cx.refuse(f"{op.name} cannot be compiled yet")
+            raise ctx.refuse(f"{op.name} cannot be compiled yet")
         handler = elementwise
-    v = handler(cx, stmt)
+    v = handler(ctx, stmt)
     if v is not DONE:
-        cx.assign(block, position, v)
+        ctx.assign(block, position, v)
 
 
-def _assign_record(cx: Context, stmt: nodes.Assign) -> None:
-    v = HANDLERS[stmt.op.name](cx, stmt)
-    uses = cx.usage.uses(*cx.at)
+def _assign_record(ctx: Context, stmt: nodes.Assign) -> None:
+    v = HANDLERS[stmt.op.name](ctx, stmt)
+    uses = ctx.usage.uses(*ctx.at)
     if uses is None or uses.disturbed_by(v.reads):
-        raise cx.refuse("a record kept in a variable that changes", "read its fields instead")
-    cx.env[stmt.target.name] = v
+        raise ctx.refuse("a record kept in a variable that changes", "read its fields instead")
+    ctx.env[stmt.target.name] = v
 
 
-def _changed(cx: Context, stmt: nodes.Stmt) -> None:
+def _changed(ctx: Context, stmt: nodes.Stmt) -> None:
     if isinstance(stmt, nodes.Store):
-        cx.changes(stmt.array.name)
+        ctx.changes(stmt.array.name)
     for target in nodes.targets_of(stmt):
-        cx.changes(target.name)
+        ctx.changes(target.name)
 
 
-def _forget(cx: Context, stmt: nodes.Stmt) -> None:
+def _forget(ctx: Context, stmt: nodes.Stmt) -> None:
     """What a compound statement may have bound is a variable afterwards."""
     for inner in nodes.walk([stmt]):
-        _changed(cx, inner)
+        _changed(ctx, inner)
         for target in (*nodes.targets_of(inner), *nodes.inner_targets_of(inner)):
-            cx.env.pop(target.name, None)
-            cx.forget(cx.python_name(target))
+            ctx.env.pop(target.name, None)
+            ctx.forget(ctx.python_name(target))
 
 
-def _if(cx: Context, stmt: nodes.If) -> None:
-    cond = cast(cx.scalar(stmt.cond), "bool")
-    then, orelse = _nested(cx, stmt.then), _nested(cx, stmt.orelse)
-    _forget(cx, stmt)
+def _if(ctx: Context, stmt: nodes.If) -> None:
+    cond = cast(ctx.scalar(stmt.cond), "bool")
+    then, orelse = _nested(ctx, stmt.then), _nested(ctx, stmt.orelse)
+    _forget(ctx, stmt)
     if isinstance(cond, L.Lit):
         for s in then if cond.value else orelse:
-            cx.em.add(s)
+            ctx.emitter.add(s)
     elif not then and orelse:
-        cx.em.add(L.Branch(L.negated(cond), orelse))
+        ctx.emitter.add(L.If(L.negated(cond), orelse))
     else:
-        cx.em.add(L.Branch(cond, then, orelse))
+        ctx.emitter.add(L.If(cond, then, orelse))
 
 
-def _for(cx: Context, stmt: nodes.For) -> None:
-    em = cx.em
-    start, stop, step = (cx.integer(o) for o in (stmt.start, stmt.stop, stmt.step))
-    count = None if stmt.count is None else cx.integer(stmt.count)
-    low, high = _index_range(cx, stmt)
+def _for(ctx: Context, stmt: nodes.For) -> None:
+    emitter = ctx.emitter
+    start, stop, step = (ctx.integer(o) for o in (stmt.start, stmt.stop, stmt.step))
+    count = None if stmt.count is None else ctx.integer(stmt.count)
+    low, high = _index_range(ctx, stmt)
     if not isinstance(step, L.Lit):
         zero = L.compare("==", step, L.ZERO)
-        em.check(zero, "ValueError", "range() arg 3 must not be zero" + cx.where())
-    name = counter = cx.python_name(stmt.index)
-    if _counts_safely(cx, stmt, step):
-        bounds = _bounds(cx, stmt, start, stop, step, count)
+        emitter.check(zero, "ValueError", "range() arg 3 must not be zero" + ctx.where())
+    name = counter = ctx.python_name(stmt.index)
+    if _counts_safely(ctx, stmt, step):
+        bounds = _bounds(ctx, stmt, start, stop, step, count)
         # The reverse loop ends at start - step.
-        if stmt.reverse and count is None and not cx.ranges.moderate(cx.known(stmt.start)):
+        if stmt.reverse and count is None and not ctx.ranges.moderate(ctx.known(stmt.start)):
             assert isinstance(step, L.Lit)
-            cx.far_starts[counter] = step.value
+            ctx.far_starts[counter] = step.value
     else:
-        counter = em.fresh("k")
-        bounds = _rounds(cx, stmt, start, stop, step, count)
-    _forget(cx, stmt)
+        counter = emitter.new_name("k")
+        bounds = _rounds(ctx, stmt, start, stop, step, count)
+    _forget(ctx, stmt)
     # A sweep begins where the program has come to.
-    begin = cx.known(stmt.start) if stmt.mirror or not stmt.reverse else None
-    with cx.ranges.inside(cx.known(stmt.index), low, high, begin):
-        body = _nested(cx, stmt.body)
-        _until(cx, stmt.until, body)
+    begin = ctx.known(stmt.start) if stmt.mirror or not stmt.reverse else None
+    with ctx.ranges.inside(ctx.known(stmt.index), low, high, begin):
+        body = _nested(ctx, stmt.body)
+        _until(ctx, stmt.until, body)
     if counter != name:
         body.insert(0, L.Let(name, L.add(start, L.mul(L.Name(counter), step))))
-    em.add(L.Loop(counter, *bounds, body))
+    emitter.add(L.Loop(counter, *bounds, body))
 
 
-def _counts_safely(cx: Context, stmt: nodes.For, step: L.Expr) -> bool:
+def _counts_safely(ctx: Context, stmt: nodes.For, step: L.Expr) -> bool:
     """Whether the counter does not overflow where it is added to past the end of the range."""
     if not isinstance(step, L.Lit) or abs(step.value) > CONSTANT:
         return False
-    start, stop = (cx.ranges.moderate(cx.known(o)) for o in (stmt.start, stmt.stop))
+    start, stop = (ctx.ranges.moderate(ctx.known(o)) for o in (stmt.start, stmt.stop))
     if abs(step.value) == 1 and stmt.count is None:
         return True
     return start if stmt.reverse or stmt.count is not None else stop
 
 
-def _begins_safely(cx: Context, stmt: nodes.For, step: int) -> bool:
+def _begins_safely(ctx: Context, stmt: nodes.For, step: int) -> bool:
     """Whether `stop - step`, where a reverse loop begins, does not wrap: `stop` is far from the
     ends of 64 bits, or the range is not empty unless `start` is."""
-    start, stop = cx.known(stmt.start), cx.known(stmt.stop)
-    if cx.ranges.moderate(stop):
+    start, stop = ctx.known(stmt.start), ctx.known(stmt.stop)
+    if ctx.ranges.moderate(stop):
         return True
-    if start is None or stop is None or not cx.ranges.moderate(start):
+    if start is None or stop is None or not ctx.ranges.moderate(start):
         return False
-    return cx.ranges.nonnegative((stop - start) * step)
+    return ctx.ranges.nonnegative((stop - start) * step)
 
 
 def _rounds(
-    cx: Context,
+    ctx: Context,
     stmt: nodes.For,
     start: L.Expr,
     stop: L.Expr,
@@ -480,14 +484,14 @@ def _rounds(
 ) -> tuple[L.Expr, L.Expr, L.Expr]:
     """The range of the numbers of a loop's rounds."""
     if count is None:
-        count = cx.em.let(L.Call("rt.trip_count", (start, stop, step), "int64"), "n")
+        count = ctx.emitter.let(L.Apply("rt.trip_count", (start, stop, step), "int64"), "n")
     if stmt.reverse:
         return L.sub(count, L.ONE), L.lit(-1), L.lit(-1)
     return L.ZERO, count, L.ONE
 
 
 def _bounds(
-    cx: Context,
+    ctx: Context,
     stmt: nodes.For,
     start: L.Expr,
     stop: L.Expr,
@@ -501,24 +505,24 @@ def _bounds(
         return start, stop, step
     if count is None and isinstance(step, L.Lit) and abs(step.value) == 1:
         # The first index of an empty range must not wrap.
-        if not _begins_safely(cx, stmt, step.value):
+        if not _begins_safely(ctx, stmt, step.value):
             end = larger if step.value == 1 else smaller
             stop = end(stop, start)
         return L.sub(stop, step), L.sub(start, step), L.lit(-step.value)
     if count is None:
-        count = cx.em.let(L.Call("rt.trip_count", (start, stop, step), "int64"), "n")
+        count = ctx.emitter.let(L.Apply("rt.trip_count", (start, stop, step), "int64"), "n")
     last = L.add(start, L.mul(L.sub(count, L.ONE), step))
     assert isinstance(step, L.Lit)
     return last, L.sub(start, step), L.lit(-step.value)
 
 
-def _index_range(cx: Context, stmt: nodes.For) -> tuple[Dim | None, Dim | None]:
+def _index_range(ctx: Context, stmt: nodes.For) -> tuple[Dim | None, Dim | None]:
     """Bounds of the index while the body runs."""
-    start, stop, step = (cx.known(o) for o in (stmt.start, stmt.stop, stmt.step))
+    start, stop, step = (ctx.known(o) for o in (stmt.start, stmt.stop, stmt.step))
     if step is None or not step.is_const or start is None:
         return None, None
     if stmt.count is not None:
-        count = cx.known(stmt.count)
+        count = ctx.known(stmt.count)
         if count is None:
             return None, None
         far = start + (count - 1) * step.const
@@ -528,55 +532,55 @@ def _index_range(cx: Context, stmt: nodes.For) -> tuple[Dim | None, Dim | None]:
     return (start, stop - 1) if step.const > 0 else (stop + 1, start)
 
 
-def _until(cx: Context, until: nodes.Operand | None, body: list[L.Stmt]) -> None:
+def _until(ctx: Context, until: nodes.Operand | None, body: list[L.Stmt]) -> None:
     if until is not None:
-        with cx.em.into(body):
-            cx.em.add(L.Branch(cast(cx.scalar(until), "bool"), [L.Break()]))
+        with ctx.emitter.into(body):
+            ctx.emitter.add(L.If(cast(ctx.scalar(until), "bool"), [L.Break()]))
 
 
-def _while(cx: Context, stmt: nodes.While) -> None:
-    _forget(cx, stmt)
-    env, tested = dict(cx.env), dict(cx.tested)
-    with cx.em.into([]) as body:
-        _block(cx, stmt.test)
-        cond = cast(cx.scalar(stmt.cond), "bool")
+def _while(ctx: Context, stmt: nodes.While) -> None:
+    _forget(ctx, stmt)
+    env, tested = dict(ctx.env), dict(ctx.tested)
+    with ctx.emitter.into([]) as body:
+        _block(ctx, stmt.test)
+        cond = cast(ctx.scalar(stmt.cond), "bool")
         if not L.is_lit(cond, True):
-            cx.em.add(L.Branch(L.negated(cond), [L.Break()]))
-        _block(cx, stmt.body)
-        _until(cx, stmt.until, body)
-    cx.env, cx.tested = env, tested
-    _forget(cx, stmt)
-    cx.em.add(L.Forever(body))
+            ctx.emitter.add(L.If(L.negated(cond), [L.Break()]))
+        _block(ctx, stmt.body)
+        _until(ctx, stmt.until, body)
+    ctx.env, ctx.tested = env, tested
+    _forget(ctx, stmt)
+    ctx.emitter.add(L.While(body))
 
 
-def _call(cx: Context, stmt: nodes.Call) -> None:
+def _call(ctx: Context, stmt: nodes.Call) -> None:
     """Arrays go in and come out contiguous, so that a function has one compiled form.  The
     last argument says how far the stack reaches: machine code has no limit of its own, and the
     process would end."""
-    args: list[L.Expr | L.Whole] = []
+    args: list[L.Expr | L.Part] = []
     for a in stmt.args:
         if isinstance(a.type, nodes.Scalar):
-            args.append(cast(cx.scalar(a), a.type.dtype))
+            args.append(cast(ctx.scalar(a), a.type.dtype))
         elif isinstance(a.type, nodes.Record):
-            args.append(cx.value(a).whole() if a.type.ndim else cx.scalar(a))
+            args.append(ctx.value(a).whole() if a.type.ndim else ctx.scalar(a))
         else:
-            args.append(cx.materialise(cx.value(a)).whole())
-    too_deep = L.Call("rt.stack_is_low", (cx.stack,), "bool")
-    cx.em.check(too_deep, "RecursionError", "maximum recursion depth exceeded" + cx.where())
-    args.append(cx.stack)
-    names = tuple(cx.python_name(t) for t in stmt.targets)
-    cx.em.add(L.Invoke(names, stmt.function, tuple(args)))
+            args.append(ctx.materialise(ctx.value(a)).whole())
+    too_deep = L.Apply("rt.stack_is_low", (ctx.stack,), "bool")
+    ctx.emitter.check(too_deep, "RecursionError", "maximum recursion depth exceeded" + ctx.where())
+    args.append(ctx.stack)
+    names = tuple(ctx.python_name(t) for t in stmt.targets)
+    ctx.emitter.add(L.CallRoutine(names, stmt.function, tuple(args)))
     for t in stmt.targets:
-        cx.env.pop(t.name, None)
-        cx.forget(cx.python_name(t))
+        ctx.env.pop(t.name, None)
+        ctx.forget(ctx.python_name(t))
 
 
-def _raise(cx: Context, stmt: nodes.Raise) -> None:
+def _raise(ctx: Context, stmt: nodes.Raise) -> None:
     # The place goes at the end, where the caller finds it; the user's own message is
     # given back without it.
-    message = (*stmt.message, cx.where(quoted=stmt.check))
+    message = (*stmt.message, ctx.where(quoted=stmt.check))
     if all(isinstance(p, str) for p in message) and hasattr(builtins, stmt.exception):
-        cx.em.add(L.Fail(stmt.exception, "".join(message)))
+        ctx.emitter.add(L.Fail(stmt.exception, "".join(message)))
         return
     parts, values = [], []
     for p in message:
@@ -585,17 +589,17 @@ def _raise(cx: Context, stmt: nodes.Raise) -> None:
             parts.append(p)
             continue
         if p.type.ndim:
-            raise cx.refuse("an array in an error message", "put a number there, as x.max()")
+            raise ctx.refuse("an array in an error message", "put a number there, as x.max()")
         parts.append(None if spec is None else (spec,))
-        values.append(cx.em.let(cx.scalar(p)))
-    site = cx.failures.site(stmt.exception, tuple(parts))
-    cx.em.add(L.Fail(stmt.exception, "", site, tuple(values)))
+        values.append(ctx.emitter.let(ctx.scalar(p)))
+    site = ctx.failures.site(stmt.exception, tuple(parts))
+    ctx.emitter.add(L.Fail(stmt.exception, "", site, tuple(values)))
 
 
-def _print(cx: Context, stmt: nodes.Print) -> None:
+def _print(ctx: Context, stmt: nodes.Print) -> None:
     """One call with a template, as of str.format, and the values that go in."""
     texts: list[str] = []
-    values: list[L.Expr | L.Whole] = []
+    values: list[L.Expr | L.Part] = []
     for part in stmt.parts:
         text = ""
         for p in part if isinstance(part, tuple) else (part,):
@@ -604,17 +608,17 @@ def _print(cx: Context, stmt: nodes.Print) -> None:
                 text += str(p).replace("{", "{{").replace("}", "}}")
                 continue
             text += f"{{:{spec}}}" if spec else "{}"
-            values.append(_printed(cx, p))
+            values.append(_printed(ctx, p))
         texts.append(text)
     sep, end = (s.replace("{", "{{").replace("}", "}}") for s in (stmt.sep, stmt.end))
-    cx.em.add(L.Show(sep.join(texts) + end, tuple(values)))
+    ctx.emitter.add(L.Print(sep.join(texts) + end, tuple(values)))
 
 
-def _printed(cx: Context, operand: nodes.Operand) -> L.Expr | L.Whole:
+def _printed(ctx: Context, operand: nodes.Operand) -> L.Expr | L.Part:
     if isinstance(operand.type, nodes.ListOf):
         assert isinstance(operand, nodes.Var)
-        dims = (cx.fresh_dim(), *operand.type.elem.shape)
-        return cx.copied(stacked(cx, operand, dims)).whole()
+        dims = (ctx.fresh_dim(), *operand.type.elem.shape)
+        return ctx.copied(stacked(ctx, operand, dims)).whole()
     if operand.type.ndim:
-        return cx.materialise(cx.value(operand)).whole()
-    return cx.em.let(cx.scalar(operand))
+        return ctx.materialise(ctx.value(operand)).whole()
+    return ctx.emitter.let(ctx.scalar(operand))

@@ -357,8 +357,8 @@ class _Writer:
         return self.builder.bitcast(table, POINTER)
 
     def hand_over(self, objects: list[Any], returned: Any) -> None:
-        """All results in order: one by itself, or as a tuple.  A plan (`call_bytecode.py`) tells, in place
-        of an object that a function belongs to, where it wants them instead."""
+        """All results in order: one by itself, or as a tuple.  A plan (`call_bytecode.py`) tells,
+        in place of an object that a function belongs to, where it wants them instead."""
         builder, waiting, types = self.builder, iter(objects), iter(self.returns)
         made, position = [], 0
         for kind in self.signature.results:

@@ -26,8 +26,8 @@ class Entry:
     cotangent is no scalar; then that is its last parameter.  Arrays at the positions `tabled` are
     passed in one table (`s2s.codegen.numba_bridge.array_table`), the last argument.  `seed` is a
     scalar cotangent, `buffers` are pairs (result, parameter), `written` the parameters that are
-    written, and `relations` the guards on sizes (`size_guards.py`).  `arrays` are rank and dtype of the
-    parameters that buffers are like; `results` is the number of all results.
+    written, and `relations` the guards on sizes (`size_guards.py`).  `arrays` are rank and dtype of
+    the parameters that buffers are like; `results` is the number of all results.
     """
 
     parameters: int

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from ..loop_ir import nodes as L
 from .dependence import Linear, combined
-from .liveness import binds
-from .single_assignment import known_before
+from .liveness import defs
+from .single_assignment import value_before_loop
 
 # An index and the loops around it, outermost first.
 Place = tuple[L.Index, list[L.Loop]]
@@ -18,7 +18,7 @@ class Extents:
     one value (`settled`)."""
 
     def __init__(self, loop: L.Loop, known: dict[str, L.Expr]) -> None:
-        self.bound = {name for s in L.walk([loop]) for name in binds(s)}
+        self.bound = {name for s in L.walk([loop]) for name in defs(s)}
         self.known = known
 
     def spelt(self, e: L.Expr, own: set[str]) -> L.Expr | None:
@@ -30,7 +30,7 @@ class Extents:
                 return part
             if isinstance(part, (L.Lit, L.Bin)):
                 return None
-            found = known_before(part, self.bound, self.known)
+            found = value_before_loop(part, self.bound, self.known)
             return failed.append(part) if found is None else found
 
         e = L.map_expr(e, new)
@@ -44,7 +44,7 @@ class Extents:
         if isinstance(e, L.Bin) and e.op in ("+", "-"):
             left, right = self.linear(e.left, own), self.linear(e.right, own)
             return combined(left, right, 1 if e.op == "+" else -1)
-        found = known_before(e, self.bound, self.known)
+        found = value_before_loop(e, self.bound, self.known)
         if found is None:
             return None
         return {found: 1} if found == e or not isinstance(found, L.Bin) else self.linear(found, own)

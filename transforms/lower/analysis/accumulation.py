@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..loop_ir import nodes as L
 
 
-def added_to(put: L.Put, e: L.Expr) -> L.Expr | None:
+def added_to(put: L.Store, e: L.Expr) -> L.Expr | None:
     """What is added to an element that is set to `e`."""
     old = L.Load(put.buffer, put.index, e.dtype)
     if not isinstance(e, L.Bin) or e.op not in ("+", "-") or e.dtype not in ("float32", "float64"):

@@ -6,24 +6,24 @@ from collections.abc import Callable
 
 from ..loop_ir import nodes as L
 
-Shares = Callable[[str, str], bool]
+MayAlias = Callable[[str, str], bool]
 
 
-def with_bindings(body: list[L.Stmt], shares: Shares) -> Shares:
+def with_bindings(body: list[L.Stmt], may_alias: MayAlias) -> MayAlias:
     """Also knows the variables that are bound to each other's buffers."""
     groups: dict[str, set[str]] = {}
     for s in L.walk(body):
         names: list[str] = []
-        if isinstance(s, L.Bind):
+        if isinstance(s, L.Rebind):
             names = [s.name, s.other]
-        elif isinstance(s, L.Alias):
+        elif isinstance(s, L.View):
             names = [s.name, s.buffer]
-        elif isinstance(s, (L.BindCall, L.Invoke)):
-            names = [*s.names, *(a.buffer for a in s.args if isinstance(a, L.Whole))]
+        elif isinstance(s, (L.CallBuffers, L.CallRoutine)):
+            names = [*s.names, *(a.buffer for a in s.args if isinstance(a, L.Part))]
         group = set(names).union(*(groups.get(n, ()) for n in names))
         groups.update(dict.fromkeys(group, group))
 
     def share(a: str, b: str) -> bool:
-        return any(shares(p, q) for p in groups.get(a, (a,)) for q in groups.get(b, (b,)))
+        return any(may_alias(p, q) for p in groups.get(a, (a,)) for q in groups.get(b, (b,)))
 
-    return share if groups else shares
+    return share if groups else may_alias

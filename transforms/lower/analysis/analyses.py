@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...ir.lazy import lazy
 from ..loop_ir import nodes as L
-from .alias import Shares, with_bindings
+from .alias import MayAlias, with_bindings
 from .liveness import Names, after_loops
 
 
@@ -17,12 +17,12 @@ class Overview:
     """`dtypes` are those of the arrays among the parameters; `shares` tells of those, and of new
     ones, whether they may lie at one place."""
 
-    def __init__(self, body: list[L.Stmt], dtypes: dict[str, str], shares: Shares) -> None:
+    def __init__(self, body: list[L.Stmt], dtypes: dict[str, str], may_alias: MayAlias) -> None:
         self.body, self.dtypes = body, dtypes_in(body, dtypes)
-        self._shares = shares
+        self._shares = may_alias
 
     @lazy
-    def shares(self) -> Shares:
+    def may_alias(self) -> MayAlias:
         """Also of variables that are bound to each other's buffers."""
         return with_bindings(self.body, self._shares)
 

@@ -42,7 +42,7 @@ def _survey(
     for position, stmt in enumerate(block):
         here = (*path, (block, position))
         for e in L.exprs_of(stmt):
-            if isinstance(e, L.Whole):
+            if isinstance(e, L.Part):
                 of(e.buffer).odd = True
                 parts = [p for i in e.index for p in L.walk_expr(i)]
             else:
@@ -54,14 +54,14 @@ def _survey(
                     of(p.buffer).odd = True
         if isinstance(stmt, L.Alloc):
             of(stmt.name).allocs.append((block, stmt))
-        elif isinstance(stmt, L.Put):
+        elif isinstance(stmt, L.Store):
             plain = not stmt.add
             of(stmt.buffer).accesses.append((here, stmt.index, plain))
-        elif isinstance(stmt, L.Alias):
+        elif isinstance(stmt, L.View):
             of(stmt.name).odd = of(stmt.buffer).odd = True
-        elif isinstance(stmt, L.Bind):
+        elif isinstance(stmt, L.Rebind):
             of(stmt.name).odd = of(stmt.other).odd = True
-        elif isinstance(stmt, (L.BindCall, L.Invoke)):
+        elif isinstance(stmt, (L.CallBuffers, L.CallRoutine)):
             for name in stmt.names:
                 of(name).odd = True
         for inner in L.blocks_of(stmt):

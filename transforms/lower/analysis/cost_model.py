@@ -7,8 +7,8 @@ decides no more than whether a loop is worth the trouble of starting threads.
 from __future__ import annotations
 
 from ..loop_ir import nodes as L
-from .liveness import binds, names_in
-from .single_assignment import settled
+from .liveness import defs, names_in
+from .single_assignment import single_definitions
 
 # The operations that take long, and calls of functions.
 _OPERATORS = {"/": 4, "//": 8, "%": 8, "**": 20}
@@ -23,10 +23,10 @@ ROUNDS = 8
 def work(loop: L.Loop, count: L.Expr) -> L.Expr:
     """What all `count` rounds of a loop do."""
     stmts = list(L.walk(loop.body))
-    inside = {name for s in stmts for name in binds(s)}
+    inside = {name for s in stmts for name in defs(s)}
     passed = L.mul(L.Bin("//", count, L.lit(2), "int64"), loop.step)
     middle: dict[L.Expr, L.Expr] = {L.Name(loop.var): L.add(loop.start, passed)}
-    middle |= {L.Name(name): e for name, e in settled(stmts).items()}
+    middle |= {L.Name(name): e for name, e in single_definitions(stmts).items()}
     return L.mul(count, _block(loop.body, inside, middle))
 
 
@@ -36,7 +36,7 @@ def trips(loop: L.Loop) -> L.Expr:
         return L.sub(loop.stop, loop.start)
     if L.is_lit(loop.step, -1):
         return L.sub(loop.start, loop.stop)
-    return L.Call("rt.trip_count", (loop.start, loop.stop, loop.step), "int64")
+    return L.Apply("rt.trip_count", (loop.start, loop.stop, loop.step), "int64")
 
 
 def _loop(loop: L.Loop, inside: set[str], middle: dict[L.Expr, L.Expr]) -> L.Expr:
@@ -45,7 +45,7 @@ def _loop(loop: L.Loop, inside: set[str], middle: dict[L.Expr, L.Expr]) -> L.Exp
     def known(e: L.Expr) -> L.Expr:
         return L.map_expr(e, lambda part: known(middle[part]) if part in middle else None)
 
-    if loop.soon:
+    if loop.exits_early:
         return _block(loop.body, inside, {**middle, L.Name(loop.var): loop.start})
     bounds = L.Loop(loop.var, known(loop.start), known(loop.stop), known(loop.step))
     rounds = trips(bounds)
@@ -61,13 +61,13 @@ def _block(body: list[L.Stmt], inside: set[str], middle: dict[L.Expr, L.Expr]) -
     total = 0  # in halves
     loops: L.Expr = L.ZERO
     for s in body:
-        total += sum(_cost(e) for e in L.exprs_of(s) if not isinstance(e, L.Whole))
+        total += sum(_cost(e) for e in L.exprs_of(s) if not isinstance(e, L.Part))
         if isinstance(s, L.Loop):
             loops = L.add(loops, _loop(s, inside, middle))
         else:
             for block in L.blocks_of(s):
                 loops = L.add(loops, _block(block, inside, middle))
-        if isinstance(s, L.Put):
+        if isinstance(s, L.Store):
             total += _halves(1, s.expr.dtype)
     return L.add(loops, L.lit((total + 1) // 2))
 
@@ -77,7 +77,7 @@ def _cost(e: L.Expr) -> int:
     if isinstance(e, L.Load):
         return _halves(1, e.dtype)  # finding the place is not counted
     own = 0
-    if isinstance(e, L.Call):
+    if isinstance(e, L.Apply):
         own = CHEAP_CALLS.get(e.function, CALL)
     elif isinstance(e, L.Bin):
         own = _OPERATORS.get(e.op, 1)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from ...ir.record import field, record
 from ..loop_ir import nodes as L
 from ..ops.scalar_ops import larger
-from .alias import Shares, with_bindings
-from .liveness import Names, after_loops, binds, exposed, names_in, reads
-from .single_assignment import settled
+from .alias import MayAlias, with_bindings
+from .liveness import Names, after_loops, defs, exposed, names_in, uses
+from .single_assignment import single_definitions
 
 # Multiples of terms, of 1 under None.
 Linear = dict[L.Expr | None, int]
@@ -20,7 +20,7 @@ Linear = dict[L.Expr | None, int]
 # A buffer of so many elements at most costs nothing to make in each iteration.
 SMALL = 64
 
-_HARMLESS = (L.Let, L.Put, L.Loop, L.Branch, L.Remark, L.Alloc, L.Forever, L.Break, L.Fail)
+_HARMLESS = (L.Let, L.Store, L.Loop, L.If, L.Comment, L.Alloc, L.While, L.Break, L.Fail)
 
 
 @record
@@ -35,15 +35,17 @@ class Common:
     scratch: dict[str, L.Alloc] = field(default_factory=dict)
 
 
-def independent(loop: L.Loop, after: Names, shares: Shares, visible: set[str]) -> Common | None:
+def loop_reductions(
+    loop: L.Loop, after: Names, may_alias: MayAlias, escaping: set[str]
+) -> Common | None:
     """What the iterations have in common, or None if they depend on each other.  `after` are
     the variables read after the loop; `visible` the buffers whose contents the caller sees
     even if the call fails: what fails must not have gone past the place that fails."""
-    found = examined(loop, after, shares, visible)
+    found = examined(loop, after, may_alias, escaping)
     return found if isinstance(found, Common) else None
 
 
-def examined(loop: L.Loop, after: Names, shares: Shares, visible: set[str]) -> Common | str:
+def examined(loop: L.Loop, after: Names, may_alias: MayAlias, escaping: set[str]) -> Common | str:
     """The same, but in words why they depend on each other, or may."""
     if not (isinstance(loop.step, L.Lit) and loop.step.value):
         return "its step is known only when it runs"
@@ -53,12 +55,12 @@ def examined(loop: L.Loop, after: Names, shares: Shares, visible: set[str]) -> C
             return _harm(s)
     if L.leaves(loop.body):
         return "it may end early"
-    bound = {name for s in stmts for name in binds(s)}
+    bound = {name for s in stmts for name in defs(s)}
     if loop.var in bound or loop.var in after or names_in(L.exprs_of(loop)) & bound:
         return "its index is needed after it"
     if any(isinstance(s, L.Fail) for s in stmts):
-        written = {s.buffer for s in stmts if isinstance(s, L.Put)}
-        if any(shares(w, v) for w in written for v in visible):
+        written = {s.buffer for s in stmts if isinstance(s, L.Store)}
+        if any(may_alias(w, v) for w in written for v in escaping):
             return "an error may stop it halfway through writing into an argument"
     common = Common()
     for name in sorted(bound & (exposed(loop.body) | after)):
@@ -66,32 +68,32 @@ def examined(loop: L.Loop, after: Names, shares: Shares, visible: set[str]) -> C
         if fold is None:
             return f"{name} goes from one iteration to the next"
         common.folds[name] = fold
-    clash = _buffers(loop, stmts, bound, shares, common)
+    clash = _buffers(loop, stmts, bound, may_alias, common)
     return common if clash is None else f"iterations may touch the same elements of {clash}"
 
 
-def backwards_at_will(body: list[L.Stmt], shares: Shares, visible: set[str]) -> list[L.Loop]:
+def reversible_loops(body: list[L.Stmt], may_alias: MayAlias, escaping: set[str]) -> list[L.Loop]:
     """The loops that run backwards and might as well run forwards; not those that may fail, as
     another error could come first."""
     loops = [s for s in L.walk(body) if isinstance(s, L.Loop) and L.is_lit(s.step, -1)]
     if not loops:
         return []
     after = after_loops(body)
-    shares = with_bindings(body, shares)
+    may_alias = with_bindings(body, may_alias)
     return [
         loop
         for loop in loops
         if not any(isinstance(s, L.Fail) for s in L.walk(loop.body))
-        and independent(loop, after[id(loop)], shares, visible)
+        and loop_reductions(loop, after[id(loop)], may_alias, escaping)
     ]
 
 
 def _harm(stmt: L.Stmt) -> str:
-    if isinstance(stmt, L.Do) and stmt.function in L.PRODUCTS:
+    if isinstance(stmt, L.Call) and stmt.function in L.PRODUCTS:
         return "it holds a product of matrices"
-    if isinstance(stmt, L.Show):
+    if isinstance(stmt, L.Print):
         return "it prints"
-    if isinstance(stmt, (L.Bind, L.Alias)):
+    if isinstance(stmt, (L.Rebind, L.View)):
         return f"{stmt.name} is another name for an array"
     return "it holds a call"
 
@@ -107,7 +109,7 @@ def _fold(name: str, stmts: list[L.Stmt]) -> tuple[str, str] | None:
         if isinstance(s, L.Let) and s.name == name:
             dtype = s.expr.dtype
             found.add((_operator(s.expr, L.Name(name, dtype)), dtype))
-        elif name in reads(s) or name in binds(s):
+        elif name in uses(s) or name in defs(s):
             return None
     (op, dtype), *more = found
     return None if more or not op or dtype == "bool" else (op, dtype)
@@ -137,7 +139,7 @@ def _adds(e: L.Expr, v: L.Name) -> bool:
 class _Accesses:
     loads: list[L.Index] = field(default_factory=list)
     stores: list[L.Index] = field(default_factory=list)
-    adds: list[L.Put] = field(default_factory=list)
+    adds: list[L.Store] = field(default_factory=list)
 
 
 def _accesses(stmts: list[L.Stmt]) -> dict[str, _Accesses]:
@@ -147,14 +149,14 @@ def _accesses(stmts: list[L.Stmt]) -> dict[str, _Accesses]:
             for part in L.walk_expr(e):
                 if isinstance(part, L.Load):
                     found.setdefault(part.buffer, _Accesses()).loads.append(part.index)
-        if isinstance(s, L.Put):
+        if isinstance(s, L.Store):
             of = found.setdefault(s.buffer, _Accesses())
             of.adds.append(s) if s.add else of.stores.append(s.index)
     return found
 
 
 def _buffers(
-    loop: L.Loop, stmts: list[L.Stmt], bound: set[str], shares: Shares, common: Common
+    loop: L.Loop, stmts: list[L.Stmt], bound: set[str], may_alias: MayAlias, common: Common
 ) -> str | None:
     """A buffer of which an iteration touches what another writes, if there may be one; fills in
     what is common."""
@@ -172,7 +174,7 @@ def _buffers(
     for buffer, of in accesses.items():
         if not (of.stores or of.adds):
             continue
-        if any(other != buffer and shares(buffer, other) for other in accesses):
+        if any(other != buffer and may_alias(buffer, other) for other in accesses):
             return buffer
         index = [*of.loads, *of.stores, *(p.index for p in of.adds)]
         if known.apart(index):
@@ -197,7 +199,7 @@ class _Indices:
         assert isinstance(loop.step, L.Lit)
         self.step = abs(loop.step.value)
         self.bound = bound
-        self.known = settled(stmts)
+        self.known = single_definitions(stmts)
 
     def apart(self, indices: list[L.Index]) -> bool:
         """Whether different iterations differ at some axis, whichever index each takes."""

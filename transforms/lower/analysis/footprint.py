@@ -7,8 +7,8 @@ from collections.abc import Callable
 from ...ir.lazy import lazy
 from ...ir.record import field, record
 from ..loop_ir import nodes as L
-from .alias import Shares
-from .liveness import binds
+from .alias import MayAlias
+from .liveness import defs
 
 Sizes = dict[str, tuple[L.Expr, ...]]
 
@@ -67,14 +67,14 @@ def footprint(stmt: L.Stmt, known: Callable[[L.Stmt], Footprint] | None = None) 
     f = Footprint(size=1)
     for e in L.exprs_of(stmt):
         _read(e, f)
-    if isinstance(stmt, (L.Let, L.Alias)):
+    if isinstance(stmt, (L.Let, L.View)):
         f.writes.add(stmt.name)
-        if isinstance(stmt, L.Alias):
+        if isinstance(stmt, L.View):
             f.reads.add(stmt.buffer)
     elif isinstance(stmt, L.Alloc):
         f.writes.add(stmt.name)
         f.stores.append((stmt.name, None))
-    elif isinstance(stmt, L.Put):
+    elif isinstance(stmt, L.Store):
         f.reads.add(stmt.buffer)
         f.stores.append((stmt.buffer, stmt.index))
         if stmt.add:
@@ -82,13 +82,13 @@ def footprint(stmt: L.Stmt, known: Callable[[L.Stmt], Footprint] | None = None) 
     elif isinstance(stmt, L.Loop):
         f.writes.add(stmt.var)
         f.loops.add(stmt.var)
-    elif isinstance(stmt, L.Do) and stmt.function in L.PRODUCTS:
+    elif isinstance(stmt, L.Call) and stmt.function in L.PRODUCTS:
         c = stmt.args[-1]
-        assert isinstance(c, L.Whole)
+        assert isinstance(c, L.Part)
         f.stores.append((c.buffer, None))
     elif isinstance(stmt, L.Fail):
         f.fails = True
-    elif not isinstance(stmt, (L.Branch, L.Remark)):
+    elif not isinstance(stmt, (L.If, L.Comment)):
         f.fixed = True
     for block in L.blocks_of(stmt):
         for inner in block:
@@ -96,8 +96,8 @@ def footprint(stmt: L.Stmt, known: Callable[[L.Stmt], Footprint] | None = None) 
     return f
 
 
-def _read(e: L.Expr | L.Whole, f: Footprint) -> None:
-    if isinstance(e, L.Whole):
+def _read(e: L.Expr | L.Part, f: Footprint) -> None:
+    if isinstance(e, L.Part):
         f.reads.add(e.buffer)
         f.loads.append((e.buffer, None))
         for i in e.index:
@@ -113,25 +113,25 @@ def _read(e: L.Expr | L.Whole, f: Footprint) -> None:
             f.loads.append((part.buffer, part.index))
 
 
-def touches(stmt: L.Stmt, buffer: str, shares: Shares) -> bool:
+def touches(stmt: L.Stmt, buffer: str, may_alias: MayAlias) -> bool:
     for s in L.walk([stmt]):
-        names = {s.buffer} if isinstance(s, (L.Put, L.Alias)) else {*binds(s)}
-        if isinstance(s, L.Bind):
+        names = {s.buffer} if isinstance(s, (L.Store, L.View)) else {*defs(s)}
+        if isinstance(s, L.Rebind):
             names.add(s.other)
         for e in L.exprs_of(s):
-            parts = e.index if isinstance(e, L.Whole) else (e,)
-            names |= {e.buffer} if isinstance(e, L.Whole) else set()
+            parts = e.index if isinstance(e, L.Part) else (e,)
+            names |= {e.buffer} if isinstance(e, L.Part) else set()
             names |= {p.buffer for i in parts for p in L.walk_expr(i) if isinstance(p, L.Load)}
-        if any(shares(name, buffer) for name in names):
+        if any(may_alias(name, buffer) for name in names):
             return True
     return False
 
 
 def changed_by(stmt: L.Stmt) -> set[str]:
     """Buffers that it may write to, or give another name."""
-    names = {e.buffer for e in L.exprs_of(stmt) if isinstance(e, L.Whole)}
-    if isinstance(stmt, (L.Put, L.Alias)):
+    names = {e.buffer for e in L.exprs_of(stmt) if isinstance(e, L.Part)}
+    if isinstance(stmt, (L.Store, L.View)):
         names.add(stmt.buffer)
-    if isinstance(stmt, L.Bind):
+    if isinstance(stmt, L.Rebind):
         names.add(stmt.other)
     return names

@@ -28,17 +28,17 @@ def _loses(loop: L.Loop, other: L.Loop) -> bool:
     if _one_by_one(loop):
         return False
     parts = (p for s in loop.body for p in L.parts_read(s))
-    return any(isinstance(p, L.Call) for p in parts) or len(nested(other)) == 1
+    return any(isinstance(p, L.Apply) for p in parts) or len(nested(other)) == 1
 
 
 def _adds_to_rows(first: L.Loop, second: L.Loop) -> bool:
     """Whether two loops do no more than add to different rows of a buffer: as these may be one and
     the same, rounds would be computed one after the other."""
-    puts = [[s for s in loop.body if not isinstance(s, L.Remark)] for loop in (first, second)]
+    puts = [[s for s in loop.body if not isinstance(s, L.Comment)] for loop in (first, second)]
     if [len(found) for found in puts] != [1, 1]:
         return False
     (one,), (other,) = puts
-    if not (isinstance(one, L.Put) and isinstance(other, L.Put) and one.add and other.add):
+    if not (isinstance(one, L.Store) and isinstance(other, L.Store) and one.add and other.add):
         return False
     return one.buffer == other.buffer and one.index[:-1] != other.index[:-1]
 
@@ -46,15 +46,15 @@ def _adds_to_rows(first: L.Loop, second: L.Loop) -> bool:
 def calls_slowly(body: list[L.Stmt]) -> bool:
     """Whether functions are called of which several at once take hardly longer than one."""
     parts = (p for s in L.walk(body) for p in L.parts_read(s))
-    return any(isinstance(p, L.Call) and p.function not in CHEAP_CALLS for p in parts)
+    return any(isinstance(p, L.Apply) and p.function not in CHEAP_CALLS for p in parts)
 
 
 def _one_by_one(loop: L.Loop) -> bool:
     """Whether a loop holds others or branches, or writes to where it has found out only then."""
-    if any(isinstance(s, (L.Loop, L.Forever, L.Branch)) for s in loop.body):
+    if any(isinstance(s, (L.Loop, L.While, L.If)) for s in loop.body):
         return True
     own = {s.name for s in loop.body if isinstance(s, L.Let)}
-    places = [i for s in loop.body if isinstance(s, L.Put) for i in s.index]
+    places = [i for s in loop.body if isinstance(s, L.Store) for i in s.index]
     indirect = (p for i in places for p in L.walk_expr(i))
     return any(isinstance(p, L.Load) or getattr(p, "name", None) in own for p in indirect)
 

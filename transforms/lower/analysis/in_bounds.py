@@ -34,7 +34,7 @@ class Elsewhere:
             self._look_at(known, stmt)
             self._alive.append(stmt)
 
-    def _look_up(self, known: Known, put: L.Put) -> None:
+    def _look_up(self, known: Known, put: L.Store) -> None:
         sizes = self._sizes.get(put.buffer, ())
         index = tuple(map(known.spelt, put.index))
         if len(sizes) != len(index) or not known.is_fixed(L.Size(put.buffer, 0)):
@@ -54,21 +54,21 @@ class Elsewhere:
                     and known.is_natural(whole)
                 ]
 
-    def is_there(self, put: L.Put) -> bool:
+    def is_there(self, put: L.Store) -> bool:
         """Whether an element exists to which a loop adds in some rounds, even if in none."""
         return id(put) in self._there
 
-    def is_other(self, stmt: L.Stmt, load: L.Load, put: L.Put) -> bool:
+    def is_other(self, stmt: L.Stmt, load: L.Load, put: L.Store) -> bool:
         """Whether what is read is not the element that the same loop adds to."""
         index = self._there.get(id(put), ())
         found = self._others.get((id(stmt), load), ())
         return any(axis < len(index) and index[axis] == e for axis, e in found)
 
 
-def additions(loop: L.Loop) -> list[L.Put]:
+def additions(loop: L.Loop) -> list[L.Store]:
     """What an innermost loop adds in some of its rounds."""
     inside = list(L.walk(loop.body))
-    if any(isinstance(s, (L.Loop, L.Forever)) for s in inside):
+    if any(isinstance(s, (L.Loop, L.While)) for s in inside):
         return []
     always = {id(s) for s in loop.body}
-    return [s for s in inside if isinstance(s, L.Put) and s.add and id(s) not in always]
+    return [s for s in inside if isinstance(s, L.Store) and s.add and id(s) not in always]

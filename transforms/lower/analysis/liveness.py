@@ -14,20 +14,20 @@ Names = frozenset[str]
 NONE: Names = frozenset()
 
 
-def reads(stmt: L.Stmt) -> set[str]:
+def uses(stmt: L.Stmt) -> set[str]:
     """What a statement itself reads, nested blocks not counted."""
     names = names_in(L.exprs_of(stmt))
-    if isinstance(stmt, (L.Put, L.Alias)):
+    if isinstance(stmt, (L.Store, L.View)):
         names.add(stmt.buffer)
-    elif isinstance(stmt, L.Bind):
+    elif isinstance(stmt, L.Rebind):
         names.add(stmt.other)
     return names
 
 
-def names_in(exprs: Iterable[L.Expr | L.Whole]) -> set[str]:
+def names_in(exprs: Iterable[L.Expr | L.Part]) -> set[str]:
     names: set[str] = set()
     for e in exprs:
-        if isinstance(e, L.Whole):
+        if isinstance(e, L.Part):
             names |= {e.buffer} | names_in(e.index)
             continue
         for part in L.walk_expr(e):
@@ -38,15 +38,15 @@ def names_in(exprs: Iterable[L.Expr | L.Whole]) -> set[str]:
     return names
 
 
-def binds(stmt: L.Stmt) -> tuple[str, ...]:
+def defs(stmt: L.Stmt) -> tuple[str, ...]:
     """The variables that a statement itself sets; a loop sets its own."""
     find = _BOUND.get(type(stmt))
     return find(stmt) if find else ()
 
 
 _BOUND: dict[type, Callable[[Any], tuple[str, ...]]] = {
-    **dict.fromkeys((L.Let, L.Alloc, L.Alias, L.Bind), lambda stmt: (stmt.name,)),
-    **dict.fromkeys((L.BindCall, L.Invoke), lambda stmt: stmt.names),
+    **dict.fromkeys((L.Let, L.Alloc, L.View, L.Rebind), lambda stmt: (stmt.name,)),
+    **dict.fromkeys((L.CallBuffers, L.CallRoutine), lambda stmt: stmt.names),
     L.Loop: lambda stmt: (stmt.var,),
 }
 
@@ -59,7 +59,7 @@ def exposed(body: list[L.Stmt]) -> Names:
 def counters_read(block: list[L.Stmt], counters: set[str]) -> bool:
     """Whether one is read outside of the loops that count it."""
     for s in block:
-        if reads(s) & counters:
+        if uses(s) & counters:
             return True
         left = counters - {s.var} if isinstance(s, L.Loop) else counters
         if any(counters_read(inner, left) for inner in L.blocks_of(s)):
@@ -97,24 +97,24 @@ class Liveness:
         if isinstance(stmt, L.Break):
             return at_break
         if isinstance(stmt, (L.Fail, L.Return)):
-            return frozenset(reads(stmt))
-        if isinstance(stmt, L.Branch):
+            return frozenset(uses(stmt))
+        if isinstance(stmt, L.If):
             ways = (self.before(b, live, at_break) for b in L.blocks_of(stmt))
-            return frozenset().union(*ways) | reads(stmt)
+            return frozenset().union(*ways) | uses(stmt)
         if isinstance(stmt, L.Loop):
             if self.noting:
                 self.after[id(stmt)] = self.after.get(id(stmt), NONE) | live
             again = live | (_UNNOTED.before(stmt.body, live, live) - {stmt.var})
             if self.noting:
                 self.before(stmt.body, again, live)
-            return _with(again, reads(stmt))
-        if isinstance(stmt, L.Forever):
+            return _with(again, uses(stmt))
+        if isinstance(stmt, L.While):
             again = _UNNOTED.before(stmt.body, NONE, live)
             if self.noting:
                 self.before(stmt.body, again, live)
             return again
-        bound = [name for name in binds(stmt) if name in live]
-        return _with(live.difference(bound) if bound else live, reads(stmt))
+        bound = [name for name in defs(stmt) if name in live]
+        return _with(live.difference(bound) if bound else live, uses(stmt))
 
 
 _UNNOTED = Liveness()

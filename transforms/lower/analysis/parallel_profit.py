@@ -19,8 +19,8 @@ from fractions import Fraction
 from ...ir.symbolic_dims import Atom, Dim, Facts, Guard, Monomial
 from ..loop_ir import nodes as L
 from .cost_model import work
-from .liveness import binds
-from .single_assignment import settled
+from .liveness import defs
+from .single_assignment import single_definitions
 
 # What one loop must have to do, in additions: below a millisecond or so, arrays that go from the
 # cache of one core to that of another cost what a second core gains.
@@ -33,7 +33,7 @@ Amount = dict[Monomial, Fraction]
 
 
 def bound_in(body: list[L.Stmt]) -> int:
-    products = any(isinstance(s, L.Do) and s.function in L.PRODUCTS for s in L.walk(body))
+    products = any(isinstance(s, L.Call) and s.function in L.PRODUCTS for s in L.walk(body))
     return BESIDE_PRODUCTS if products else WORTH
 
 
@@ -101,13 +101,13 @@ class Amounts:
         self.symbols = symbols
         self.known = {*(facts.sizes or {}), *facts.ints}
         stmts = list(L.walk(body))
-        times = Counter(name for s in stmts for name in binds(s))
-        self.lets = settled(stmts)
+        times = Counter(name for s in stmts for name in defs(s))
+        self.lets = single_definitions(stmts)
         self.found: dict[tuple[str, ...], Amount | None] = {}
         self.sizes = {
             s.name: s.sizes
             for s in stmts
-            if isinstance(s, (L.Alloc, L.Alias)) and times[s.name] == 1
+            if isinstance(s, (L.Alloc, L.View)) and times[s.name] == 1
         }
 
     def of(
@@ -134,7 +134,7 @@ class Amounts:
         if isinstance(e, L.Select):
             ways = [self._amount(x, middle) for x in (e.x, e.y)]
             return next((way for way in ways if way), ways[0])
-        if isinstance(e, L.Call) and e.function == "rt.trip_count":
+        if isinstance(e, L.Apply) and e.function == "rt.trip_count":
             start, stop, step = e.args
             return self._amount(L.Bin("//", L.sub(stop, start), step, "int64"), middle)
         if isinstance(e, L.Un) and e.op == "-":

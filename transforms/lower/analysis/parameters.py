@@ -14,4 +14,4 @@ class Parameters:
     dtypes: dict[str, str]
     sizes: dict[str, tuple[L.Expr, ...]]
     outs: frozenset[str]
-    visible: set[str]
+    escaping: set[str]

@@ -6,22 +6,22 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ..loop_ir import nodes as L
-from .liveness import binds, names_in
+from .liveness import defs, names_in
 
 
 def fixed_integers(body: list[L.Stmt], params: Iterable[str]) -> dict[str, L.Expr]:
     """The integers that have one value wherever they are bound, by what they are made from."""
-    times = Counter(name for s in L.walk(body) for name in binds(s))
+    times = Counter(name for s in L.walk(body) for name in defs(s))
     times.update(params)
     found: dict[str, L.Expr] = {}
     for s in L.walk(body):
         if isinstance(s, L.Let) and s.expr.dtype == "int64" and times[s.name] == 1:
             if isinstance(s.expr, L.Name) and times[s.expr.name] <= 1 or _is_fixed(s.expr, times):
-                found[s.name] = spelt_out(s.expr, found)
+                found[s.name] = resolve(s.expr, found)
     return found
 
 
-def spelt_out(e: L.Expr, integers: dict[str, L.Expr]) -> L.Expr:
+def resolve(e: L.Expr, integers: dict[str, L.Expr]) -> L.Expr:
     """In terms of what integers are made from."""
     if isinstance(e, L.Name):
         return integers.get(e.name, e)
@@ -40,7 +40,7 @@ def _is_fixed(e: L.Expr, times: Counter[str], calls: tuple[str, ...] = ()) -> bo
     for part in L.walk_expr(e):
         if isinstance(part, (L.Load, L.Field)):
             return False
-        if isinstance(part, L.Call) and not part.function.startswith(("np.", *calls)):
+        if isinstance(part, L.Apply) and not part.function.startswith(("np.", *calls)):
             return False
         name = part.buffer if isinstance(part, L.Size) else getattr(part, "name", None)
         if name is not None and times[name] > 1:
@@ -48,10 +48,10 @@ def _is_fixed(e: L.Expr, times: Counter[str], calls: tuple[str, ...] = ()) -> bo
     return not isinstance(e, (L.Lit, L.Name))
 
 
-def settled(stmts: list[L.Stmt]) -> dict[str, L.Expr]:
+def single_definitions(stmts: list[L.Stmt]) -> dict[str, L.Expr]:
     """The integers that have one value in each iteration, as far as the loop's variable and
     what was known before it tell."""
-    times = Counter(name for s in stmts for name in binds(s))
+    times = Counter(name for s in stmts for name in defs(s))
     return {
         s.name: s.expr
         for s in stmts
@@ -60,12 +60,12 @@ def settled(stmts: list[L.Stmt]) -> dict[str, L.Expr]:
     }
 
 
-def resolved(e: L.Expr, known: dict[str, L.Expr]) -> L.Expr:
+def resolve_all(e: L.Expr, known: dict[str, L.Expr]) -> L.Expr:
     """What a number that is `settled` stands for; another as it is."""
     return known.get(e.name, e) if isinstance(e, L.Name) else e
 
 
-def known_before(e: L.Expr, bound: set[str], known: dict[str, L.Expr]) -> L.Expr | None:
+def value_before_loop(e: L.Expr, bound: set[str], known: dict[str, L.Expr]) -> L.Expr | None:
     """An integer by what is known before the loop that binds the names `bound`."""
 
     def spelt(part: L.Expr) -> L.Expr | None:

@@ -26,11 +26,11 @@ def keeping(body: list[L.Stmt]) -> dict[int, tuple[str, ...]]:
     return found
 
 
-def _written(name: str, use: Uses) -> tuple[L.Put | None, tuple[str, ...]]:
+def _written(name: str, use: Uses) -> tuple[L.Store | None, tuple[str, ...]]:
     if use.odd or len(use.allocs) != 1:
         return None, ()
     block, _ = use.allocs[0]
-    puts: list[tuple[L.Put, int, tuple[str, ...]]] = []
+    puts: list[tuple[L.Store, int, tuple[str, ...]]] = []
     reads: list[int] = []
     for path, _, plain in use.accesses:
         level = level_of(path, block)
@@ -39,13 +39,13 @@ def _written(name: str, use: Uses) -> tuple[L.Put | None, tuple[str, ...]]:
         stmts = [inside[position] for inside, position in path[level:]]
         if not plain:
             last = stmts[-1]
-            if isinstance(last, L.Put) and last.buffer == name and last.add:
+            if isinstance(last, L.Store) and last.buffer == name and last.add:
                 return None, ()
             reads.append(path[level][1])
             continue
-        if any(isinstance(s, L.Forever) for s in stmts):
+        if any(isinstance(s, L.While) for s in stmts):
             return None, ()
-        assert isinstance(stmts[-1], L.Put)
+        assert isinstance(stmts[-1], L.Store)
         loops = tuple(s.var for s in stmts if isinstance(s, L.Loop))
         puts.append((stmts[-1], path[level][1], loops))
     if len(puts) != 1:

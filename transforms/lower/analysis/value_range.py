@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 
 from ..loop_ir import nodes as L
 from ..ops.bit_shift import asked
-from .liveness import binds, names_in
-from .single_assignment import spelt_out
+from .liveness import defs, names_in
+from .single_assignment import resolve
 
 # What an integer is made from is not written out if it is longer than this.
 LONG = 30
@@ -28,7 +28,7 @@ class Known:
     loops around: so each stands for one number as long as it is known."""
 
     def __init__(self, body: list[L.Stmt], params: Iterable[str]) -> None:
-        self.times = Counter(name for s in L.walk(body) for name in binds(s))
+        self.times = Counter(name for s in L.walk(body) for name in defs(s))
         self.times.update(params)
         self.integers: dict[str, L.Expr] = {}
         self._bound = {name: None for name in params if self.times[name] == 1}
@@ -39,11 +39,11 @@ class Known:
     # ---- what is asked
 
     def spelt(self, e: L.Expr) -> L.Expr:
-        return spelt_out(e, self.integers)
+        return resolve(e, self.integers)
 
     def is_fixed(self, e: L.Expr) -> bool:
         """Has one value as long as anything here is known."""
-        loads = any(isinstance(part, (L.Load, L.Field, L.Call)) for part in L.walk_expr(e))
+        loads = any(isinstance(part, (L.Load, L.Field, L.Apply)) for part in L.walk_expr(e))
         return not loads and all(name in self._bound for name in names_in([e]))
 
     def is_natural(self, e: L.Expr) -> bool:
@@ -124,7 +124,7 @@ class Known:
     # ---- what is found out
 
     def after(self, stmt: L.Stmt) -> None:
-        names = [name for name in binds(stmt) if self.times[name] == 1]
+        names = [name for name in defs(stmt) if self.times[name] == 1]
         if isinstance(stmt, L.Let) and names and stmt.expr.dtype == "int64":
             whole = self.spelt(stmt.expr)
             if self.is_fixed(whole) and len(L.walk_expr(whole)) <= LONG:
@@ -169,7 +169,7 @@ class Known:
                 kept = [len(facts) for facts in self._facts()]
                 if isinstance(stmt, L.Loop):
                     self.in_round(stmt)
-                elif isinstance(stmt, L.Branch) and block is stmt.then:
+                elif isinstance(stmt, L.If) and block is stmt.then:
                     self.given(stmt.cond)
                 yield from self.walk(block)
                 for facts, count in zip(self._facts(), kept):

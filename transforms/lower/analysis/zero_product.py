@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from ...ir.lazy import lazy
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..loop_ir import nodes as L
 from .footprint import changed_by
-from .liveness import binds, names_in, reads
+from .liveness import defs, names_in, uses
 from .parameters import Parameters
 
 # Products of so many numbers,
@@ -29,10 +29,10 @@ class Numbers:
     parameters; `ranks` are those of the arrays that are only read."""
 
     def __init__(
-        self, body: list[L.Stmt], given: Sequence[str], params: Parameters, shares: Shares
+        self, body: list[L.Stmt], given: Sequence[str], params: Parameters, may_alias: MayAlias
     ) -> None:
         stmts = list(L.walk(body))
-        times = Counter(name for s in stmts for name in binds(s))
+        times = Counter(name for s in stmts for name in defs(s))
         times.update(given)
         later = {s.name for s in stmts if isinstance(s, L.Let) and times[s.name] == 1}
         self.known: dict[str, L.Expr] = {}
@@ -43,11 +43,11 @@ class Numbers:
                     self.known[s.name] = s.expr
                 later.discard(s.name)
         self.dtypes = {name: e.dtype for name, e in self.known.items()}
-        self.stmts, self.params, self.shares = stmts, params, shares
+        self.stmts, self.params, self.may_alias = stmts, params, may_alias
 
     @lazy
     def read(self) -> Counter[str]:
-        return Counter(name for s in self.stmts for name in reads(s))
+        return Counter(name for s in self.stmts for name in uses(s))
 
     @lazy
     def ranks(self) -> dict[str, int]:
@@ -55,7 +55,7 @@ class Numbers:
         return {
             name: len(self.params.sizes[name])
             for name, dtype in self.params.dtypes.items()
-            if dtype in LIMITS and not any(self.shares(name, other) for other in changed)
+            if dtype in LIMITS and not any(self.may_alias(name, other) for other in changed)
         }
 
     def names(self, exprs: Iterable[L.Expr]) -> set[str]:

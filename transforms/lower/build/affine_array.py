@@ -30,19 +30,19 @@ class Affine:
         return L.add(total, self.start)
 
 
-def element(em: Emitter, v: Value) -> tuple[L.Expr, tuple[L.Name, ...]] | None:
+def element(emitter: Emitter, v: Value) -> tuple[L.Expr, tuple[L.Name, ...]] | None:
     """What one element of `v` is at an index of these names; None if it takes statements."""
     index = tuple(L.Name(f"?{k}") for k in range(v.ndim))
-    with em.into([]) as scratch:
-        e = v.at(em, index)
+    with emitter.into([]) as scratch:
+        e = v.at(emitter, index)
     return None if scratch else (e, index)
 
 
-def integers(em: Emitter, v: Value) -> Affine | None:
+def integers(emitter: Emitter, v: Value) -> Affine | None:
     """How the elements of an array of int64 follow from their index, if they do."""
     if v.dtype != "int64" or v.memory is not None:
         return None
-    found = element(em, v)
+    found = element(emitter, v)
     return affine(*found) if found else None
 
 

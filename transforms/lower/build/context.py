@@ -76,7 +76,7 @@ class Context:
         self.spelt: set[str] = set()
         self.bindings = _bindings(function)
         # IR names keep their spelling; whatever the lowering invents goes around them.
-        self.em = Emitter(_names(function))
+        self.emitter = Emitter(_names(function))
         # Indices known to be in range here: (index, size) -> what to index with.
         self.tested: dict[tuple[L.Expr, L.Expr], L.Expr] = {}
         # Steps of the forward loops, by the counters of reverse loops whose start may be extreme.
@@ -99,10 +99,10 @@ class Context:
             clash = var.name in self.spelt or var.name in _AWKWARD
             self.spelt.add(var.name)
             name = var.name.replace(".", "_")
-            self.names[key] = self.em.fresh(name) if clash or name != var.name else name
+            self.names[key] = self.emitter.new_name(name) if clash or name != var.name else name
             self.variables[self.names[key]] = var.name
             if self.bindings[var.name] <= 1:
-                self.em.fixed.add(self.names[key])
+                self.emitter.fixed.add(self.names[key])
         return self.names[key]
 
     def where(self, quoted: bool = True) -> str:
@@ -127,14 +127,14 @@ class Context:
         text = self._text(origin.stmt)
         place = "L" if not origin.frame else f"{file_name(origin.stmt.file)}:"
         line = f"{place}{self.line}: {text}" if text else f"{place}{self.line}"
-        self.em.add(L.Remark(line if len(line) <= 84 else line[:81] + "..."))
+        self.emitter.add(L.Comment(line if len(line) <= 84 else line[:81] + "..."))
 
     def refuse(self, message: str, advice: str = "") -> UnsupportedError:
         span = self.origin.span if self.origin else None
         return UnsupportedError(message, span=span, advice=advice)
 
     def fresh_dim(self) -> Dim:
-        return Dim.of("?" + self.em.fresh("dim"))
+        return Dim.of("?" + self.emitter.new_name("dim"))
 
     # ---- reading operands
 
@@ -167,7 +167,7 @@ class Context:
         for dim, size in zip(v.dims, v.sizes, strict=True):
             dim = self.facts.canonical(dim)
             fixed = L.lit(dim.const) if dim.is_const else self.known_sizes.get(dim)
-            found.append(fixed or self.em.known(size) or size)
+            found.append(fixed or self.emitter.known(size) or size)
         return tuple(found)
 
     def dims_of_buffer(self, python: str) -> tuple[Dim, ...] | None:
@@ -185,7 +185,7 @@ class Context:
         if dim is not None and dim.is_const:
             return L.lit(dim.const)
         size = L.Size(python, axis)
-        return self.em.known(size) or size
+        return self.emitter.known(size) or size
 
     def _known_sizes(self) -> dict[Dim, L.Expr]:
         """Sizes that can be read off parameters at any time."""
@@ -208,17 +208,17 @@ class Context:
         v = self.value(operand)
         if v.ndim or v.memory is not None:
             return v
-        return scalar_value(self.em.let(v.at(self.em, ())), v.reads)
+        return scalar_value(self.emitter.let(v.at(self.emitter, ())), v.reads)
 
     def scalar(self, operand: nodes.Operand) -> L.Expr:
         """A scalar (or 0-d array) as an expression."""
         v = self.value(operand)
         assert v.ndim == 0, operand
-        return v.at(self.em, ())
+        return v.at(self.emitter, ())
 
     def integer(self, operand: nodes.Operand) -> L.Expr:
         """An int64 that is cheap to write twice."""
-        return self.em.let(cast(self.scalar(operand), "int64"))
+        return self.emitter.let(cast(self.scalar(operand), "int64"))
 
     def known(self, operand: nodes.Operand) -> Dim | None:
         """The symbolic value of an integer operand, as far as it is known here."""
@@ -237,7 +237,7 @@ class Context:
         for size, value in zip(sizes, values, strict=True):
             if not (ranges.exact_if_natural(value) and ranges.nonnegative(value)):
                 bad = L.compare("<", size, L.ZERO)
-                self.em.check(bad, "ValueError", NEGATIVE + self.where())
+                self.emitter.check(bad, "ValueError", NEGATIVE + self.where())
         if not all(map(ranges.moderate, values)):
             self.limit(sizes)
         return sizes
@@ -253,7 +253,7 @@ class Context:
             for size in counted:
                 some = L.select(L.compare(">", size, L.ZERO), size, L.ONE)
                 total = L.Bin("*", total, cast(some, "float64"), "float64")
-        self.em.check(L.compare(">", total, most), "ValueError", TOO_LARGE + self.where())
+        self.emitter.check(L.compare(">", total, most), "ValueError", TOO_LARGE + self.where())
 
     # ---- memory
 
@@ -264,7 +264,7 @@ class Context:
         return self.copied(v, hint)
 
     def copied(self, v: Value, hint: str = "t") -> Value:
-        name = self.em.fresh(hint)
+        name = self.emitter.new_name(hint)
         out = self.allocate(name, v.dtype, v.sizes, v.dims)
         self.fill(out, v)
         return out
@@ -276,16 +276,16 @@ class Context:
     def allocate(
         self, name: str, dtype: str, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
     ) -> Value:
-        sizes = tuple(self.em.let(s, "n") for s in sizes)
-        self.em.alloc(name, dtype, sizes)
-        self.em.same_sizes(name, sizes)
+        sizes = tuple(self.emitter.let(s, "n") for s in sizes)
+        self.emitter.alloc(name, dtype, sizes)
+        self.emitter.same_sizes(name, sizes)
         out = buffer_value(name, dtype, dims)
         # The sizes at hand are simpler than those read back from the buffer.
         return replace(out, sizes=sizes)
 
     def fill(self, dest: Value, v: Value) -> None:
-        with self.em.nest(dest.sizes) as index:
-            put(self.em, dest, index, cast(v.at(self.em, index), dest.dtype))
+        with self.emitter.nest(dest.sizes) as index:
+            put(self.emitter, dest, index, cast(v.at(self.emitter, index), dest.dtype))
 
     def dest(
         self, target: nodes.Var, reads: frozenset[str], sizes: tuple[L.Expr, ...] = ()
@@ -298,7 +298,7 @@ class Context:
         if target.name in self.outs:
             return replace(buffer_value(name, type_.dtype, type_.shape), sizes=sizes)
         if target.name in reads:
-            name = self.em.fresh(name)
+            name = self.emitter.new_name(name)
         return self.allocate(name, type_.dtype, sizes, type_.shape)
 
     # ---- binding results
@@ -330,7 +330,7 @@ class Context:
             v = out
         assert v.memory is not None
         if v.memory.name != python:
-            self.em.add(L.Bind(python, v.memory.name))
+            self.emitter.add(L.Rebind(python, v.memory.name))
         self.env.pop(target.name, None)
 
     def _overwrite(self, target: nodes.Var, v: Value) -> bool:
@@ -350,29 +350,29 @@ class Context:
             return False
         python = self.python_name(target)
         dest = buffer_value(python, type_.dtype, type_.shape)
-        with self.em.into([]) as nest, self.em.nest(v.sizes) as index:
-            e = v.at(self.em, index)
-            here = dest.at(self.em, index)
+        with self.emitter.into([]) as nest, self.emitter.nest(v.sizes) as index:
+            e = v.at(self.emitter, index)
+            here = dest.at(self.emitter, index)
             if isinstance(e, L.Bin) and e.op == "+" and e.left == here:
-                put(self.em, dest, index, e.right, add=True)
+                put(self.emitter, dest, index, e.right, add=True)
             else:
-                put(self.em, dest, index, e)
+                put(self.emitter, dest, index, e)
         for stmt in L.walk(nest):
             for top in L.exprs_of(stmt):
                 for part in L.walk_expr(top):
-                    if isinstance(part, L.Load) and self.em.root(part.buffer) == python:
+                    if isinstance(part, L.Load) and self.emitter.root(part.buffer) == python:
                         if (part.buffer, part.index) != (python, index):
                             return False
-        self.em.out += nest
+        self.emitter.out += nest
         return True
 
     def forget(self, python: str) -> None:
         """A Python variable changes: what was tested with it is open again."""
-        self.em.forget_sizes(python)
+        self.emitter.forget_sizes(python)
         for i, n in list(self.tested):
             if any(_mentions(e, python) for e in (i, n, self.tested[i, n])):
                 del self.tested[i, n]
-        for found in self.em.found:
+        for found in self.emitter.found:
             for name, size in list(found):
                 if size is not None and _mentions(size, python):
                     del found[name, size]
@@ -380,7 +380,7 @@ class Context:
     def changes(self, name: str) -> None:
         """An array of the IR becomes another one, or is written: what it selects is open again."""
         group = self.usage.sharing.get(name, {name})
-        for found in self.em.found:
+        for found in self.emitter.found:
             for key in [k for k in found if k[0] in group]:
                 del found[key]
 
@@ -396,7 +396,7 @@ class Context:
         stmt = block[position]
         assert isinstance(stmt, nodes.Assign)
         target = stmt.target
-        expr = cast(v.at(self.em, ()), target.type.dtype)
+        expr = cast(v.at(self.emitter, ()), target.type.dtype)
         uses = self.usage.uses(block, position)
         inline = (
             uses is not None
@@ -426,7 +426,7 @@ class Context:
 
     def set_scalar(self, target: nodes.Var, expr: L.Expr) -> None:
         self.forget(self.python_name(target))
-        self.em.add(L.Let(self.python_name(target), cast(expr, target.type.dtype)))
+        self.emitter.add(L.Let(self.python_name(target), cast(expr, target.type.dtype)))
         self.env.pop(target.name, None)
 
 

@@ -61,9 +61,9 @@ class Value:
         """Lies in memory in C order."""
         return self.memory is not None and self.memory.contiguous and self.memory.straight
 
-    def whole(self) -> L.Whole:
+    def whole(self) -> L.Part:
         assert self.memory is not None
-        return L.Whole(self.memory.name)
+        return L.Part(self.memory.name)
 
 
 def buffer_value(
@@ -76,7 +76,7 @@ def buffer_value(
     """The value that lies in buffer `name`."""
     sizes = tuple(L.lit(d.const) if d.is_const else L.Size(name, k) for k, d in enumerate(dims))
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
         return L.Load(name, index, dtype)
 
     memory = Memory(name, tuple(range(len(dims))), contiguous)
@@ -84,7 +84,7 @@ def buffer_value(
 
 
 def scalar_value(expr: L.Expr, reads: Iterable[str] = ()) -> Value:
-    return Value(expr.dtype, (), (), lambda em, index: expr, frozenset(reads), 0)
+    return Value(expr.dtype, (), (), lambda emitter, index: expr, frozenset(reads), 0)
 
 
 class Emitter:
@@ -108,7 +108,7 @@ class Emitter:
 
     # ---- names
 
-    def fresh(self, hint: str) -> str:
+    def new_name(self, hint: str) -> str:
         name = hint
         while name in self.taken:
             self.counts[hint] = self.counts.get(hint, 0) + 1
@@ -119,7 +119,7 @@ class Emitter:
     def loop_name(self) -> str:
         depth = len(self.loops)
         if depth == len(self.loop_names):
-            self.loop_names.append(self.fresh("ijklmnpq"[depth] if depth < 8 else "i"))
+            self.loop_names.append(self.new_name("ijklmnpq"[depth] if depth < 8 else "i"))
         return self.loop_names[depth]
 
     def root(self, buffer: str) -> str:
@@ -150,7 +150,7 @@ class Emitter:
         known = self.known(expr) if fixed else None
         if known is not None:
             return known
-        name = self.fresh(hint)
+        name = self.new_name(hint)
         self.add(L.Let(name, expr))
         self.fixed.add(name)
         if fixed:
@@ -184,7 +184,7 @@ class Emitter:
 
     def variable(self, expr: L.Expr, hint: str) -> L.Name:
         """A new scalar variable that starts as `expr`."""
-        name = self.fresh(hint)
+        name = self.new_name(hint)
         self.add(L.Let(name, expr))
         return L.Name(name, expr.dtype)
 
@@ -224,7 +224,7 @@ class Emitter:
 
     @contextmanager
     def branch(self, cond: L.Expr) -> Iterator[None]:
-        branch = L.Branch(cond, [])
+        branch = L.If(cond, [])
         with self.into(branch.then):
             yield
         self.add(branch)
@@ -237,13 +237,13 @@ class Emitter:
             self.add(L.Fail(exception, message))
 
 
-def fill(em: Emitter, dest: Value, value: Callable[[L.Index], L.Expr]) -> None:
+def fill(emitter: Emitter, dest: Value, value: Callable[[L.Index], L.Expr]) -> None:
     """dest[i, …] = value(i, …), for all of it."""
-    with em.nest(dest.sizes) as index:
-        put(em, dest, index, value(index))
+    with emitter.nest(dest.sizes) as index:
+        put(emitter, dest, index, value(index))
 
 
-def put(em: Emitter, dest: Value, index: L.Index, expr: L.Expr, add: bool = False) -> None:
-    place = dest.at(em, index)
+def put(emitter: Emitter, dest: Value, index: L.Index, expr: L.Expr, add: bool = False) -> None:
+    place = dest.at(emitter, index)
     assert isinstance(place, L.Load), place
-    em.add(L.Put(place.buffer, place.index, expr, add))
+    emitter.add(L.Store(place.buffer, place.index, expr, add))

@@ -206,7 +206,7 @@ def _after(places: list[int], position: int) -> int | None:
     return places[i] if i < len(places) else None
 
 
-def as_values(function: nodes.Function, facts: Facts) -> nodes.Function:
+def accumulate_to_value(function: nodes.Function, facts: Facts) -> nodes.Function:
     """`t += v` on a whole array that nobody else can see is `t = t + v`, so that it fuses with
     what computes t and what reads it; a product is better added in place."""
     sharing = _sharing(function)

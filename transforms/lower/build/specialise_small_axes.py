@@ -17,7 +17,7 @@ from ...ir.symbolic_dims import Dim, Facts
 MOST = 4
 
 
-def count_few(function: nodes.Function, facts: Facts) -> None:
+def specialise_small_axes(function: nodes.Function, facts: Facts) -> None:
     """Adds to `facts` what is relied on."""
     if facts.sizes is None:
         return

@@ -14,29 +14,29 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.bounds import apart
-from ..analysis.liveness import binds, names_in
-from ..analysis.single_assignment import spelt_out
+from ..analysis.liveness import defs, names_in
+from ..analysis.single_assignment import resolve
 from ..loop_ir import nodes as L
 
 # What a loop may hold beside its checks.
-_QUIET = (L.Let, L.Put, L.Loop, L.Branch, L.Remark, L.Alloc, L.Alias, L.Fail)
+_QUIET = (L.Let, L.Store, L.Loop, L.If, L.Comment, L.Alloc, L.View, L.Fail)
 
 
-def check_ahead(body: list[L.Stmt], visible: set[str], shares: Shares) -> list[L.Stmt]:
+def hoist_checks(body: list[L.Stmt], escaping: set[str], may_alias: MayAlias) -> list[L.Stmt]:
     """`visible` are the buffers whose contents the caller sees even if the call fails."""
     out: list[L.Stmt] = []
     for stmt in body:
         for block in L.blocks_of(stmt):
-            block[:] = check_ahead(block, visible, shares)
+            block[:] = hoist_checks(block, escaping, may_alias)
         if isinstance(stmt, L.Loop):
-            out += _taken_out(stmt, visible, shares)
+            out += _taken_out(stmt, escaping, may_alias)
         out.append(stmt)
     return out
 
 
-def _taken_out(loop: L.Loop, visible: set[str], shares: Shares) -> list[L.Stmt]:
+def _taken_out(loop: L.Loop, escaping: set[str], may_alias: MayAlias) -> list[L.Stmt]:
     """The checks for before a loop, which loses its own."""
     checks = [s for s in loop.body if L.is_check(s)]
     inside = list(L.walk(loop.body))
@@ -47,30 +47,30 @@ def _taken_out(loop: L.Loop, visible: set[str], shares: Shares) -> list[L.Stmt]:
         return []
     if not all(map(_is_quiet, inside)):
         return []
-    written = {s.buffer for s in inside if isinstance(s, L.Put)}
+    written = {s.buffer for s in inside if isinstance(s, L.Store)}
     written |= {
         a.buffer
         for s in inside
-        if isinstance(s, L.Do)
+        if isinstance(s, L.Call)
         for a in s.args[-1:]
-        if isinstance(a, L.Whole)
+        if isinstance(a, L.Part)
     }
-    if any(shares(w, v) for w in written for v in visible):
+    if any(may_alias(w, v) for w in written for v in escaping):
         return []
-    bound = Counter(name for s in inside for name in binds(s))
+    bound = Counter(name for s in inside for name in defs(s))
     if bound[loop.var]:
         return []
     integers: dict[str, L.Expr] = {}
     ahead: list[L.Stmt] = []
     for s in loop.body:
         if isinstance(s, L.Let) and s.expr.dtype == "int64" and bound[s.name] == 1:
-            integers[s.name] = spelt_out(s.expr, integers)
+            integers[s.name] = resolve(s.expr, integers)
         elif L.is_check(s):
-            cond = _of_all_rounds(loop, spelt_out(s.cond, integers))
-            if cond is None or _changes(cond, bound, written, shares):
+            cond = _of_all_rounds(loop, resolve(s.cond, integers))
+            if cond is None or _changes(cond, bound, written, may_alias):
                 return []
-            ahead.append(L.Branch(cond, s.then))
-    if any(_changes(e, bound, written, shares) for e in (loop.start, loop.stop)):
+            ahead.append(L.If(cond, s.then))
+    if any(_changes(e, bound, written, may_alias) for e in (loop.start, loop.stop)):
         return []
     loop.body = [s for s in loop.body if not L.is_check(s)]
     return ahead
@@ -116,11 +116,13 @@ def in_last_round(var: str, end: L.Expr, cond: L.Expr) -> L.Expr | None:
     return L.compare(">", L.add(last, L.lit(more)), cond.right)
 
 
-def _changes(e: L.Expr, bound: Counter[str], written: set[str], shares: Shares) -> bool:
+def _changes(e: L.Expr, bound: Counter[str], written: set[str], may_alias: MayAlias) -> bool:
     """Whether an expression may be another in each round."""
     loads = [p.buffer for p in L.walk_expr(e) if isinstance(p, L.Load)]
-    return any(bound[n] for n in names_in([e])) or any(shares(b, w) for b in loads for w in written)
+    return any(bound[n] for n in names_in([e])) or any(
+        may_alias(b, w) for b in loads for w in written
+    )
 
 
 def _is_quiet(stmt: L.Stmt) -> bool:
-    return isinstance(stmt, _QUIET) or (isinstance(stmt, L.Do) and stmt.function in L.PRODUCTS)
+    return isinstance(stmt, _QUIET) or (isinstance(stmt, L.Call) and stmt.function in L.PRODUCTS)

@@ -20,7 +20,7 @@ from ..analysis.value_range import Known
 from ..loop_ir import nodes as L
 
 
-def stay_within(body: list[L.Stmt], params: Iterable[str]) -> None:
+def eliminate_in_range_checks(body: list[L.Stmt], params: Iterable[str]) -> None:
     """Rewrites `body` in place."""
     if not any(map(_has_question, L.walk(body))):
         return

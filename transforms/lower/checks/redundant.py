@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ...ir.record import record
-from ..analysis.liveness import binds, names_in
-from ..analysis.single_assignment import spelt_out
+from ..analysis.liveness import defs, names_in
+from ..analysis.single_assignment import resolve
 from ..analysis.stored_scalars import keeping
 from ..loop_ir import nodes as L
 
@@ -24,14 +24,14 @@ Shares = Callable[[str, str], bool]
 MANY = 16
 
 
-def drop_settled(
-    body: list[L.Stmt], shares: Shares, integers: dict[str, L.Expr] | None = None
+def eliminate_redundant_checks(
+    body: list[L.Stmt], may_alias: Shares, integers: dict[str, L.Expr] | None = None
 ) -> list[L.Stmt]:
     """`shares(a, b)`: two buffer variables may share memory; `integers` are what those that never
     change are made from."""
     if not any(isinstance(s, L.Fail) for s in L.walk(body)):
         return body
-    return _Dropper(shares, integers or {}, keeping(body)).block(body, None)
+    return _Dropper(may_alias, integers or {}, keeping(body)).block(body, None)
 
 
 @record(frozen=True)
@@ -105,9 +105,9 @@ class _Settled:
             for name in names:
                 known.setdefault(name, []).append(fact)
 
-    def forget(self, names: set[str], buffers: set[str], shares: Shares) -> None:
+    def forget(self, names: set[str], buffers: set[str], may_alias: Shares) -> None:
         gone = [n for n in names if n in self.named]
-        read = [a for a in self.loaded if any(a == b or shares(a, b) for b in buffers)]
+        read = [a for a in self.loaded if any(a == b or may_alias(a, b) for b in buffers)]
         for known, keys in ((self.named, gone), (self.loaded, read)):
             for key in keys:
                 for fact in known.pop(key):
@@ -122,9 +122,9 @@ class _Dropper:
     them and, one after the other, in each."""
 
     def __init__(
-        self, shares: Shares, integers: dict[str, L.Expr], kept: dict[int, tuple[str, ...]]
+        self, may_alias: Shares, integers: dict[str, L.Expr], kept: dict[int, tuple[str, ...]]
     ) -> None:
-        self.shares = shares
+        self.may_alias = may_alias
         self.integers = integers
         self.kept = kept
         self.scopes: list[_Scope] = []
@@ -135,7 +135,7 @@ class _Dropper:
         compared: in another loop they have other names."""
         out: list[L.Stmt] = []
         for stmt in body:
-            if isinstance(stmt, L.Branch):
+            if isinstance(stmt, L.If):
                 cond = _spelt(stmt.cond, lets or {})
                 if _only_fails(stmt):
                     if self._is_settled(cond):
@@ -146,7 +146,7 @@ class _Dropper:
                     for part, when in ((stmt.then, cond), (stmt.orelse, L.negated(cond))):
                         known = None if lets is None else dict(lets)
                         part[:] = self._inside(_Scope((when,)), part, known, True)
-            elif isinstance(stmt, L.Forever):
+            elif isinstance(stmt, L.While):
                 self._forget(stmt, {})
                 stmt.body = self._inside(_Scope(), stmt.body, {}, False)
             elif isinstance(stmt, L.Loop):
@@ -154,7 +154,7 @@ class _Dropper:
             self._forget(stmt, lets or {})
             if lets is not None and isinstance(stmt, L.Let):
                 _note(stmt, lets)
-            elif lets is not None and isinstance(stmt, L.Put) and id(stmt) in self.kept:
+            elif lets is not None and isinstance(stmt, L.Store) and id(stmt) in self.kept:
                 self._keep(stmt, lets)
             out.append(stmt)
         return out
@@ -195,13 +195,13 @@ class _Dropper:
     def _range(self, loop: L.Loop, lets: Lets) -> tuple[L.Expr, ...]:
         """Which rounds a loop makes, in whatever order."""
         start, stop, step = (
-            _spelt(spelt_out(e, self.integers), lets) for e in (loop.start, loop.stop, loop.step)
+            _spelt(resolve(e, self.integers), lets) for e in (loop.start, loop.stop, loop.step)
         )
         spelt = L.Loop(loop.var, start, stop, step)
         span = L.span(spelt)
         return (*span, L.ONE) if span is not None else (start, stop, step)
 
-    def _keep(self, put: L.Put, lets: Lets) -> None:
+    def _keep(self, put: L.Store, lets: Lets) -> None:
         """A number that is kept is known by its place, too."""
         index = tuple(_spelt(e, lets) for e in put.index)
         loops = self.kept[id(put)]
@@ -217,20 +217,20 @@ class _Dropper:
 
     def _forget(self, stmt: L.Stmt, lets: Lets) -> None:
         """What a statement may have changed is open again."""
-        if isinstance(stmt, L.Remark):
+        if isinstance(stmt, L.Comment):
             return
         names, buffers = self._changed(stmt)
         if not names and not buffers:
             return
         for level in self.levels:
-            level.forget(names, buffers, self.shares)
+            level.forget(names, buffers, self.may_alias)
         for name, (_, use) in list(lets.items()):
             if name in names or self._touches(use, names, buffers):
                 del lets[name]
 
     def _touches(self, use: _Use, names: set[str], buffers: set[str]) -> bool:
         return not use.names.isdisjoint(names) or any(
-            a == b or self.shares(a, b) for a in use.buffers for b in buffers
+            a == b or self.may_alias(a, b) for a in use.buffers for b in buffers
         )
 
     def _changed(self, stmt: L.Stmt) -> tuple[set[str], set[str]]:
@@ -238,12 +238,12 @@ class _Dropper:
         that numbers are kept in, of which nothing is known before they are written."""
         names, buffers = set[str](), set[str]()
         for s in L.walk([stmt]):
-            names.update(binds(s))
-            if isinstance(s, L.Put):
+            names.update(defs(s))
+            if isinstance(s, L.Store):
                 if id(s) not in self.kept:
                     buffers.add(s.buffer)
-            elif isinstance(s, (L.Do, L.BindCall, L.Invoke)):
-                buffers |= {a.buffer for a in s.args if isinstance(a, L.Whole)}
+            elif isinstance(s, (L.Call, L.CallBuffers, L.CallRoutine)):
+                buffers |= {a.buffer for a in s.args if isinstance(a, L.Part)}
         return names, buffers
 
 
@@ -263,7 +263,7 @@ def _note(stmt: L.Let, lets: Lets) -> None:
         lets[stmt.name] = expr, use
 
 
-def _only_fails(stmt: L.Branch) -> bool:
+def _only_fails(stmt: L.If) -> bool:
     return not stmt.orelse and bool(stmt.then) and isinstance(stmt.then[-1], L.Fail)
 
 

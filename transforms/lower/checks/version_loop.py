@@ -20,19 +20,19 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ...ir.record import replace
-from ..analysis.liveness import binds, names_in
-from ..analysis.single_assignment import spelt_out
+from ..analysis.liveness import defs, names_in
+from ..analysis.single_assignment import resolve
 from ..loop_ir import nodes as L
 from ..ops.bit_shift import asked
 from .hoist import in_last_round
 
 # A loop with more statements than this is not written twice.
 LARGE = 40
-_PLAIN = (L.Let, L.Put, L.Branch, L.Fail, L.Remark)
+_PLAIN = (L.Let, L.Store, L.If, L.Fail, L.Comment)
 _SAFE = (L.Name, L.Lit, L.Size, L.Bin, L.Un, L.Select)
 
 
-def leave_unchecked(body: list[L.Stmt], params: Iterable[str]) -> None:
+def version_checked_loops(body: list[L.Stmt], params: Iterable[str]) -> None:
     """Rewrites `body` in place.  Names in `params` have values from the beginning."""
     if any(isinstance(s, L.Fail) or _asks(s) for s in L.walk(body)):
         _block(body, dict.fromkeys(params))
@@ -50,10 +50,10 @@ def _block(body: list[L.Stmt], bound: dict[str, None]) -> list[str]:
         blocks = [_block(block, bound) for block in L.blocks_of(stmt)]
         if isinstance(stmt, L.Loop):
             body[place] = _twice(stmt, bound)
-        elif isinstance(stmt, L.Branch):
+        elif isinstance(stmt, L.If):
             bound.update(dict.fromkeys(n for n in blocks[0] if n in blocks[1]))
         else:
-            bound.update(dict.fromkeys(binds(stmt)))
+            bound.update(dict.fromkeys(defs(stmt)))
     added = [*bound][before:]
     for name in added:
         del bound[name]
@@ -75,7 +75,7 @@ def _twice(loop: L.Loop, bound: dict[str, None]) -> L.Stmt:
         cond = L.either(cond, e)
     if isinstance(cond, L.Lit):
         return loop if cond.value else other
-    return L.Branch(cond, [loop], [other])
+    return L.If(cond, [loop], [other])
 
 
 def _copied(body: list[L.Stmt]) -> list[L.Stmt]:
@@ -83,9 +83,7 @@ def _copied(body: list[L.Stmt]) -> list[L.Stmt]:
     out: list[L.Stmt] = []
     for s in body:
         out.append(
-            L.Branch(s.cond, *map(_copied, L.blocks_of(s)))
-            if isinstance(s, L.Branch)
-            else replace(s)
+            L.If(s.cond, *map(_copied, L.blocks_of(s))) if isinstance(s, L.If) else replace(s)
         )
     return out
 
@@ -103,7 +101,7 @@ class _Without:
 
     def __init__(self, loop: L.Loop, given: dict[str, None]) -> None:
         self.loop, self.given = loop, given
-        self.bound = Counter(name for s in L.walk(loop.body) for name in binds(s))
+        self.bound = Counter(name for s in L.walk(loop.body) for name in defs(s))
         self.conds: dict[L.Expr, None] = {}
         if self.bound[loop.var]:
             return
@@ -123,7 +121,7 @@ class _Without:
 
         def plain(e: L.Expr) -> L.Expr | None:
             shift = asked(e)
-            far = self._ahead(spelt_out(shift[0], integers), changing=True) if shift else None
+            far = self._ahead(resolve(shift[0], integers), changing=True) if shift else None
             if shift is None or far is None:
                 return None
             self.conds.update(dict.fromkeys(far))
@@ -131,11 +129,11 @@ class _Without:
 
         for stmt in body:
             if L.is_check(stmt):
-                fails.append(self._ahead(spelt_out(stmt.cond, integers)))
+                fails.append(self._ahead(resolve(stmt.cond, integers)))
                 continue
             whole = None
             if isinstance(stmt, L.Let) and stmt.expr.dtype == "int64":
-                whole = spelt_out(stmt.expr, integers)
+                whole = resolve(stmt.expr, integers)
             L.map_stmt(stmt, plain)
             for block in L.blocks_of(stmt):
                 self._block(block, dict(integers), fails)

@@ -23,7 +23,7 @@ def cast(e: L.Expr, dtype: str) -> L.Expr:
         return L.Bin("!=", e, L.Lit(0, e.dtype), "bool")
     if kind(e.dtype) == "f" and kind(dtype) in "iu":
         # Python refuses to convert nan and inf; NumPy does not.
-        whole = L.Call("rt.to_int", (e,), "int64")
+        whole = L.Apply("rt.to_int", (e,), "int64")
         if dtype == "uint64":
             return _to_uint64(e, whole)
         return whole if dtype == "int64" else L.Cast(whole, dtype)
@@ -35,7 +35,7 @@ def cast(e: L.Expr, dtype: str) -> L.Expr:
 def _to_uint64(e: L.Expr, whole: L.Expr) -> L.Expr:
     """A float as a uint64: from 2**63 on it does not fit in the int64 `whole`."""
     half = L.Lit(2.0**63, e.dtype)
-    rest = L.Call("rt.to_int", (L.Bin("-", e, half, e.dtype),), "int64")
+    rest = L.Apply("rt.to_int", (L.Bin("-", e, half, e.dtype),), "int64")
     high = L.Bin("^", L.Cast(rest, "uint64"), L.Lit(2**63, "uint64"), "uint64")
     below = L.Bin("<", e, half, "bool")
     return L.Select(below, L.Cast(whole, "uint64"), high, "uint64")

@@ -2,23 +2,23 @@
 
     Program  = [Routine]
     Routine  = name, params, body
-    Stmt     = Let(name, expr)                      a scalar variable takes a value
-             | Alloc(name, dtype, sizes)            a fresh C-contiguous buffer, not initialised
-             | Alias(name, buffer, sizes)           the same contiguous memory, other sizes
-             | Bind(name, other)                    a buffer variable refers to another's buffer
-             | Put(buffer, index, expr, add)        buffer[index] = expr, or += expr
-             | Loop(var, start, stop, step, body)   var runs as in Python's range; its rounds may
-                                                    run in any order, and at once, if `parallel`;
-                                                    most often a Break ends it soon, if `soon`
-             | Forever(body)                        until a Break
+    Stmt     = Let(name, expr)                      assigns a scalar variable
+             | Alloc(name, dtype, sizes)            a new C-contiguous buffer, not initialised
+             | View(name, buffer, sizes)            the same contiguous memory, other sizes
+             | Rebind(name, other)                  a buffer variable refers to another's buffer
+             | Store(buffer, index, expr, add)      buffer[index] = expr, or += expr
+             | Loop(var, start, stop, step, body)   var takes the values of Python's range.
+                                                    `parallel`: iterations are independent.
+                                                    `soon`: a Break mostly ends it early.
+             | While(body)                          until a Break
              | Break
-             | Branch(cond, then, orelse)
+             | If(cond, then, orelse)
              | Fail(exception, message, site, values)
-             | Do(function, args)                   a runtime routine, for its effect
-             | BindCall(names, function, args)      a runtime routine that returns buffers
-             | Invoke(names, function, args)        another routine of the program: its results
-             | Show(template, values)               print, with a template as of str.format
-             | Remark(text)                         a comment
+             | Call(function, args)                 a runtime routine, for its effect
+             | CallBuffers(names, function, args)   a runtime routine that returns buffers
+             | CallRoutine(names, function, args)   another routine of the program: its results
+             | Print(template, values)              print, with a template as of str.format
+             | Comment(text)
              | Return(results)
     Expr     = Lit(value, dtype)
              | Name(name, dtype)
@@ -26,11 +26,11 @@
              | Size(buffer, axis)                   an int64
              | Bin(op, left, right, dtype)          op is Python's operator
              | Un(op, x, dtype)                     "-", "not", "~"
-             | Call(function, args, dtype)          a scalar function: "np.exp", "rt.natural_power"
+             | Apply(function, args, dtype)         a scalar function: "np.exp", "rt.natural_power"
              | Cast(x, dtype)
              | Select(cond, x, y, dtype)
-             | Field(x, name, dtype)                of a record
-    Part     = Whole(buffer, index)                 a buffer, or its sub-buffer at a leading
+             | Field(x, name, dtype)                a field of a record
+    Arg      = Expr | Part(buffer, index)           a buffer, or its sub-buffer at a leading
                                                     index, as an argument of a call
 
 All expressions are free of side effects and typed.  Every buffer variable has one dtype and
@@ -92,7 +92,7 @@ class Un:
 
 
 @record(frozen=True)
-class Call:
+class Apply:
     function: str
     args: tuple[Expr, ...]
     dtype: str
@@ -119,12 +119,12 @@ class Field:
     dtype: str
 
 
-Expr = Lit | Name | Load | Size | Bin | Un | Call | Cast | Select | Field
+Expr = Lit | Name | Load | Size | Bin | Un | Apply | Cast | Select | Field
 Index = tuple[Expr, ...]
 
 
 @record(frozen=True)
-class Whole:
+class Part:
     buffer: str
     index: tuple[Expr, ...] = ()
 
@@ -146,20 +146,20 @@ class Alloc:
 
 
 @record
-class Alias:
+class View:
     name: str
     buffer: str
     sizes: tuple[Expr, ...]
 
 
 @record
-class Bind:
+class Rebind:
     name: str
     other: str
 
 
 @record
-class Put:
+class Store:
     buffer: str
     index: tuple[Expr, ...]
     expr: Expr
@@ -174,11 +174,11 @@ class Loop:
     step: Expr
     body: list[Stmt] = field(default_factory=list)
     parallel: bool = False
-    soon: bool = False
+    exits_early: bool = False
 
 
 @record
-class Forever:
+class While:
     body: list[Stmt]
 
 
@@ -188,7 +188,7 @@ class Break:
 
 
 @record
-class Branch:
+class If:
     cond: Expr
     then: list[Stmt]
     orelse: list[Stmt] = field(default_factory=list)
@@ -205,47 +205,47 @@ class Fail:
 
 
 @record
-class Do:
+class Call:
     function: str
-    args: tuple[Expr | Whole, ...]
+    args: tuple[Expr | Part, ...]
 
 
 @record
-class BindCall:
+class CallBuffers:
     names: tuple[str, ...]
     function: str
-    args: tuple[Expr | Whole, ...]
+    args: tuple[Expr | Part, ...]
 
 
 @record
-class Invoke:
+class CallRoutine:
     names: tuple[str, ...]
     function: str
-    args: tuple[Expr | Whole, ...]
+    args: tuple[Expr | Part, ...]
 
 
 @record
-class Show:
+class Print:
     template: str
-    values: tuple[Expr | Whole, ...]
+    values: tuple[Expr | Part, ...]
 
 
 @record
-class Remark:
+class Comment:
     text: str
 
 
 @record
 class Return:
-    results: tuple[Expr | Whole, ...]
+    results: tuple[Expr | Part, ...]
 
 
 # The routines that write to their last argument and only read the others.
 PRODUCTS = ("rt.gemm", "rt.gemm_at")
 
 Stmt = (
-    Let | Alloc | Alias | Bind | Put | Loop | Forever | Break | Branch | Fail | Do | BindCall
-    | Invoke | Show | Remark | Return
+    Let | Alloc | View | Rebind | Store | Loop | While | Break | If | Fail | Call | CallBuffers
+    | CallRoutine | Print | Comment | Return
 )  # fmt: skip
 
 
@@ -271,7 +271,7 @@ _PARTS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
     Un: lambda e: (e.x,),
     Cast: lambda e: (e.x,),
     Field: lambda e: (e.x,),
-    Call: lambda e: e.args,
+    Apply: lambda e: e.args,
     Select: lambda e: (e.cond, e.x, e.y),
 }
 
@@ -283,7 +283,7 @@ _NAMED: dict[type, Callable[[tuple[Expr, ...]], dict[str, Any]]] = {
     Un: lambda parts: {"x": parts[0]},
     Cast: lambda parts: {"x": parts[0]},
     Field: lambda parts: {"x": parts[0]},
-    Call: lambda parts: {"args": parts},
+    Apply: lambda parts: {"args": parts},
     Select: lambda parts: {"cond": parts[0], "x": parts[1], "y": parts[2]},
 }
 
@@ -332,8 +332,8 @@ def blocks_of(stmt: Stmt) -> tuple[list[Stmt], ...]:
 
 _BLOCKS: dict[type, Callable[[Any], tuple[list[Stmt], ...]]] = {
     Loop: lambda stmt: (stmt.body,),
-    Forever: lambda stmt: (stmt.body,),
-    Branch: lambda stmt: (stmt.then, stmt.orelse),
+    While: lambda stmt: (stmt.body,),
+    If: lambda stmt: (stmt.then, stmt.orelse),
 }
 
 
@@ -346,15 +346,15 @@ def exprs_of(stmt: Stmt) -> tuple[Any, ...]:
 _READ: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     Let: lambda s: (s.expr,),
     Alloc: lambda s: s.sizes,
-    Alias: lambda s: s.sizes,
-    Put: lambda s: (*s.index, s.expr),
+    View: lambda s: s.sizes,
+    Store: lambda s: (*s.index, s.expr),
     Loop: lambda s: (s.start, s.stop, s.step),
-    Branch: lambda s: (s.cond,),
+    If: lambda s: (s.cond,),
     Fail: lambda s: s.values,
-    Do: lambda s: s.args,
-    BindCall: lambda s: s.args,
-    Invoke: lambda s: s.args,
-    Show: lambda s: s.values,
+    Call: lambda s: s.args,
+    CallBuffers: lambda s: s.args,
+    CallRoutine: lambda s: s.args,
+    Print: lambda s: s.values,
     Return: lambda s: s.results,
 }
 
@@ -362,7 +362,7 @@ _READ: dict[type, Callable[[Any], tuple[Any, ...]]] = {
 def parts_read(stmt: Stmt) -> Iterator[Expr]:
     """All parts of the expressions that a statement itself reads; what it takes whole is none."""
     for e in exprs_of(stmt):
-        if not isinstance(e, Whole):
+        if not isinstance(e, Part):
             yield from walk_expr(e)
 
 
@@ -384,38 +384,38 @@ def map_stmt(stmt: Stmt, f: Callable[[Expr], Expr | None]) -> None:
     """Replaces parts of the expressions that a statement itself reads, in place."""
 
     def new(e: Any) -> Any:
-        if isinstance(e, Whole):
+        if isinstance(e, Part):
             return replace(e, index=tuple(map_expr(i, f) for i in e.index))
         return map_expr(e, f)
 
     if isinstance(stmt, Let):
         stmt.expr = new(stmt.expr)
-    elif isinstance(stmt, (Alloc, Alias)):
+    elif isinstance(stmt, (Alloc, View)):
         stmt.sizes = tuple(map(new, stmt.sizes))
-    elif isinstance(stmt, Put):
+    elif isinstance(stmt, Store):
         stmt.index, stmt.expr = tuple(map(new, stmt.index)), new(stmt.expr)
     elif isinstance(stmt, Loop):
         stmt.start, stmt.stop, stmt.step = new(stmt.start), new(stmt.stop), new(stmt.step)
-    elif isinstance(stmt, Branch):
+    elif isinstance(stmt, If):
         stmt.cond = new(stmt.cond)
-    elif isinstance(stmt, (Fail, Show)):
+    elif isinstance(stmt, (Fail, Print)):
         stmt.values = tuple(map(new, stmt.values))
-    elif isinstance(stmt, (Do, BindCall, Invoke)):
+    elif isinstance(stmt, (Call, CallBuffers, CallRoutine)):
         stmt.args = tuple(map(new, stmt.args))
     elif isinstance(stmt, Return):
         stmt.results = tuple(map(new, stmt.results))
 
 
-def perfect_nest(stmt: Stmt) -> tuple[list[Loop], Put] | None:
+def perfect_nest(stmt: Stmt) -> tuple[list[Loop], Store] | None:
     """The loops, each from 0 in steps of 1, around a single assignment to an element."""
     loops: list[Loop] = []
     while isinstance(stmt, Loop):
-        inside = [s for s in stmt.body if not isinstance(s, Remark)]
+        inside = [s for s in stmt.body if not isinstance(s, Comment)]
         if len(inside) != 1 or not (is_lit(stmt.start, 0) and is_lit(stmt.step, 1)):
             return None
         loops.append(stmt)
         stmt = inside[0]
-    return (loops, stmt) if loops and isinstance(stmt, Put) else None
+    return (loops, stmt) if loops and isinstance(stmt, Store) else None
 
 
 # ---------------------------------------------------------------- making integers
@@ -563,9 +563,9 @@ def without_limit(end: Expr, other: Expr, op: str) -> Expr:
     return end
 
 
-def is_check(stmt: Stmt) -> TypeGuard[Branch]:
+def is_check(stmt: Stmt) -> TypeGuard[If]:
     """Raises an error in some case, and does nothing else."""
-    if not isinstance(stmt, Branch) or stmt.orelse:
+    if not isinstance(stmt, If) or stmt.orelse:
         return False
     return bool(stmt.then) and all(isinstance(s, Fail) for s in stmt.then)
 
@@ -573,8 +573,7 @@ def is_check(stmt: Stmt) -> TypeGuard[Branch]:
 def leaves(body: list[Stmt]) -> bool:
     """Whether a `Break` in a block leaves the loop around it."""
     return any(
-        isinstance(s, Break) or (isinstance(s, Branch) and any(map(leaves, blocks_of(s))))
-        for s in body
+        isinstance(s, Break) or (isinstance(s, If) and any(map(leaves, blocks_of(s)))) for s in body
     )
 
 

@@ -41,11 +41,11 @@ def _routine(routine: L.Routine) -> str:
 
 def _block(body: list[L.Stmt], depth: int, lines: list[str]) -> None:
     pad = "    " * depth
-    if all(isinstance(s, L.Remark) for s in body):
-        body = [*body, L.Remark("")]
+    if all(isinstance(s, L.Comment) for s in body):
+        body = [*body, L.Comment("")]
     for stmt in body:
         _stmt(stmt, pad, depth, lines)
-    if all(isinstance(s, L.Remark) for s in body):
+    if all(isinstance(s, L.Comment) for s in body):
         lines.append(pad + "pass")
 
 
@@ -54,22 +54,22 @@ def _stmt(s: L.Stmt, pad: str, depth: int, lines: list[str]) -> None:
         lines.append(f"{pad}{s.name} = {typed(s.expr)}")
     elif isinstance(s, L.Alloc):
         lines.append(f"{pad}{s.name} = np.empty({tuple_(s.sizes)}, np.{_np(s.dtype)})")
-    elif isinstance(s, L.Alias):
+    elif isinstance(s, L.View):
         lines.append(f"{pad}{s.name} = {s.buffer}.reshape({tuple_(s.sizes)})")
-    elif isinstance(s, L.Bind):
+    elif isinstance(s, L.Rebind):
         lines.append(f"{pad}{s.name} = {s.other}")
-    elif isinstance(s, L.Put):
+    elif isinstance(s, L.Store):
         op = "+=" if s.add else "="
         lines.append(f"{pad}{s.buffer}[{index(s.index)}] {op} {expr(s.expr)}")
     elif isinstance(s, L.Loop):
         lines.append(f"{pad}for {s.var} in {_range(s)}:")
         _block(s.body, depth + 1, lines)
-    elif isinstance(s, L.Forever):
+    elif isinstance(s, L.While):
         lines.append(f"{pad}while True:")
         _block(s.body, depth + 1, lines)
     elif isinstance(s, L.Break):
         lines.append(f"{pad}break")
-    elif isinstance(s, L.Branch):
+    elif isinstance(s, L.If):
         _branch(s, pad, depth, lines)
     elif isinstance(s, L.Fail):
         if s.site is None:
@@ -77,36 +77,36 @@ def _stmt(s: L.Stmt, pad: str, depth: int, lines: list[str]) -> None:
         else:
             args = ", ".join([str(s.site), *(typed(v) for v in s.values)])
             lines.append(f"{pad}raise rt.Failure({args})")
-    elif isinstance(s, L.Do):
+    elif isinstance(s, L.Call):
         lines.append(f"{pad}{s.function}({_args(s.args)})")
-    elif isinstance(s, L.BindCall):
+    elif isinstance(s, L.CallBuffers):
         lines.append(f"{pad}{', '.join(s.names)} = {s.function}({_args(s.args)})")
-    elif isinstance(s, L.Invoke):
-        args = [f"rt.lent({_arg(a)})" if isinstance(a, L.Whole) else typed(a) for a in s.args]
+    elif isinstance(s, L.CallRoutine):
+        args = [f"rt.lent({_arg(a)})" if isinstance(a, L.Part) else typed(a) for a in s.args]
         call = f"{s.function}({', '.join(args)})"
         names = f"({', '.join(s.names)}{',' if len(s.names) == 1 else ''})"
         lines.append(f"{pad}{names} = {call}" if s.names else pad + call)
-    elif isinstance(s, L.Show):
-        codes = " ".join("array" if isinstance(v, L.Whole) else v.dtype for v in s.values)
+    elif isinstance(s, L.Print):
+        codes = " ".join("array" if isinstance(v, L.Part) else v.dtype for v in s.values)
         args = [_string(s.template), _string(codes), *(_arg(v) for v in s.values)]
         lines.append(f"{pad}rt.show({', '.join(args)})")
-    elif isinstance(s, L.Remark):
+    elif isinstance(s, L.Comment):
         if s.text:
             lines.append(f"{pad}# {python_comment(s.text)}")
     elif isinstance(s, L.Return):
-        items = [_arg(r) if isinstance(r, L.Whole) else typed(r) for r in s.results]
+        items = [_arg(r) if isinstance(r, L.Part) else typed(r) for r in s.results]
         lines.append(f"{pad}return ({', '.join(items)}{',' if len(items) == 1 else ''})")
     else:
         raise AssertionError(s)
 
 
-def _branch(s: L.Branch, pad: str, depth: int, lines: list[str]) -> None:
+def _branch(s: L.If, pad: str, depth: int, lines: list[str]) -> None:
     word = "if"
     while True:
         lines.append(f"{pad}{word} {expr(s.cond)}:")
         _block(s.then, depth + 1, lines)
-        rest = [x for x in s.orelse if not isinstance(x, L.Remark)]
-        if len(rest) == 1 and len(s.orelse) == 1 and isinstance(rest[0], L.Branch):
+        rest = [x for x in s.orelse if not isinstance(x, L.Comment)]
+        if len(rest) == 1 and len(s.orelse) == 1 and isinstance(rest[0], L.If):
             word, s = "elif", rest[0]
             continue
         if rest:
@@ -126,12 +126,12 @@ def _range(s: L.Loop) -> str:
     return f"range({stop})"
 
 
-def _args(args: tuple[L.Expr | L.Whole, ...]) -> str:
+def _args(args: tuple[L.Expr | L.Part, ...]) -> str:
     return ", ".join(_arg(a) for a in args)
 
 
-def _arg(a: L.Expr | L.Whole) -> str:
-    if isinstance(a, L.Whole):
+def _arg(a: L.Expr | L.Part) -> str:
+    if isinstance(a, L.Part):
         return f"{a.buffer}[{index(a.index)}]" if a.index else a.buffer
     return typed(a)
 
@@ -181,7 +181,7 @@ def _expr(e: L.Expr) -> tuple[str, int]:
     if isinstance(e, L.Cast):
         # What wraps is printed with this conversion already.
         return _expr(e.x) if _wraps(e.x, e.dtype) else (f"np.{_np(e.dtype)}({expr(e.x)})", _ATOM)
-    if isinstance(e, L.Call):
+    if isinstance(e, L.Apply):
         return f"{e.function}({', '.join(typed(a) for a in e.args)})", _ATOM
     if isinstance(e, L.Select):
         return f"{_operand(e.x, 1)} if {_at(e.cond, 1)} else {_operand(e.y, 0)}", _SELECT

@@ -21,8 +21,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from ...ir.record import field, record, replace
-from ..analysis.alias import Shares
-from ..analysis.liveness import binds, names_in
+from ..analysis.alias import MayAlias
+from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
 # Longer loops fill vectors by themselves.
@@ -31,19 +31,19 @@ SHORT = 32
 Sizes = dict[str, tuple[L.Expr, ...]]
 
 
-def join_rows(
-    body: list[L.Stmt], sizes: Sizes, shares: Shares, fresh: Callable[[str], str]
+def collapse_loops(
+    body: list[L.Stmt], sizes: Sizes, may_alias: MayAlias, new_name: Callable[[str], str]
 ) -> None:
     """Rewrites `body` in place.  `sizes` are those of parameters in C order."""
-    bound = Counter(name for s in L.walk(body) for name in binds(s))
+    bound = Counter(name for s in L.walk(body) for name in defs(s))
     known = {name: its for name, its in sizes.items() if not bound[name]}
     joined: dict[tuple[str, int], str] = {}
     out: list[L.Stmt] = []
     for stmt in body:
-        if isinstance(stmt, (L.Alloc, L.Alias)) and bound[stmt.name] == 1:
+        if isinstance(stmt, (L.Alloc, L.View)) and bound[stmt.name] == 1:
             known[stmt.name] = stmt.sizes
         if isinstance(stmt, L.Loop):
-            nest = _Nest(stmt, known, shares, fresh, joined)
+            nest = _Nest(stmt, known, may_alias, new_name, joined)
             nest.join()
             out += [*nest.before, stmt, *nest.after]
         else:
@@ -88,14 +88,14 @@ class _Pair:
 class _Nest:
     root: L.Loop
     sizes: Sizes
-    shares: Shares
-    fresh: Callable[[str], str]
+    may_alias: MayAlias
+    new_name: Callable[[str], str]
     joined: dict[tuple[str, int], str]
     before: list[L.Stmt] = field(default_factory=list)
     after: list[L.Stmt] = field(default_factory=list)
 
     def join(self) -> None:
-        self.bound = {name for s in L.walk([self.root]) for name in binds(s)}
+        self.bound = {name for s in L.walk([self.root]) for name in defs(s)}
         self.accesses = [a for s in L.walk([self.root]) for a in _accesses(s)]
         for loop in list(L.walk(self.root.body)):
             pair = self._pair(loop)
@@ -109,7 +109,7 @@ class _Nest:
     def _pair(self, loop: L.Stmt) -> _Pair | None:
         if not isinstance(loop, L.Loop):
             return None
-        inside = [s for s in loop.body if not isinstance(s, L.Remark)]
+        inside = [s for s in loop.body if not isinstance(s, L.Comment)]
         if len(inside) != 1 or not isinstance(inner := inside[0], L.Loop):
             return None
         if not all(L.is_lit(x.start, 0) and L.is_lit(x.step, 1) for x in (loop, inner)):
@@ -118,7 +118,7 @@ class _Nest:
             return None
         if not L.is_simple(loop.stop) or names_in([loop.stop]) & self.bound:
             return None
-        if not all(isinstance(s, (L.Let, L.Put, L.Remark)) for s in inner.body):
+        if not all(isinstance(s, (L.Let, L.Store, L.Comment)) for s in inner.body):
             return None
         return _Pair(loop, inner)
 
@@ -152,7 +152,7 @@ class _Nest:
     def _alone(self, buffer: str, how: str) -> bool:
         """Whether a vector is only read in the nest, or only added to at one place."""
         others = [
-            kind for b, _, kind in self.accesses if b == buffer or self.shares(b, buffer)
+            kind for b, _, kind in self.accesses if b == buffer or self.may_alias(b, buffer)
         ]  # fmt: skip
         if how == "load":
             return all(kind == "load" for kind in others)
@@ -167,7 +167,7 @@ class _Nest:
 
         for stmt in pair.inner.body:
             tops = list(L.exprs_of(stmt))
-            if isinstance(stmt, L.Put) and (stmt.buffer, stmt.index) in places:
+            if isinstance(stmt, L.Store) and (stmt.buffer, stmt.index) in places:
                 tops = [stmt.expr]
             if names_in([L.map_expr(e, known) for e in tops]) & pair.variables:
                 return True
@@ -203,15 +203,15 @@ class _Nest:
                     ):
                         if part.buffer not in vectors:
                             vectors[part.buffer] = self._repeated(pair, part)
-            if isinstance(stmt, L.Put) and places.get((stmt.buffer, stmt.index)) == _Place():
+            if isinstance(stmt, L.Store) and places.get((stmt.buffer, stmt.index)) == _Place():
                 vectors[stmt.buffer] = self._summed(pair, stmt)
         L.map_stmts(pair.inner.body, load)
         for stmt in pair.inner.body:
-            if isinstance(stmt, L.Put):
+            if isinstance(stmt, L.Store):
                 new = moved(stmt.buffer, stmt.index)
                 if new is not None:
                     stmt.buffer, stmt.index = new
-        remarks = [s for s in pair.outer.body if isinstance(s, L.Remark)]
+        remarks = [s for s in pair.outer.body if isinstance(s, L.Comment)]
         pair.outer.stop = pair.length
         pair.outer.body[:] = [*remarks, *pair.inner.body]
 
@@ -223,23 +223,23 @@ class _Nest:
                 n if isinstance(n, L.Lit) else L.Size(buffer, a)
                 for a, n in enumerate(self.sizes[buffer])
             ]
-            name = self.joined[key] = self.fresh(f"{buffer}_rows")
+            name = self.joined[key] = self.new_name(f"{buffer}_rows")
             shape = (*sizes[:axis], L.product(tuple(sizes[axis:])))
-            self.before.append(L.Alias(name, buffer, shape))
+            self.before.append(L.View(name, buffer, shape))
         return self.joined[key]
 
     def _repeated(self, pair: _Pair, element: L.Load) -> str:
-        name, at = self.fresh(f"{element.buffer}_rows"), self._at(pair)
+        name, at = self.new_name(f"{element.buffer}_rows"), self._at(pair)
         self.before.append(L.Alloc(name, element.dtype, (pair.places,)))
-        self.before.append(self._loops(pair, L.Put(name, (at,), element)))
+        self.before.append(self._loops(pair, L.Store(name, (at,), element)))
         return name
 
-    def _summed(self, pair: _Pair, stmt: L.Put) -> str:
-        name, dtype = self.fresh(f"{stmt.buffer}_rows"), stmt.expr.dtype
+    def _summed(self, pair: _Pair, stmt: L.Store) -> str:
+        name, dtype = self.new_name(f"{stmt.buffer}_rows"), stmt.expr.dtype
         self.before.append(L.Alloc(name, dtype, (pair.places,)))
-        zero = L.Put(name, (L.Name(pair.outer.var),), L.Lit(0, dtype))
+        zero = L.Store(name, (L.Name(pair.outer.var),), L.Lit(0, dtype))
         self.before.append(L.Loop(pair.outer.var, L.ZERO, pair.length, L.ONE, [zero]))
-        total = L.Put(stmt.buffer, stmt.index, L.Load(name, (self._at(pair),), dtype), add=True)
+        total = L.Store(stmt.buffer, stmt.index, L.Load(name, (self._at(pair),), dtype), add=True)
         self.after.append(self._loops(pair, total))
         return name
 
@@ -256,12 +256,12 @@ def _accesses(stmt: L.Stmt) -> list[tuple[str, L.Index, str]]:
     a whole buffer that it is given, "store"."""
     found: list[tuple[str, L.Index, str]] = []
     for e in L.exprs_of(stmt):
-        if isinstance(e, L.Whole):
+        if isinstance(e, L.Part):
             found.append((e.buffer, e.index, "store"))
             continue
         for part in L.walk_expr(e):
             if isinstance(part, L.Load):
                 found.append((part.buffer, part.index, "load"))
-    if isinstance(stmt, L.Put):
+    if isinstance(stmt, L.Store):
         found.append((stmt.buffer, stmt.index, "add" if stmt.add else "store"))
     return found

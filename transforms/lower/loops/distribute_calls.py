@@ -15,39 +15,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..analysis.alias import Shares, with_bindings
+from ..analysis.alias import MayAlias, with_bindings
 from ..analysis.cost_model import trips
-from ..analysis.dependence import independent
+from ..analysis.dependence import loop_reductions
 from ..analysis.fusion_profit import calls_slowly
-from ..analysis.liveness import Names, after_loops, binds, exposed
+from ..analysis.liveness import Names, after_loops, defs, exposed
 from ..loop_ir import nodes as L
 
 # A round may hold this, and loops.
-_PLAIN = (L.Let, L.Put, L.Remark, L.Loop)
+_PLAIN = (L.Let, L.Store, L.Comment, L.Loop)
 # Loops with so few rounds are written out by the compiler and do not count.
 SHORT = 8
 # With more parts, or numbers to keep, memory would take the time that is saved.
 PARTS, KEPT = 4, 8
 
 
-def take_apart(
-    body: list[L.Stmt], visible: set[str], shares: Shares, fresh: Callable[[str], str]
+def distribute_calls(
+    body: list[L.Stmt], escaping: set[str], may_alias: MayAlias, new_name: Callable[[str], str]
 ) -> list[L.Stmt]:
     """`visible` are the buffers whose contents the caller sees even if the call fails."""
     if not any(isinstance(s, L.Loop) and len(_parts(s)) > 1 for s in L.walk(body)):
         return body
-    return _Parter(after_loops(body), visible, with_bindings(body, shares), fresh).block(body)
+    return _Parter(after_loops(body), escaping, with_bindings(body, may_alias), new_name).block(
+        body
+    )
 
 
 class _Parter:
     def __init__(
         self,
         after: dict[int, Names],
-        visible: set[str],
-        shares: Shares,
-        fresh: Callable[[str], str],
+        escaping: set[str],
+        may_alias: MayAlias,
+        new_name: Callable[[str], str],
     ) -> None:
-        self.after, self.visible, self.shares, self.fresh = after, visible, shares, fresh
+        self.after, self.escaping, self.may_alias, self.new_name = (
+            after,
+            escaping,
+            may_alias,
+            new_name,
+        )
 
     def block(self, body: list[L.Stmt]) -> list[L.Stmt]:
         out: list[L.Stmt] = []
@@ -55,7 +62,7 @@ class _Parter:
             parts = _parts(stmt) if isinstance(stmt, L.Loop) else []
             if len(parts) > 1:
                 assert isinstance(stmt, L.Loop)
-                common = independent(stmt, self.after[id(stmt)], self.shares, self.visible)
+                common = loop_reductions(stmt, self.after[id(stmt)], self.may_alias, self.escaping)
                 if common is not None and not common.scratch:
                     new = self._written(stmt, parts, {*common.folds})
                     if len(new) - len(parts) <= KEPT:
@@ -77,12 +84,12 @@ class _Parter:
         for k, part in enumerate(parts):
             later = {name for p in parts[k + 1 :] for name in exposed(p)} - folds
             new = {
-                name: (self.fresh(f"{name}_rows"), dtype)
+                name: (self.new_name(f"{name}_rows"), dtype)
                 for name, dtype in _numbers(part).items()
                 if name in later
             }
             tail: list[L.Stmt] = [
-                L.Put(rows, (place,), L.Name(name, dtype)) for name, (rows, dtype) in new.items()
+                L.Store(rows, (place,), L.Name(name, dtype)) for name, (rows, dtype) in new.items()
             ]
             wanted = exposed([*part, *tail])
             head: list[L.Stmt] = [
@@ -114,12 +121,12 @@ def _parts(loop: L.Loop) -> list[list[L.Stmt]]:
             # A sum begins where its loop stands.
             begin: list[L.Stmt] = []
             if is_deep and parts:
-                sums = {name for inner in L.walk([s]) for name in binds(inner)}
+                sums = {name for inner in L.walk([s]) for name in defs(inner)}
                 while parts[-1] and _begins(parts[-1][-1], sums):
                     begin.insert(0, parts[-1].pop())
             parts.append([*begin, s])
             deep.append(is_deep)
-        elif not is_deep and deep[-1] and not isinstance(s, L.Remark):
+        elif not is_deep and deep[-1] and not isinstance(s, L.Comment):
             parts.append([s])
             deep.append(False)
         else:
@@ -148,7 +155,7 @@ def _is_long(stmt: L.Stmt) -> bool:
 
 
 def _begins(stmt: L.Stmt, sums: set[str]) -> bool:
-    if isinstance(stmt, L.Remark):
+    if isinstance(stmt, L.Comment):
         return True
     return isinstance(stmt, L.Let) and stmt.name in sums and isinstance(stmt.expr, L.Lit)
 

@@ -16,11 +16,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.footprint import Footprint, Sizes, footprint
 from ..analysis.fusion_profit import is_slower, nested
-from ..analysis.liveness import binds, names_in
-from ..analysis.single_assignment import spelt_out
+from ..analysis.liveness import defs, names_in
+from ..analysis.single_assignment import resolve
 from ..loop_ir import nodes as L
 
 # A merged body beyond this many statements no longer compiles quickly.
@@ -29,21 +29,21 @@ LARGE = 60
 FAR = 60
 
 
-class Merger:
+class LoopFusion:
     """`shares(a, b)`: two buffer variables may share memory.  `visible` are the variables
     whose contents the caller sees even if the call fails; `any_order` loops that run backwards and
     need not; `integers` what those that never change are made from; `sizes` those of parameters."""
 
     def __init__(
         self,
-        shares: Shares,
-        visible: set[str],
+        may_alias: MayAlias,
+        escaping: set[str],
         any_order: Iterable[L.Loop] = (),
         integers: dict[str, L.Expr] | None = None,
         sizes: Sizes | None = None,
     ) -> None:
-        self.shares = shares
-        self.visible = visible
+        self.may_alias = may_alias
+        self.escaping = escaping
         self.integers = integers or {}
         self.sizes = dict(sizes or {})
         self.any_order = {id(loop): loop for loop in any_order}
@@ -74,18 +74,18 @@ class Merger:
             self._inside(stmt)
             if not (isinstance(stmt, L.Loop) and self._merge_either_way(out, stmt)):
                 out.append(stmt)
-        follow = [*out, L.Remark("")][1:]
+        follow = [*out, L.Comment("")][1:]
         return [
             s
             for s, after in zip(out, follow, strict=True)
-            if not (isinstance(s, L.Remark) and isinstance(after, L.Remark))
+            if not (isinstance(s, L.Comment) and isinstance(after, L.Comment))
         ]
 
     def _inside(self, stmt: L.Stmt) -> None:
         before = self.joined
-        if isinstance(stmt, (L.Loop, L.Forever)):
+        if isinstance(stmt, (L.Loop, L.While)):
             stmt.body = self.block(stmt.body)
-        elif isinstance(stmt, L.Branch):
+        elif isinstance(stmt, L.If):
             stmt.then, stmt.orelse = self.block(stmt.then), self.block(stmt.orelse)
         if self.joined > before:
             self.known.pop(id(stmt), None)
@@ -116,7 +116,7 @@ class Merger:
         wanted = foot
         for position in range(len(out) - 1, max(-1, len(out) - 1 - FAR), -1):
             stmt = out[position]
-            if isinstance(stmt, L.Remark):
+            if isinstance(stmt, L.Comment):
                 continue
             here = prints[position] = self.footprint(stmt)
             if self._may_join(stmt, loop) and self._joins(stmt, here, loop, foot):
@@ -144,7 +144,7 @@ class Merger:
         moved = [out[n] for n in reversed(needed)]
         rest = [out[n] for n in range(position + 1, len(out)) if n not in needed]
         # The comment goes with the loop it speaks of, unless something else stays with it.
-        remark = [rest.pop()] if rest and isinstance(rest[-1], L.Remark) else []
+        remark = [rest.pop()] if rest and isinstance(rest[-1], L.Comment) else []
         out[position:] = [*moved, first, *rest]
         if loop.var != first.var:
             _rename(loop, first.var)
@@ -199,7 +199,7 @@ class Merger:
             others = sharing[p]
             for q in b.touched if p in a.written else b.written:
                 if q not in others:
-                    others[q] = p == q or self.shares(p, q)
+                    others[q] = p == q or self.may_alias(p, q)
                 if others[q]:
                     yield p, q
 
@@ -210,7 +210,7 @@ class Merger:
             return False
         if is_slower(first, a.fails, second, b.fails, self._turned(second)):
             return False
-        if any(isinstance(s, L.Do) for loop in (first, second) for s in L.walk(loop.body)):
+        if any(isinstance(s, L.Call) for loop in (first, second) for s in L.walk(loop.body)):
             return False
         if first.var != second.var and first.var in b.mentioned:
             return False
@@ -228,7 +228,7 @@ class Merger:
         return self._spelt((loop.start, loop.stop, loop.step))
 
     def _spelt(self, exprs: Iterable[L.Expr]) -> tuple[L.Expr, ...]:
-        return tuple(spelt_out(e, self.integers) for e in exprs)
+        return tuple(resolve(e, self.integers) for e in exprs)
 
     def _ranges(self, loop: L.Loop) -> list[tuple[L.Expr, ...]]:
         foot = self.footprint(loop)
@@ -258,14 +258,14 @@ class Merger:
     def _private(self, f: Footprint) -> bool:
         """Whether nobody would notice that the statement did not run before an error."""
         return not any(
-            name in self.visible or any(self.shares(name, v) for v in self.visible)
+            name in self.escaping or any(self.may_alias(name, v) for v in self.escaping)
             for name, _ in f.stores
         )
 
 
 def _made_once(stmts: list[L.Stmt]) -> Sizes:
     """The sizes of buffers that are made once, of what is bound once."""
-    times = Counter(name for s in L.walk(stmts) for name in binds(s))
+    times = Counter(name for s in L.walk(stmts) for name in defs(s))
     made = {s.name: s.sizes for s in L.walk(stmts) if isinstance(s, L.Alloc)}
     return {
         name: sizes
@@ -291,14 +291,14 @@ def _in_step(buffer: str, var_a: str, a: Footprint, var_b: str, b: Footprint) ->
 
 def _is_preparation(stmt: L.Stmt) -> bool:
     """An allocation, a number, or a check."""
-    return isinstance(stmt, (L.Let, L.Alloc, L.Alias)) or L.is_check(stmt)
+    return isinstance(stmt, (L.Let, L.Alloc, L.View)) or L.is_check(stmt)
 
 
 def _is_fill(stmt: L.Stmt) -> bool:
     """A nest that writes constants and does nothing else."""
     if isinstance(stmt, L.Loop):
-        return all(_is_fill(s) or isinstance(s, L.Remark) for s in stmt.body)
-    return isinstance(stmt, L.Put) and not stmt.add and isinstance(stmt.expr, L.Lit)
+        return all(_is_fill(s) or isinstance(s, L.Comment) for s in stmt.body)
+    return isinstance(stmt, L.Store) and not stmt.add and isinstance(stmt.expr, L.Lit)
 
 
 def _union(a: Footprint, b: Footprint) -> Footprint:

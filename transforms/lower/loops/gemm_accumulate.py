@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from ...ir.record import record
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.footprint import Footprint, footprint
 from ..loop_ir import nodes as L
 
@@ -25,9 +25,9 @@ from ..loop_ir import nodes as L
 Sizes = Mapping[str, tuple[L.Expr, ...]]
 
 
-def accumulate(body: list[L.Stmt], sizes: Sizes, shares: Shares) -> None:
+def fuse_gemm_accumulate(body: list[L.Stmt], sizes: Sizes, may_alias: MayAlias) -> None:
     """Rewrites `body` in place."""
-    _inside(body, sizes, shares, _mentions(body))
+    _inside(body, sizes, may_alias, _mentions(body))
 
 
 # How often a buffer occurs in each kind of statement or expression.
@@ -42,9 +42,9 @@ def _mentions(body: list[L.Stmt]) -> Mentions:
             if name is not None:
                 out[name][type(stmt)] += 1
         for e in L.exprs_of(stmt):
-            if isinstance(e, L.Whole):
-                out[e.buffer][L.Whole] += 1
-            for part in e.index if isinstance(e, L.Whole) else (e,):
+            if isinstance(e, L.Part):
+                out[e.buffer][L.Part] += 1
+            for part in e.index if isinstance(e, L.Part) else (e,):
                 for p in L.walk_expr(part):
                     if isinstance(p, (L.Load, L.Size)):
                         out[p.buffer][type(p)] += 1
@@ -57,7 +57,7 @@ class _Nest:
 
     names: tuple[str, ...]
     stops: tuple[L.Expr, ...]
-    put: L.Put
+    put: L.Store
 
     def at_own(self, index: L.Index) -> bool:
         return index == tuple(map(L.Name, self.names))
@@ -72,19 +72,21 @@ def _nest(stmt: L.Stmt) -> _Nest | None:
     return nest if nest.at_own(put.index) else None
 
 
-def _inside(body: list[L.Stmt], sizes: Sizes, shares: Shares, count: Mentions) -> None:
+def _inside(body: list[L.Stmt], sizes: Sizes, may_alias: MayAlias, count: Mentions) -> None:
     for stmt in body:
         for inner in L.blocks_of(stmt):
-            _inside(inner, sizes, shares, count)
-    _Block(body, sizes, shares, count).rewrite()
+            _inside(inner, sizes, may_alias, count)
+    _Block(body, sizes, may_alias, count).rewrite()
 
 
 class _Block:
     """Statements, and where among them buffers are made and filled; None is in the place of those
     that are gone."""
 
-    def __init__(self, body: list[L.Stmt], sizes: Sizes, shares: Shares, count: Mentions) -> None:
-        self.body, self.sizes, self.shares, self.count = body, sizes, shares, count
+    def __init__(
+        self, body: list[L.Stmt], sizes: Sizes, may_alias: MayAlias, count: Mentions
+    ) -> None:
+        self.body, self.sizes, self.may_alias, self.count = body, sizes, may_alias, count
         self.stmts: list[L.Stmt | None] = list(body)
         self.footprints: dict[int, Footprint] = {}
 
@@ -106,18 +108,18 @@ class _Block:
         new = copy.put.expr
         if not (isinstance(new, L.Load) and copy.at_own(new.index)):
             return None
-        return (place, copy, new.buffer) if self._only(new.buffer, L.Put, L.Load) else None
+        return (place, copy, new.buffer) if self._only(new.buffer, L.Store, L.Load) else None
 
     def _survey(self) -> None:
         self.fills: dict[str, tuple[int, _Nest]] = {}
-        self.products: dict[str, tuple[int, L.Do]] = {}
+        self.products: dict[str, tuple[int, L.Call]] = {}
         self.made: dict[str, list[int]] = defaultdict(list)
         for place, stmt in enumerate(self.body):
             if isinstance(stmt, L.Alloc):
                 self.made[stmt.name].append(place)
-            elif isinstance(stmt, L.Do):
+            elif isinstance(stmt, L.Call):
                 c = stmt.args[-1]
-                if isinstance(c, L.Whole) and _is_product(stmt, c.buffer):
+                if isinstance(c, L.Part) and _is_product(stmt, c.buffer):
                     self.products.setdefault(c.buffer, (place, stmt))
             elif isinstance(stmt, L.Loop):
                 nest = _nest(stmt)
@@ -134,7 +136,7 @@ class _Block:
         if found is None or found[0] == w:
             return
         g, factor = found
-        if g not in self.products or not self._only(g, L.Whole, L.Load):
+        if g not in self.products or not self._only(g, L.Part, L.Load):
             return
         start, product = self.products[g]
         if self._size_of(g) != copy.stops or not start < middle < last:
@@ -144,7 +146,7 @@ class _Block:
             f = footprint(part)
             moved.reads |= f.reads
             moved.loads += f.loads
-        if any(b == w or self.shares(b, w) for b, _ in moved.loads if b != g):
+        if any(b == w or self.may_alias(b, w) for b, _ in moved.loads if b != g):
             return
         kept = (*(b for b, _ in moved.loads), w)
         for place in range(start + 1, last):
@@ -153,11 +155,11 @@ class _Block:
                 continue
             if f.fixed or (place != middle and f.writes & moved.reads):
                 return
-            if any(self.shares(b, other) for b, _ in f.stores for other in kept):
+            if any(self.may_alias(b, other) for b, _ in f.stores for other in kept):
                 return
         swap_a, swap_b, _, a, b, _, _ = product.args
         one = L.Lit(1, factor.dtype)
-        update = L.Do("rt.gemm", (swap_a, swap_b, factor, a, b, one, L.Whole(w)))
+        update = L.Call("rt.gemm", (swap_a, swap_b, factor, a, b, one, L.Part(w)))
         for place in (start, middle, *self.made[g], *self.made[new]):
             self.stmts[place] = None
         self.stmts[last] = update
@@ -186,9 +188,9 @@ class _Block:
 def _is_product(stmt: L.Stmt, buffer: str) -> bool:
     """`buffer = a @ b` in all of it."""
     return (
-        isinstance(stmt, L.Do)
+        isinstance(stmt, L.Call)
         and stmt.function == "rt.gemm"
-        and stmt.args[-1] == L.Whole(buffer)
+        and stmt.args[-1] == L.Part(buffer)
         and L.is_lit(stmt.args[2], 1)
         and L.is_lit(stmt.args[-2], 0)
     )

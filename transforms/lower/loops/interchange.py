@@ -9,23 +9,23 @@ Each element is written in one round, from nothing that another round writes: an
 
 from __future__ import annotations
 
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.liveness import names_in
 from ..loop_ir import nodes as L
 
 
-def interchange(body: list[L.Stmt], shares: Shares) -> None:
+def interchange_loops(body: list[L.Stmt], may_alias: MayAlias) -> None:
     """Rewrites `body` in place."""
     for stmt in body:
         nest = L.perfect_nest(stmt)
         if nest is not None:
-            _reorder(*nest, shares)
+            _reorder(*nest, may_alias)
         else:
             for block in L.blocks_of(stmt):
-                interchange(block, shares)
+                interchange_loops(block, may_alias)
 
 
-def _reorder(loops: list[L.Loop], put: L.Put, shares: Shares) -> None:
+def _reorder(loops: list[L.Loop], put: L.Store, may_alias: MayAlias) -> None:
     names = [loop.var for loop in loops]
     axes = _axes(put.index, names)
     if axes is None or any(names_in(L.exprs_of(loop)) & {*names} for loop in loops):
@@ -34,7 +34,7 @@ def _reorder(loops: list[L.Loop], put: L.Put, shares: Shares) -> None:
     loads += [p for i in put.index for p in L.walk_expr(i) if isinstance(p, L.Load)]
     loads += [p for x in loops for p in L.walk_expr(x.stop) if isinstance(p, L.Load)]
     for load in loads:
-        if shares(load.buffer, put.buffer):
+        if may_alias(load.buffer, put.buffer):
             if load.buffer != put.buffer or load.index != put.index:
                 return
     order = sorted(names, key=axes.__getitem__)

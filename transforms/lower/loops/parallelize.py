@@ -21,9 +21,9 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 
 from ...ir.record import record
-from ..analysis.alias import Shares, with_bindings
+from ..analysis.alias import MayAlias, with_bindings
 from ..analysis.cost_model import trips, work
-from ..analysis.dependence import Common, examined, independent
+from ..analysis.dependence import Common, examined, loop_reductions
 from ..analysis.liveness import after_loops, names_in
 from ..analysis.parallel_profit import Amount, Amounts, bound_in
 from ..loop_ir import nodes as L
@@ -60,14 +60,14 @@ class Splitter:
     def __init__(
         self,
         body: list[L.Stmt],
-        shares: Shares,
-        visible: set[str],
-        fresh: Callable[[str], str],
+        may_alias: MayAlias,
+        escaping: set[str],
+        new_name: Callable[[str], str],
         asked: bool = True,
     ) -> None:
-        self.shares = with_bindings(body, shares)
-        self.visible = visible
-        self.fresh = fresh
+        self.may_alias = with_bindings(body, may_alias)
+        self.escaping = escaping
+        self.new_name = new_name
         self.asked = asked
         # So much must a loop do.
         self.bound = START + 2 * GRAIN if asked else bound_in(body)
@@ -82,9 +82,9 @@ class Splitter:
                 if common is not None:
                     out += self._split(stmt, common, self._columns(stmt, common), nested)
                     continue
-            if isinstance(stmt, (L.Loop, L.Forever)):
+            if isinstance(stmt, (L.Loop, L.While)):
                 stmt.body = self.block(stmt.body, True)
-            elif isinstance(stmt, L.Branch):
+            elif isinstance(stmt, L.If):
                 stmt.then = self.block(stmt.then, nested)
                 stmt.orelse = self.block(stmt.orelse, nested)
             out.append(stmt)
@@ -112,7 +112,7 @@ class Splitter:
         """What the iterations of a loop have in common that is to be split."""
         if not self._is_long(loop):
             return None
-        return independent(loop, self.after[id(loop)], self.shares, self.visible)
+        return loop_reductions(loop, self.after[id(loop)], self.may_alias, self.escaping)
 
     def _is_long(self, loop: L.Loop) -> bool:
         """Whether a loop may be worth splitting, for all that is known before it runs."""
@@ -129,11 +129,11 @@ class Splitter:
         line = ""
         for stmt in stmts:
             inside = around
-            if isinstance(stmt, L.Remark):
+            if isinstance(stmt, L.Comment):
                 line = stmt.text
             elif isinstance(stmt, L.Loop):
-                found = examined(stmt, self.after[id(stmt)], self.shares, self.visible)
-                within = (s.text for s in L.walk(stmt.body) if isinstance(s, L.Remark))
+                found = examined(stmt, self.after[id(stmt)], self.may_alias, self.escaping)
+                within = (s.text for s in L.walk(stmt.body) if isinstance(s, L.Comment))
                 amount = known.of(stmt, trips(stmt), around, L.ZERO)
                 why_not = found if isinstance(found, str) else ""
                 yield Verdict(line or next(within, ""), why_not, amount, self.bound)
@@ -147,12 +147,12 @@ class Splitter:
     def _columns(self, loop: L.Loop, common: Common) -> L.Loop | None:
         """The loop that is all of another's body, if it may be split as well: where there are few
         rows, they are cut, too."""
-        inner, *more = [s for s in loop.body if not isinstance(s, L.Remark)] or [None]
+        inner, *more = [s for s in loop.body if not isinstance(s, L.Comment)] or [None]
         if more or not isinstance(inner, L.Loop) or loop.var in names_in(L.exprs_of(inner)):
             return None
         if any(isinstance(p, L.Load) for e in L.exprs_of(inner) for p in L.walk_expr(e)):
             return None
-        found = independent(inner, self.after[id(inner)], self.shares, self.visible)
+        found = loop_reductions(inner, self.after[id(inner)], self.may_alias, self.escaping)
         if found is None or found.folds != common.folds or found.sums != common.sums:
             return None
         return None if found.scratch or common.scratch else inner
@@ -174,12 +174,12 @@ class Splitter:
             fits = L.compare("<=", held, L.lit(HELD))
             gained = L.Select(fits, gained, L.ZERO, "int64")
         amounts = (count, gained, least, held)
-        rows = chunks = self._named(chosen, L.Call("rt.chunks", amounts, "int64"), "chunks")
-        chunk = L.Name(self.fresh("chunk"))
+        rows = chunks = self._named(chosen, L.Apply("rt.chunks", amounts, "int64"), "chunks")
+        chunk = L.Name(self.new_name("chunk"))
         row: L.Expr = chunk
         if columns is not None:
             width = self._named(chosen, trips(columns), "width")
-            across = L.Call("rt.across", (rows, width, *amounts), "int64")
+            across = L.Apply("rt.across", (rows, width, *amounts), "int64")
             across = self._named(chosen, across, "across")
             chunks = self._named(chosen, L.mul(rows, across), "chunks")
             row = L.Bin("//", chunk, across, "int64")
@@ -190,25 +190,25 @@ class Splitter:
         end: list[L.Stmt] = []
         after: list[L.Stmt] = []
         for name, (op, dtype) in common.folds.items():
-            part, parts = self.fresh(f"{name}_part"), self.fresh(f"{name}_parts")
+            part, parts = self.new_name(f"{name}_part"), self.new_name(f"{name}_parts")
             _rename(loop.body, name, part)
             before.append(L.Alloc(parts, dtype, (L.lit(CHUNKS),)))
             whole, result = L.Name(name, dtype), L.Name(part, dtype)
             start.append(L.Let(part, L.Lit(0, dtype) if op == "+" else whole))
-            end.append(L.Put(parts, (chunk,), result))
+            end.append(L.Store(parts, (chunk,), result))
             after.append(L.Let(part, L.Load(parts, (chunk,), dtype)))
             both = L.Bin("+", whole, result, dtype) if op == "+" else larger(op, result, whole)
             after.append(L.Let(name, both))
         for buffer, (dtype, rank) in common.sums.items():
-            parts, sizes = self.fresh(f"{buffer}_parts"), _sizes(buffer, rank)
+            parts, sizes = self.new_name(f"{buffer}_parts"), _sizes(buffer, rank)
             _redirect(loop.body, buffer, parts, chunk)
             before.append(L.Alloc(parts, dtype, (chunks, *sizes)))
             index, nest = self._nest(sizes)
-            start.append(nest(L.Put(parts, (chunk, *index), L.Lit(0, dtype))))
+            start.append(nest(L.Store(parts, (chunk, *index), L.Lit(0, dtype))))
             part = L.Load(parts, (chunk, *index), dtype)
-            after.append(nest(L.Put(buffer, index, part, add=True)))
+            after.append(nest(L.Store(buffer, index, part, add=True)))
         for name, alloc in common.scratch.items():
-            parts = self.fresh(f"{name}_parts")
+            parts = self.new_name(f"{name}_parts")
             _redirect(loop.body, name, parts, chunk)
             # It is made even if no iteration makes it.
             sizes = tuple(map(L.at_least_none, alloc.sizes))
@@ -221,13 +221,13 @@ class Splitter:
         if common.sums or nested:
             # Adding up apart what could be added in place pays for several chunks only; and a loop
             # that runs often may be so short that one more call counts.
-            out = [L.Branch(L.compare("==", chunks, L.ONE), [serial], out)]
+            out = [L.If(L.compare("==", chunks, L.ONE), [serial], out)]
         return [*chosen, *out]
 
     def _named(self, out: list[L.Stmt], e: L.Expr, hint: str) -> L.Expr:
         if L.is_simple(e):
             return e
-        name = self.fresh(hint)
+        name = self.new_name(hint)
         out.append(L.Let(name, e))
         return L.Name(name)
 
@@ -235,7 +235,7 @@ class Splitter:
         self, sizes: tuple[L.Expr, ...]
     ) -> tuple[tuple[L.Expr, ...], Callable[[L.Stmt], L.Stmt]]:
         """The indices of all elements, and what puts a statement into loops over them."""
-        names = [self.fresh("k") for _ in sizes]
+        names = [self.new_name("k") for _ in sizes]
 
         def nest(stmt: L.Stmt) -> L.Stmt:
             for name, size in zip(reversed(names), reversed(sizes)):
@@ -295,7 +295,7 @@ def _redirect(body: list[L.Stmt], buffer: str, parts: str, chunk: L.Expr) -> Non
 
     L.map_stmts(body, redirected)
     for s in L.walk(body):
-        if isinstance(s, L.Put) and s.buffer == buffer:
+        if isinstance(s, L.Store) and s.buffer == buffer:
             s.buffer, s.index = parts, (chunk, *s.index)
     _drop(body, buffer)
 

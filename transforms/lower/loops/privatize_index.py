@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..analysis.liveness import after_loops, binds, counters_read
+from ..analysis.liveness import after_loops, counters_read, defs
 from ..loop_ir import nodes as L
 
 
-def keep_last_counts(body: list[L.Stmt], fresh: Callable[[str], str]) -> None:
+def privatize_index(body: list[L.Stmt], new_name: Callable[[str], str]) -> None:
     """Rewrites `body` in place."""
     loops = [s for s in L.walk(body) if isinstance(s, L.Loop)]
     if not counters_read(body, {loop.var for loop in loops}):
@@ -26,8 +26,8 @@ def keep_last_counts(body: list[L.Stmt], fresh: Callable[[str], str]) -> None:
     for loop in loops:
         if loop.var not in after[id(loop)]:
             continue
-        old, own = L.Name(loop.var), L.Name(fresh(loop.var))
-        if not any(loop.var in binds(s) for s in L.walk(loop.body)):
+        old, own = L.Name(loop.var), L.Name(new_name(loop.var))
+        if not any(loop.var in defs(s) for s in L.walk(loop.body)):
             L.map_stmts(loop.body, lambda e, old=old, own=own: own if e == old else None)
         loop.body.insert(0, L.Let(loop.var, own))
         loop.var = own.name

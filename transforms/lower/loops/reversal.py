@@ -9,15 +9,15 @@ memory the other way round then, and have to be turned, each time.
 
 from __future__ import annotations
 
-from ..analysis.alias import Shares
-from ..analysis.dependence import backwards_at_will
+from ..analysis.alias import MayAlias
+from ..analysis.dependence import reversible_loops
 from ..loop_ir import nodes as L
 
 
-def run_forwards(body: list[L.Stmt], shares: Shares, visible: set[str]) -> None:
+def reverse_loops(body: list[L.Stmt], may_alias: MayAlias, escaping: set[str]) -> None:
     """Rewrites `body` in place.  `visible` are the buffers that the caller sees even if the call
     fails."""
-    for loop in backwards_at_will(body, shares, visible):
+    for loop in reversible_loops(body, may_alias, escaping):
         span = L.span(loop)
         if span is not None and not any(isinstance(s, L.Loop) for s in L.walk(loop.body)):
             (loop.start, loop.stop), loop.step = span, L.ONE

@@ -15,7 +15,9 @@ from collections.abc import Callable
 from ..loop_ir import nodes as L
 
 
-def count_from_stop(body: list[L.Stmt], steps: dict[str, int], fresh: Callable[[str], str]) -> None:
+def count_from_stop(
+    body: list[L.Stmt], steps: dict[str, int], new_name: Callable[[str], str]
+) -> None:
     """Rewrites `body` in place.  `steps` are the steps of the forward loops, by the counters of
     their reverse loops.  Loops that other passes have turned round again stay as they are."""
     for loop in L.walk(body):
@@ -24,7 +26,7 @@ def count_from_stop(body: list[L.Stmt], steps: dict[str, int], fresh: Callable[[
         step = L.lit(steps[loop.var])
         if loop.step != L.lit(-step.value):
             continue
-        index, loop.var = loop.var, fresh("k")
+        index, loop.var = loop.var, new_name("k")
         loop.stop = L.add(loop.stop, step)
         limit = ">=" if step.value > 0 else "<="
         loop.start = L.without_limit(L.add(loop.start, step), loop.stop, limit)

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..analysis.alias import Shares
-from ..analysis.liveness import binds, names_in
+from ..analysis.alias import MayAlias
+from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
 
-def mirror(body: list[L.Stmt], shares: Shares) -> None:
+def reverse_scatter_loops(body: list[L.Stmt], may_alias: MayAlias) -> None:
     """Rewrites `body` in place."""
     stmts = list(L.walk(body))
-    times = Counter(name for s in stmts for name in binds(s))
+    times = Counter(name for s in stmts for name in defs(s))
     # Numbers that are what they were made from wherever they are in scope.
     made = {
         s.name: s.expr
@@ -35,13 +35,13 @@ def mirror(body: list[L.Stmt], shares: Shares) -> None:
             loops, put = nest
             inside.update(map(id, loops))
             for loop in loops:
-                last = _written_backwards(put, loop, made, shares)
+                last = _written_backwards(put, loop, made, may_alias)
                 if last is not None:
                     _turn(put, loop.var, last)
 
 
 def _written_backwards(
-    put: L.Put, loop: L.Loop, made: dict[str, L.Expr], shares: Shares
+    put: L.Store, loop: L.Loop, made: dict[str, L.Expr], may_alias: MayAlias
 ) -> L.Expr | None:
     """The last index, if a nest writes at `last - i` for i from 0 to it, and only there."""
     places = [e for e in put.index if loop.var in names_in([e])]
@@ -55,14 +55,14 @@ def _written_backwards(
     if value != L.sub(loop.stop, L.ONE):
         return None
     loads = [p for e in (*put.index, put.expr) for p in L.walk_expr(e) if isinstance(p, L.Load)]
-    return None if any(shares(p.buffer, put.buffer) for p in loads) else last
+    return None if any(may_alias(p.buffer, put.buffer) for p in loads) else last
 
 
 def _is_minus(e: L.Expr, var: str) -> bool:
     return isinstance(e, L.Un) and e.op == "-" and e.x == L.Name(var)
 
 
-def _turn(put: L.Put, var: str, last: L.Expr) -> None:
+def _turn(put: L.Store, var: str, last: L.Expr) -> None:
     i = L.Name(var)
     back = L.Bin("+", L.Un("-", i, "int64"), last, "int64")
 

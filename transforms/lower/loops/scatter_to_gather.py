@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...ir.record import field, record, replace
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.buffer_uses import survey
 from ..analysis.footprint import footprint
 from ..analysis.liveness import names_in
@@ -59,19 +59,19 @@ class _Group:
         return tuple(max(c) - min(c) for c in shifts)
 
 
-def gather(body: list[L.Stmt], shares: Shares) -> None:
+def scatter_to_gather(body: list[L.Stmt], may_alias: MayAlias) -> None:
     """Rewrites `body` in place."""
     uses = survey(body)
 
     def private(s: _Scatter) -> bool:
         """Nothing else can tell how wide the added array is."""
         use = uses[s.addend]
-        if use.odd or len(use.allocs) != 1 or shares(s.into, s.addend):
+        if use.odd or len(use.allocs) != 1 or may_alias(s.into, s.addend):
             return False
         return use.allocs[0][1].sizes == s.stops
 
     groups: dict[str, list[_Group]] = {}
-    for group in _groups(body, shares):
+    for group in _groups(body, may_alias):
         if len({s.shift for _, s in group.members}) > 1 and max(group.spans) <= WIDEST:
             if private(group.members[0][1]):
                 groups.setdefault(group.members[0][1].addend, []).append(group)
@@ -108,14 +108,14 @@ def _in_turn(groups: dict[str, list[_Group]]) -> list[str]:
 # ---------------------------------------------------------------- finding
 
 
-def _groups(block: list[L.Stmt], shares: Shares) -> Iterator[_Group]:
+def _groups(block: list[L.Stmt], may_alias: MayAlias) -> Iterator[_Group]:
     open_groups: dict[tuple[object, ...], _Group] = {}
     for stmt in block:
         for inner in L.blocks_of(stmt):
-            yield from _groups(inner, shares)
+            yield from _groups(inner, may_alias)
         scatter = _scatter(stmt)
         for kind, group in list(open_groups.items()):
-            if not _passes(stmt, scatter, group.members[0][1], shares):
+            if not _passes(stmt, scatter, group.members[0][1], may_alias):
                 yield open_groups.pop(kind)
         if scatter is not None:
             assert isinstance(stmt, L.Loop)
@@ -154,19 +154,19 @@ def _scatter(stmt: L.Stmt) -> _Scatter | None:
     return _Scatter(order, *place, load.buffer, expr, load.dtype)
 
 
-def _passes(stmt: L.Stmt, scatter: _Scatter | None, mine: _Scatter, shares: Shares) -> bool:
+def _passes(stmt: L.Stmt, scatter: _Scatter | None, mine: _Scatter, may_alias: MayAlias) -> bool:
     """Whether what `mine` does may as well be done after `stmt`."""
-    if isinstance(stmt, L.Remark):
+    if isinstance(stmt, L.Comment):
         return True
     if scatter is not None and scatter.into == mine.into:
-        return not (shares(mine.into, mine.addend) or shares(mine.into, scatter.addend))
+        return not (may_alias(mine.into, mine.addend) or may_alias(mine.into, scatter.addend))
     f = footprint(stmt)
     names = {mine.into, mine.addend, *names_in((*mine.index, *mine.stops))}
     if f.fixed or f.fails or f.writes & names:
         return False
-    if any(shares(name, mine.into) for name, _ in (*f.loads, *f.stores)):
+    if any(may_alias(name, mine.into) for name, _ in (*f.loads, *f.stores)):
         return False
-    return not any(shares(name, mine.addend) for name, _ in f.stores)
+    return not any(may_alias(name, mine.addend) for name, _ in f.stores)
 
 
 # ---------------------------------------------------------------- rewriting
@@ -185,7 +185,7 @@ def _widen(body: list[L.Stmt], alloc: L.Alloc, border: tuple[int, ...]) -> L.Ind
 
     L.map_stmts(body, load)
     for stmt in L.walk(body):
-        if isinstance(stmt, L.Put) and stmt.buffer == alloc.name:
+        if isinstance(stmt, L.Store) and stmt.buffer == alloc.name:
             stmt.index = inwards(stmt.index)
     sizes = alloc.sizes
     alloc.sizes = _within(sizes, border)
@@ -207,7 +207,7 @@ def _zeros_around(
             continue
         low: L.Index = tuple(map(L.Name, names))
         high = (*low[:axis], L.add(L.add(low[axis], sizes[axis]), L.lit(width)), *low[axis + 1 :])
-        inner: list[L.Stmt] = [L.Put(buffer, low, zero), L.Put(buffer, high, zero)]
+        inner: list[L.Stmt] = [L.Store(buffer, low, zero), L.Store(buffer, high, zero)]
         nests += _nest(names, (*whole[:axis], L.lit(width), *whole[axis + 1 :]), inner)
     return nests
 
@@ -242,7 +242,7 @@ def _replace(group: _Group, border: tuple[int, ...], sizes: L.Index) -> None:
         L.select(L.compare(">", n, L.ZERO), L.add(n, L.lit(span)), L.ZERO) if span else n
         for n, span in zip(like.stops, group.spans)
     )
-    put = L.Put(like.into, tuple(index_out), total, add=True)
+    put = L.Store(like.into, tuple(index_out), total, add=True)
     gone = [id(loop) for loop, _ in group.members[:-1]]
     out: list[L.Stmt] = []
     for stmt in group.block:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import copy
 
 from ...ir.record import record
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.footprint import touches
 from ..analysis.liveness import names_in
 from ..loop_ir import nodes as L
@@ -36,7 +36,7 @@ class _Box:
     """A nest, and where along each axis its elements of a buffer lie: from where, how many."""
 
     loops: list[L.Loop]
-    put: L.Put
+    put: L.Store
     shifts: tuple[int, ...]
 
     @property
@@ -44,19 +44,19 @@ class _Box:
         return tuple(loop.stop for loop in self.loops)
 
 
-def part_insides(body: list[L.Stmt], shares: Shares) -> None:
+def split_interior(body: list[L.Stmt], may_alias: MayAlias) -> None:
     """Rewrites `body` in place."""
     for stmt in body:
         for block in L.blocks_of(stmt):
-            part_insides(block, shares)
+            split_interior(block, may_alias)
     for stmt in list(body):
-        sums = _sums(stmt, shares)
+        sums = _sums(stmt, may_alias)
         if sums is None:
             continue
         at = L.place_in(body, stmt)
         name = sums.put.buffer
-        after = next((s for s in body[at + 1 :] if touches(s, name, shares)), None)
-        before = next((s for s in body[:at][::-1] if touches(s, name, shares)), None)
+        after = next((s for s in body[at + 1 :] if touches(s, name, may_alias)), None)
+        before = next((s for s in body[:at][::-1] if touches(s, name, may_alias)), None)
         edges = _edges(sums, _inside(after, name))
         if edges is not None:
             body[at : at + 1] = [*edges[1:], edges[0]]
@@ -67,12 +67,12 @@ def part_insides(body: list[L.Stmt], shares: Shares) -> None:
 # ---------------------------------------------------------------- finding
 
 
-def _sums(stmt: L.Stmt, shares: Shares) -> _Box | None:
+def _sums(stmt: L.Stmt, may_alias: MayAlias) -> _Box | None:
     nest = L.perfect_nest(stmt)
     if nest is None or not nest[1].add or len(nest[0]) > DEEPEST:
         return None
     put = nest[1]
-    if any(shares(p.buffer, put.buffer) for p in L.walk_expr(put.expr) if isinstance(p, L.Load)):
+    if any(may_alias(p.buffer, put.buffer) for p in L.walk_expr(put.expr) if isinstance(p, L.Load)):
         return None
     if not any(isinstance(loop.stop, L.Select) for loop in nest[0]):
         return None  # as many rounds as what comes next, if at all
@@ -97,7 +97,7 @@ def _zeros(stmt: L.Stmt | None, name: str) -> _Box | None:
     return _box(nest[0], nest[1], nest[1].index)
 
 
-def _box(loops: list[L.Loop], put: L.Put, index: L.Index) -> _Box | None:
+def _box(loops: list[L.Loop], put: L.Store, index: L.Index) -> _Box | None:
     """If each axis has a loop of its own, in order."""
     variables = {loop.var for loop in loops}
     if len(index) != len(loops) or len(variables) != len(loops):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 
 from ..analysis.bounds import apart, larger, smaller
-from ..analysis.liveness import binds, names_in
+from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
 # A longer body is not written down three times.
@@ -24,21 +24,21 @@ LONG = 60
 FAR = 64
 
 
-def cut_wrapping(body: list[L.Stmt]) -> None:
+def split_wraparound(body: list[L.Stmt]) -> None:
     """Rewrites `body` in place."""
     out: list[L.Stmt] = []
     for stmt in body:
         for inner in L.blocks_of(stmt):
-            cut_wrapping(inner)
+            split_wraparound(inner)
         out += _cut(stmt) if isinstance(stmt, L.Loop) else [stmt]
     body[:] = out
 
 
 def _cut(loop: L.Loop) -> list[L.Stmt]:
     inside = list(L.walk(loop.body))
-    if len(inside) > LONG or any(isinstance(s, (L.Loop, L.Forever, L.Break)) for s in inside):
+    if len(inside) > LONG or any(isinstance(s, (L.Loop, L.While, L.Break)) for s in inside):
         return [loop]
-    bound = {loop.var} | {name for s in inside for name in binds(s)}
+    bound = {loop.var} | {name for s in inside for name in defs(s)}
     found, bounds = _wrapped(loop.var, inside, bound), L.span(loop)
     # The bounds are asked for three times, and the rounds must not change them.
     if not found or bounds is None or names_in(bounds) & bound or not all(map(_is_size, bounds)):
@@ -78,7 +78,7 @@ def _wrapped(var: str, inside: list[L.Stmt], bound: set[str]) -> dict[L.Expr, tu
     found: dict[L.Expr, tuple[int, L.Expr]] = {}
     for stmt in inside:
         for part in L.parts_read(stmt):
-            if not (isinstance(part, L.Call) and part.function == "rt.remainder"):
+            if not (isinstance(part, L.Apply) and part.function == "rt.remainder"):
                 continue
             place, size = part.args
             shift = L.offset(place, var)

@@ -21,11 +21,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.analyses import Overview
 from ..analysis.cost_model import trips
-from ..analysis.dependence import independent
-from ..analysis.liveness import binds, counters_read, exposed, names_in
+from ..analysis.dependence import loop_reductions
+from ..analysis.liveness import counters_read, defs, exposed, names_in
 from ..loop_ir import nodes as L
 from .unroll_and_jam_rewrite import Tile, accesses, loads_in, loops_in
 from .unroll_and_jam_sums import is_cheap
@@ -39,19 +39,19 @@ SPARED = 0.25
 # Longer loops would take long to compile.
 LONG = 40
 
-_PLAIN = (L.Let, L.Put, L.Loop, L.Branch, L.Remark)
+_PLAIN = (L.Let, L.Store, L.Loop, L.If, L.Comment)
 
 
-def run_abreast(
+def unroll_and_jam(
     body: list[L.Stmt],
     dtypes: dict[str, str],
-    visible: set[str],
-    shares: Shares,
-    fresh: Callable[[str], str],
+    escaping: set[str],
+    may_alias: MayAlias,
+    new_name: Callable[[str], str],
 ) -> None:
     """Rewrites `body` in place.  `dtypes` are those of the arrays among the parameters; `visible`
     are the buffers that the caller sees even if the call fails."""
-    _Runner(body, dtypes, visible, shares, fresh).block(body)
+    _Runner(body, dtypes, escaping, may_alias, new_name).block(body)
 
 
 class _Runner(Overview):
@@ -59,12 +59,12 @@ class _Runner(Overview):
         self,
         body: list[L.Stmt],
         dtypes: dict[str, str],
-        visible: set[str],
-        shares: Shares,
-        fresh: Callable[[str], str],
+        escaping: set[str],
+        may_alias: MayAlias,
+        new_name: Callable[[str], str],
     ) -> None:
-        super().__init__(body, dtypes, shares)
-        self.visible, self.fresh = visible, fresh
+        super().__init__(body, dtypes, may_alias)
+        self.escaping, self.new_name = escaping, new_name
 
     def block(self, block: list[L.Stmt]) -> None:
         out: list[L.Stmt] = []
@@ -79,7 +79,7 @@ class _Runner(Overview):
     def _loop(self, loop: L.Loop) -> list[L.Stmt] | None:
         if not _is_plain(loop) or not _is_worth_a_look(loop):
             return None
-        common = independent(loop, self.after[id(loop)], self.shares, self.visible)
+        common = loop_reductions(loop, self.after[id(loop)], self.may_alias, self.escaping)
         if common is None:
             return None
         for rounds in ROUNDS:
@@ -87,7 +87,7 @@ class _Runner(Overview):
                 continue
             if _numbers(loop, common.folds) * rounds > NUMBERS:
                 continue
-            tile = Tile(loop, common, rounds, self.dtypes, self.fresh)
+            tile = Tile(loop, common, rounds, self.dtypes, self.new_name)
             if _pays(tile):
                 return tile.written()
         return None
@@ -138,9 +138,9 @@ def _is_simple(loop: L.Loop) -> bool:
     if not L.is_lit(loop.step, 1):
         return False
     for s in loop.body:
-        if isinstance(s, L.Remark):
+        if isinstance(s, L.Comment):
             continue
-        if not isinstance(s, (L.Let, L.Put)) or not is_cheap(s.expr):
+        if not isinstance(s, (L.Let, L.Store)) or not is_cheap(s.expr):
             return False
     return True
 
@@ -160,7 +160,7 @@ def _numbers(loop: L.Loop, folds: Iterable[str]) -> int:
     own = {s.name for s in L.walk(loop.body) if isinstance(s, L.Let)} - {*folds}
     found = [0]
     for inner in _innermost(loop):
-        bound = {name for s in inner.body for name in binds(s)} | {inner.var}
+        bound = {name for s in inner.body for name in defs(s)} | {inner.var}
         names = own & changing & exposed(inner.body)
         loads = {
             p

@@ -13,8 +13,8 @@ from typing import TypeGuard
 from ...ir.record import record
 from ..analysis.bounds import larger, smaller
 from ..analysis.dependence import Common
-from ..analysis.liveness import binds, exposed, names_in, reads
-from ..analysis.single_assignment import settled
+from ..analysis.liveness import defs, exposed, names_in, uses
+from ..analysis.single_assignment import single_definitions
 from ..loop_ir import nodes as L
 from .unroll_and_jam_sums import plus, renamed, whole_rounds
 
@@ -38,13 +38,13 @@ class Tile:
         common: Common,
         rounds: int,
         dtypes: dict[str, str],
-        fresh: Callable[[str], str],
+        new_name: Callable[[str], str],
     ) -> None:
         self.loop, self.common, self.rounds = loop, common, rounds
-        self.dtypes, self.fresh = dtypes, fresh
+        self.dtypes, self.new_name = dtypes, new_name
         stmts = list(L.walk(loop.body))
-        self.bound = {name for s in stmts for name in binds(s)}
-        self.known = settled(stmts)
+        self.bound = {name for s in stmts for name in defs(s)}
+        self.known = single_definitions(stmts)
         lets = [s.name for s in stmts if isinstance(s, L.Let) and s.name not in common.folds]
         self.own = list(dict.fromkeys(lets))
         assert isinstance(loop.step, L.Lit)
@@ -70,7 +70,7 @@ class Tile:
         before, after = self._in_turn(body[:first]), self._in_turn(body[last:])
         numbers = [s for s in body[:first] if isinstance(s, L.Let) and self._is_known(s.name)]
         rest = body[first:]
-        own = {name for s in L.walk(body[:first]) for name in binds(s)}
+        own = {name for s in L.walk(body[:first]) for name in defs(s)}
         if before is None or exposed(rest) & own - {s.name for s in numbers}:
             before, numbers, rest = [], [], body
         if after is not None:
@@ -91,9 +91,9 @@ class Tile:
         numbers = sorted(exposed(part) & {*self.own})
         if not loops_in(part) or not all(map(self._is_known, numbers)):
             return None
-        counter = self.fresh(self.loop.var)
+        counter = self.new_name(self.loop.var)
         lets: list[L.Stmt] = [L.Let(name, self._spelt(L.Name(name))) for name in numbers]
-        names = {name: self.fresh(name) for name in self.own if name in _names(lets + part)}
+        names = {name: self.new_name(name) for name in self.own if name in _names(lets + part)}
         body = renamed([*lets, *part], names, {L.Name(self.loop.var): L.Name(counter)})
         start = L.Name(self.loop.var)
         stop = L.add(start, L.lit(self.rounds * self.step))
@@ -102,14 +102,14 @@ class Tile:
     def _together(self, block: list[L.Stmt]) -> list[L.Stmt]:
         copies = [self._round(block, n) for n in range(self.rounds)]
         out = self._side_by_side(block, copies, frozenset(), self.loop.var, 0)
-        read = {name for s in L.walk(out) for name in reads(s)}
+        read = {name for s in L.walk(out) for name in uses(s)}
         # Of the bounds of loops, which are spelt out.
         return [s for s in out if not (isinstance(s, L.Let) and s.name not in read)]
 
     def _round(self, block: list[L.Stmt], n: int) -> list[L.Stmt]:
         """A copy for the loop's n-th round from here."""
         here = L.add(L.Name(self.loop.var), L.lit(n * self.step))
-        names = {name: self.fresh(name) for name in self.own} if n else {}
+        names = {name: self.new_name(name) for name in self.own} if n else {}
         return renamed(block, names, {L.Name(self.loop.var): here})
 
     def _side_by_side(
@@ -124,19 +124,19 @@ class Tile:
         nearest loop."""
         out: list[L.Stmt] = []
         for stmt, *each in zip(block, *copies, strict=True):
-            if isinstance(stmt, L.Remark):
+            if isinstance(stmt, L.Comment):
                 out.append(stmt)
             elif isinstance(stmt, L.Loop):
                 loops = [s for s in each if isinstance(s, L.Loop)]
                 out += self._loops(stmt, loops, counters, around, depth + 1)
-            elif isinstance(stmt, L.Put):
-                out += self._puts([s for s in each if isinstance(s, L.Put)])
+            elif isinstance(stmt, L.Store):
+                out += self._puts([s for s in each if isinstance(s, L.Store)])
             else:
                 self._count_alone(stmt, depth)
                 out += each
         return out
 
-    def _puts(self, puts: list[L.Put]) -> list[L.Stmt]:
+    def _puts(self, puts: list[L.Store]) -> list[L.Stmt]:
         """One, if all add to the same element."""
         first = puts[0]
         if not first.add or first.buffer not in self.common.sums:
@@ -147,7 +147,7 @@ class Tile:
         total: L.Expr = L.Load(first.buffer, first.index, first.expr.dtype)
         for p in puts:
             total = plus(total, p.expr)
-        return [L.Put(first.buffer, first.index, total)]
+        return [L.Store(first.buffer, first.index, total)]
 
     def _loops(
         self,
@@ -234,9 +234,9 @@ class Tile:
 
     def written(self) -> list[L.Stmt]:
         loop = self.loop
-        cut, rest = whole_rounds(loop, self.rounds, self.fresh)
+        cut, rest = whole_rounds(loop, self.rounds, self.new_name)
         tile = L.Loop(loop.var, loop.start, rest, L.lit(self.rounds * self.step), self.body)
-        names = {name: self.fresh(name) for name in self.own}
+        names = {name: self.new_name(name) for name in self.own}
         left = L.Loop(loop.var, rest, loop.stop, loop.step, renamed(loop.body, names, {}))
         return [cut, tile, left]
 
@@ -258,7 +258,7 @@ def loops_in(block: list[L.Stmt]) -> list[L.Loop]:
 
 
 def _names(block: list[L.Stmt]) -> set[str]:
-    return {name for s in L.walk(block) for name in (*binds(s), *reads(s))}
+    return {name for s in L.walk(block) for name in (*defs(s), *uses(s))}
 
 
 def loads_in(body: list[L.Stmt]) -> set[L.Load]:
@@ -268,22 +268,22 @@ def loads_in(body: list[L.Stmt]) -> set[L.Load]:
     return found | {L.Load(s.buffer, s.index, s.expr.dtype) for s in body if _adds(s)}
 
 
-def _adds(stmt: L.Stmt) -> TypeGuard[L.Put]:
-    return isinstance(stmt, L.Put) and stmt.add
+def _adds(stmt: L.Stmt) -> TypeGuard[L.Store]:
+    return isinstance(stmt, L.Store) and stmt.add
 
 
 def accesses(body: list[L.Stmt], counter: str) -> list[tuple[str, tuple[L.Expr, ...]]]:
     """What a round of an innermost loop reads or writes: buffers, and the places there."""
-    changing = {name for s in body for name in binds(s)} | {counter}
+    changing = {name for s in body for name in defs(s)} | {counter}
     loads = [(p.buffer, p.index) for p in loads_in(body) if names_in(p.index) & changing]
-    return loads + list({(s.buffer, s.index) for s in body if isinstance(s, L.Put)})
+    return loads + list({(s.buffer, s.index) for s in body if isinstance(s, L.Store)})
 
 
 def _writes_neighbours(body: list[L.Stmt], around: str) -> bool:
     """Whether an innermost loop writes to an element of a buffer and touches another of it, at
     places that change with the loop around.  The optimiser asks once, before that loop, whether
     all that is written there lies apart from all else, and it does not."""
-    puts = [s for s in body if isinstance(s, L.Put)]
+    puts = [s for s in body if isinstance(s, L.Store)]
     places = {(p.buffer, p.index) for p in loads_in(body)} | {(s.buffer, s.index) for s in puts}
     return any(
         len(found) > 1 and any(around in names_in(index) for index in found)

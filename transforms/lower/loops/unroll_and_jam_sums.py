@@ -20,26 +20,26 @@ from collections import Counter
 from collections.abc import Callable
 
 from ..analysis.accumulation import added_to
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.analyses import Overview
 from ..analysis.cost_model import trips
-from ..analysis.liveness import binds, names_in, reads
+from ..analysis.liveness import defs, names_in, uses
 from ..loop_ir import nodes as L
 
 # So many rounds of the outer loop become one.
 ROUNDS = 4
 
 
-def jam(
+def unroll_and_jam_sums(
     body: list[L.Stmt],
     dtypes: dict[str, str],
-    visible: set[str],
-    shares: Shares,
-    fresh: Callable[[str], str],
+    escaping: set[str],
+    may_alias: MayAlias,
+    new_name: Callable[[str], str],
 ) -> None:
     """Rewrites `body` in place.  `dtypes` are those of the arrays among the parameters; `visible`
     are the buffers that the caller sees even if the call fails."""
-    _block(body, _Jammer(body, dtypes, visible, shares, fresh))
+    _block(body, _Jammer(body, dtypes, escaping, may_alias, new_name))
 
 
 def _block(block: list[L.Stmt], jammer: _Jammer) -> None:
@@ -61,19 +61,19 @@ class _Jammer(Overview):
         self,
         body: list[L.Stmt],
         dtypes: dict[str, str],
-        visible: set[str],
-        shares: Shares,
-        fresh: Callable[[str], str],
+        escaping: set[str],
+        may_alias: MayAlias,
+        new_name: Callable[[str], str],
     ) -> None:
-        super().__init__(body, dtypes, shares)
-        self.visible, self.fresh = visible, fresh
-        self.read = Counter(name for s in L.walk(body) for name in reads(s))
+        super().__init__(body, dtypes, may_alias)
+        self.escaping, self.new_name = escaping, new_name
+        self.read = Counter(name for s in L.walk(body) for name in uses(s))
 
-    def rows(self, loop: L.Loop) -> tuple[list[L.Stmt], L.Loop, L.Expr, list[L.Put]] | None:
+    def rows(self, loop: L.Loop) -> tuple[list[L.Stmt], L.Loop, L.Expr, list[L.Store]] | None:
         """What each round of a loop computes and checks first, the loop inside, what that adds to
         its elements, if all rounds add to the same ones, and what is stored elsewhere after it."""
-        stmts = [s for s in loop.body if not isinstance(s, L.Remark)]
-        last = [s for s in stmts if isinstance(s, L.Put)]
+        stmts = [s for s in loop.body if not isinstance(s, L.Comment)]
+        last = [s for s in stmts if isinstance(s, L.Store)]
         before = stmts[: len(stmts) - len(last)]
         if not before or not isinstance(inner := before.pop(), L.Loop):
             return None
@@ -85,7 +85,7 @@ class _Jammer(Overview):
         if isinstance(count := trips(loop), L.Lit) and count.value < 2 * ROUNDS:
             return None
         lets = [s for s in first if isinstance(s, L.Let)]
-        checks = [s for s in first if isinstance(s, L.Branch)]
+        checks = [s for s in first if isinstance(s, L.If)]
         put = self._only_put(inner)
         if put is None:
             return None
@@ -104,7 +104,7 @@ class _Jammer(Overview):
         if not is_cheap(added) or loop.var not in _used(lets, [added]):
             return None
         seen = (put.buffer, *(s.buffer for s in last))
-        if checks and any(self.shares(b, v) for b in seen for v in self.visible):
+        if checks and any(self.may_alias(b, v) for b in seen for v in self.escaping):
             return None  # it would be seen that a check comes before what was added until then
         around = [*bounds, loop.start, loop.stop]
         around += [e for s in (*first, *last) for e in _exprs(s)]
@@ -113,20 +113,20 @@ class _Jammer(Overview):
         exprs = [added, *put.index, *around]
         loads = [p.buffer for e in exprs for p in L.walk_expr(e) if isinstance(p, L.Load)]
         written = [put.buffer, *(s.buffer for s in last)]
-        if any(self.shares(load, buffer) for load in loads for buffer in written):
+        if any(self.may_alias(load, buffer) for load in loads for buffer in written):
             return None
-        if any(self.shares(put.buffer, s.buffer) for s in last):
+        if any(self.may_alias(put.buffer, s.buffer) for s in last):
             return None
         if loop.var in self.after[id(loop)]:
             return None
         used = _used(lets, [added, *(e for s in (*checks, *last) for e in _exprs(s))])
-        needed: list[L.Stmt] = [s for s in first if isinstance(s, L.Branch) or s.name in used]
+        needed: list[L.Stmt] = [s for s in first if isinstance(s, L.If) or s.name in used]
         return needed, L.Loop(inner.var, bounds[0], bounds[1], L.ONE, [put]), added, last
 
-    def _only_put(self, inner: L.Loop) -> L.Put | None:
+    def _only_put(self, inner: L.Loop) -> L.Store | None:
         """What a loop stores, if that is all; numbers that it names first stand in their places."""
-        *lets, put = [s for s in inner.body if not isinstance(s, L.Remark)] or [None]
-        if not isinstance(put, L.Put):
+        *lets, put = [s for s in inner.body if not isinstance(s, L.Comment)] or [None]
+        if not isinstance(put, L.Store):
             return None
         inside = Counter(name for s in inner.body for e in L.exprs_of(s) for name in _names(e))
         known: dict[L.Expr, L.Expr] = {}
@@ -135,13 +135,13 @@ class _Jammer(Overview):
                 return None
             known[L.Name(s.name, s.expr.dtype)] = L.map_expr(s.expr, known.get)
         index = tuple(L.map_expr(e, known.get) for e in put.index)
-        return L.Put(put.buffer, index, L.map_expr(put.expr, known.get), put.add)
+        return L.Store(put.buffer, index, L.map_expr(put.expr, known.get), put.add)
 
     def _are_own(self, loop: L.Loop, lets: list[L.Let]) -> bool:
         """Whether the numbers are set once and read in the loop only, after that."""
         own = [s.name for s in lets]
-        inside = Counter(name for s in L.walk(loop.body) for name in reads(s))
-        bound = Counter(name for s in L.walk(loop.body) for name in binds(s))
+        inside = Counter(name for s in L.walk(loop.body) for name in uses(s))
+        bound = Counter(name for s in L.walk(loop.body) for name in defs(s))
         seen: set[str] = set()
         for s in lets:
             if names_in([s.expr]) & ({*own} - seen):
@@ -162,18 +162,18 @@ class _Jammer(Overview):
         return L.map_expr(e, spelt)
 
     def written(
-        self, loop: L.Loop, first: list[L.Stmt], inner: L.Loop, added: L.Expr, last: list[L.Put]
+        self, loop: L.Loop, first: list[L.Stmt], inner: L.Loop, added: L.Expr, last: list[L.Store]
     ) -> list[L.Stmt]:
         (put,) = inner.body
-        assert isinstance(put, L.Put) and isinstance(loop.step, L.Lit)
+        assert isinstance(put, L.Store) and isinstance(loop.step, L.Lit)
         step = loop.step.value
-        cut, rest = whole_rounds(loop, ROUNDS, self.fresh)
-        body: list[L.Stmt] = [s for s in loop.body if isinstance(s, L.Remark)]
+        cut, rest = whole_rounds(loop, ROUNDS, self.new_name)
+        body: list[L.Stmt] = [s for s in loop.body if isinstance(s, L.Comment)]
         after: list[L.Stmt] = []
         total: L.Expr = L.Load(put.buffer, put.index, put.expr.dtype)
         for n in range(ROUNDS):
             lets = [s.name for s in first if isinstance(s, L.Let)]
-            names = {name: name if n == 0 else self.fresh(name) for name in lets}
+            names = {name: name if n == 0 else self.new_name(name) for name in lets}
             here: dict[L.Expr, L.Expr] = {
                 L.Name(loop.var): L.add(L.Name(loop.var), L.lit(n * step))
             }
@@ -181,22 +181,24 @@ class _Jammer(Overview):
             after += renamed([*last], names, here)
             total = plus(total, L.map_expr(added, _renaming(names, here)))
         body.append(
-            L.Loop(inner.var, inner.start, inner.stop, L.ONE, [L.Put(put.buffer, put.index, total)])
+            L.Loop(
+                inner.var, inner.start, inner.stop, L.ONE, [L.Store(put.buffer, put.index, total)]
+            )
         )
         body += after
-        names = {s.name: self.fresh(s.name) for s in loop.body if isinstance(s, L.Let)}
+        names = {s.name: self.new_name(s.name) for s in loop.body if isinstance(s, L.Let)}
         left = L.Loop(loop.var, rest, loop.stop, loop.step, renamed(loop.body, names, {}))
         return [cut, L.Loop(loop.var, loop.start, rest, L.lit(ROUNDS * step), body), left]
 
 
-def whole_rounds(loop: L.Loop, rounds: int, fresh: Callable[[str], str]) -> tuple[L.Let, L.Name]:
+def whole_rounds(loop: L.Loop, rounds: int, new_name: Callable[[str], str]) -> tuple[L.Let, L.Name]:
     """Up to where a loop that counts by one can take so many rounds at once, as a number."""
     count = trips(loop)
     many = L.sub(count, L.Bin("%", count, L.lit(rounds), "int64"))
     far = L.add(loop.start, many) if L.is_lit(loop.step, 1) else L.sub(loop.start, many)
     if not isinstance(count, L.Size):  # it may be less than none
         far = L.select(L.compare(">", count, L.ZERO), far, loop.start)
-    rest = L.Name(fresh("rest"))
+    rest = L.Name(new_name("rest"))
     return L.Let(rest.name, far), rest
 
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from ...ir.fixpoint import rewrites
 from ..analysis.buffer_uses import Uses, level_of, survey
-from ..analysis.liveness import binds, names_in
+from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
 
-def narrow(body: list[L.Stmt], params: list[str]) -> None:
+def contract_arrays(body: list[L.Stmt], params: list[str]) -> None:
     """Rewrites `body` in place."""
     for _ in rewrites("narrow"):
         if not _once(body, params):
@@ -43,7 +43,7 @@ def _once(body: list[L.Stmt], params: list[str]) -> bool:
         sizes = (*alloc.sizes[:axis], *alloc.sizes[axis + 1 :])
         made.append((loop, L.Alloc(name, alloc.dtype, sizes)))
         # Positions must stay as they were surveyed.
-        block[:] = [L.Remark("") if s is alloc else s for s in block]
+        block[:] = [L.Comment("") if s is alloc else s for s in block]
     for loop, alloc in made:
         loop.body.insert(0, alloc)
     return bool(made)
@@ -64,7 +64,7 @@ def _loop_around(use: Uses, block: list[L.Stmt]) -> L.Loop | None:
 def _last(block: list[L.Stmt], alloc: L.Alloc, loop: L.Loop) -> bool:
     """Whether the sizes of a buffer are what they were where it is made until a loop is over."""
     made, end = (L.place_in(block, stmt) for stmt in (alloc, loop))
-    bound = {name for s in L.walk(block[made + 1 : end + 1]) for name in binds(s)}
+    bound = {name for s in L.walk(block[made + 1 : end + 1]) for name in defs(s)}
     return not bound & names_in(alloc.sizes)
 
 
@@ -89,5 +89,5 @@ def without_axis(body: list[L.Stmt], name: str, axis: int) -> None:
 
     L.map_stmts(body, new)
     for stmt in L.walk(body):
-        if isinstance(stmt, L.Put) and stmt.buffer == name:
+        if isinstance(stmt, L.Store) and stmt.buffer == name:
             stmt.index = shorter(stmt.index)

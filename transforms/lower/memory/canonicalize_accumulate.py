@@ -12,15 +12,15 @@ from collections import Counter
 
 from ..analysis.accumulation import added_to
 from ..analysis.analyses import dtypes_in
-from ..analysis.liveness import binds, reads
+from ..analysis.liveness import defs, uses
 from ..loop_ir import nodes as L
 
 
-def spell_additions(body: list[L.Stmt], dtypes: dict[str, str]) -> None:
+def canonicalize_accumulate(body: list[L.Stmt], dtypes: dict[str, str]) -> None:
     """Rewrites `body` in place.  `dtypes` are those of the arrays among the parameters."""
     stmts = list(L.walk(body))
-    read = Counter(name for s in stmts for name in reads(s))
-    bound = Counter(name for s in stmts for name in binds(s))
+    read = Counter(name for s in stmts for name in uses(s))
+    bound = Counter(name for s in stmts for name in defs(s))
     once = {name for name, times in read.items() if times == 1 == bound[name]}
     _block(body, dtypes_in(body, dtypes), once)
 
@@ -30,7 +30,7 @@ def _block(block: list[L.Stmt], dtypes: dict[str, str], once: set[str]) -> None:
     for stmt in block:
         for inner in L.blocks_of(stmt):
             _block(inner, dtypes, once)
-        if isinstance(stmt, L.Put) and not stmt.add:
+        if isinstance(stmt, L.Store) and not stmt.add:
             named = out[-1] if out and isinstance(out[-1], L.Let) else None
             if named is not None and not (named.name in once and stmt.expr == _name(named)):
                 named = None
@@ -38,7 +38,7 @@ def _block(block: list[L.Stmt], dtypes: dict[str, str], once: set[str]) -> None:
             if added is not None and added.dtype == dtypes.get(stmt.buffer):
                 if named is not None:
                     out.pop()
-                stmt = L.Put(stmt.buffer, stmt.index, added, add=True)
+                stmt = L.Store(stmt.buffer, stmt.index, added, add=True)
         out.append(stmt)
     block[:] = out
 

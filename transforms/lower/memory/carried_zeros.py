@@ -24,9 +24,9 @@ from collections.abc import Callable, Iterator
 
 from ...ir.record import record
 from ..analysis.access_region import Extents
-from ..analysis.alias import Shares, with_bindings
-from ..analysis.liveness import binds, names_in
-from ..analysis.single_assignment import settled
+from ..analysis.alias import MayAlias, with_bindings
+from ..analysis.liveness import defs, names_in
+from ..analysis.single_assignment import single_definitions
 from ..loop_ir import nodes as L
 
 
@@ -40,26 +40,28 @@ class _Sum:
     loops: list[L.Loop]
 
     @property
-    def put(self) -> L.Put:
+    def put(self) -> L.Store:
         put = self.block[self.add]
-        assert isinstance(put, L.Put)
+        assert isinstance(put, L.Store)
         return put
 
 
-def keep_zeros(body: list[L.Stmt], shares: Shares, fresh: Callable[[str], str]) -> None:
+def peel_carried_zeros(
+    body: list[L.Stmt], may_alias: MayAlias, new_name: Callable[[str], str]
+) -> None:
     """Rewrites `body` in place."""
     known: dict[str, L.Expr] | None = None
-    shares = with_bindings(body, shares)
+    may_alias = with_bindings(body, may_alias)
     for loop in [s for s in L.walk(body) if isinstance(s, L.Loop) and not s.parallel]:
         for stmt in list(loop.body):
             found = next(_sums(stmt, []), None)
             if found is None or not isinstance(stmt, L.Loop):
                 continue
-            known = settled(list(L.walk(body))) if known is None else known
-            if _stays_zero(loop, stmt, found, shares, known):
+            known = single_definitions(list(L.walk(body))) if known is None else known
+            if _stays_zero(loop, stmt, found, may_alias, known):
                 at = L.place_in(loop.body, stmt)
                 first = L.compare("==", L.Name(loop.var), loop.start)
-                loop.body[at] = L.Branch(first, [stmt], [_without_zeros(stmt, found, fresh)])
+                loop.body[at] = L.If(first, [stmt], [_without_zeros(stmt, found, new_name)])
 
 
 def _sums(stmt: L.Stmt, loops: list[L.Loop]) -> Iterator[_Sum]:
@@ -68,35 +70,35 @@ def _sums(stmt: L.Stmt, loops: list[L.Loop]) -> Iterator[_Sum]:
     loops = [*loops, stmt]
     for zero, put in enumerate(stmt.body):
         yield from _sums(put, loops)
-        if not isinstance(put, L.Put) or put.add or not L.is_lit(put.expr, 0):
+        if not isinstance(put, L.Store) or put.add or not L.is_lit(put.expr, 0):
             continue
         for add, other in enumerate(stmt.body[:zero]):
-            if isinstance(other, L.Put) and other.add and other.buffer == put.buffer:
+            if isinstance(other, L.Store) and other.add and other.buffer == put.buffer:
                 if other.index == put.index:
                     yield _Sum(stmt.body, add, zero, loops)
 
 
 def _stays_zero(
-    loop: L.Loop, nest: L.Loop, found: _Sum, shares: Shares, known: dict[str, L.Expr]
+    loop: L.Loop, nest: L.Loop, found: _Sum, may_alias: MayAlias, known: dict[str, L.Expr]
 ) -> bool:
     put, between = found.put, found.block[found.add + 1 : found.zero]
     if any(isinstance(s, (L.Break, L.Return, L.Fail)) for s in L.walk([nest])):
         return False
     if put.expr.dtype not in ("float32", "float64"):
         return False
-    if not all(isinstance(s, (L.Let, L.Put, L.Remark)) for s in between):
+    if not all(isinstance(s, (L.Let, L.Store, L.Comment)) for s in between):
         return False
-    inside = {name for s in L.walk(loop.body) for name in binds(s)}
+    inside = {name for s in L.walk(loop.body) for name in defs(s)}
     if loop.var in inside or names_in([loop.start]) & {loop.var, *inside}:
         return False  # which round is the first could not be told
-    if names_in(put.index) & {name for s in found.block for name in binds(s)}:
+    if names_in(put.index) & {name for s in found.block for name in defs(s)}:
         return False
     extents = Extents(loop, known)
     if not _same_each_round(put.index, found.loops, extents):
         return False
     mine = (put.index, found.loops)
     for access in _accesses(loop.body, []):
-        if not shares(access.buffer, put.buffer):
+        if not may_alias(access.buffer, put.buffer):
             continue
         if access.buffer != put.buffer or access.index is None:
             return False
@@ -136,30 +138,30 @@ def _accesses(block: list[L.Stmt], loops: list[L.Loop]) -> Iterator[_Access]:
     for at, stmt in enumerate(block):
         here = block, at, loops
         for e in L.exprs_of(stmt):
-            if isinstance(e, L.Whole):
+            if isinstance(e, L.Part):
                 yield _Access(e.buffer, None, None, *here)
             for part in (
-                p for i in (e.index if isinstance(e, L.Whole) else (e,)) for p in L.walk_expr(i)
+                p for i in (e.index if isinstance(e, L.Part) else (e,)) for p in L.walk_expr(i)
             ):
                 if isinstance(part, L.Load):
                     yield _Access(part.buffer, part.index, part.dtype, *here)
-        if isinstance(stmt, L.Put):
+        if isinstance(stmt, L.Store):
             yield _Access(stmt.buffer, stmt.index, None, *here)
-        elif isinstance(stmt, (L.Alias, L.Bind)):
+        elif isinstance(stmt, (L.View, L.Rebind)):
             yield _Access(
-                stmt.buffer if isinstance(stmt, L.Alias) else stmt.other, None, None, *here
+                stmt.buffer if isinstance(stmt, L.View) else stmt.other, None, None, *here
             )
         if not isinstance(stmt, L.Loop):
-            for name in binds(stmt):
+            for name in defs(stmt):
                 yield _Access(name, None, None, *here)
         for inner in L.blocks_of(stmt):
             yield from _accesses(inner, [*loops, stmt] if isinstance(stmt, L.Loop) else loops)
 
 
-def _without_zeros(nest: L.Loop, found: _Sum, fresh: Callable[[str], str]) -> L.Loop:
+def _without_zeros(nest: L.Loop, found: _Sum, new_name: Callable[[str], str]) -> L.Loop:
     """A copy for the rounds in which zeros are there."""
     put, was = found.put, list(found.block)
-    total = L.Name(fresh(put.buffer), put.expr.dtype)
+    total = L.Name(new_name(put.buffer), put.expr.dtype)
 
     def load(e: L.Expr) -> L.Expr | None:
         return total if isinstance(e, L.Load) and (e.buffer, e.index) == place else None

@@ -23,12 +23,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ...ir.lazy import lazy
 from ...ir.record import field, record
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.analyses import Overview
 from ..analysis.bounds import apart
 from ..analysis.cost_model import trips
-from ..analysis.liveness import binds, names_in
-from ..analysis.single_assignment import fixed_integers, spelt_out
+from ..analysis.liveness import defs, names_in
+from ..analysis.single_assignment import fixed_integers, resolve
 from ..loop_ir import nodes as L
 
 # More variables than this do not fit into registers, beside all else.
@@ -66,16 +66,16 @@ class _Window:
         return in_a_row and any(at in self.written for at in others)
 
 
-def keep_windows(
+def carry_in_registers(
     body: list[L.Stmt],
     params: list[str],
     owned: dict[str, str],
-    shares: Shares,
-    fresh: Callable[[str], str],
+    may_alias: MayAlias,
+    new_name: Callable[[str], str],
 ) -> None:
     """Rewrites `body` in place.  `owned` are the dtypes of parameters whose elements each have a
     place of their own in memory."""
-    _Keeper(body, params, owned, shares, fresh).block(body)
+    _Keeper(body, params, owned, may_alias, new_name).block(body)
 
 
 class _Keeper(Overview):
@@ -84,11 +84,11 @@ class _Keeper(Overview):
         body: list[L.Stmt],
         params: list[str],
         owned: dict[str, str],
-        shares: Shares,
-        fresh: Callable[[str], str],
+        may_alias: MayAlias,
+        new_name: Callable[[str], str],
     ) -> None:
-        super().__init__(body, owned, shares)
-        self.params, self.fresh = params, fresh
+        super().__init__(body, owned, may_alias)
+        self.params, self.new_name = params, new_name
 
     @lazy
     def integers(self) -> dict[str, L.Expr]:
@@ -107,9 +107,9 @@ class _Keeper(Overview):
         step = next((k for k in (1, -1) if L.is_lit(loop.step, k)), None)
         if loop.parallel or step is None:
             return [loop]
-        if not all(isinstance(s, (L.Let, L.Put, L.Remark)) for s in loop.body):
+        if not all(isinstance(s, (L.Let, L.Store, L.Comment)) for s in loop.body):
             return [loop]
-        bound = {loop.var} | {name for s in loop.body for name in binds(s)}
+        bound = {loop.var} | {name for s in loop.body for name in defs(s)}
         if names_in([loop.start, loop.stop]) & bound or _loads(L.parts_read(loop)):
             return [loop]
         windows = [w for w in self._windows(loop, bound) if w.hands_on(step)]
@@ -125,12 +125,12 @@ class _Keeper(Overview):
         for s in loop.body:
             for load in _loads(L.parts_read(s)):
                 accesses.setdefault(load.buffer, []).append((load.index, False))
-            if isinstance(s, L.Put):
+            if isinstance(s, L.Store):
                 accesses.setdefault(s.buffer, []).append((s.index, True))
         for buffer, its in accesses.items():
             if not any(writes for _, writes in its) or not self._fits(buffer, loop):
                 continue
-            if any(other != buffer and self.shares(buffer, other) for other in accesses):
+            if any(other != buffer and self.may_alias(buffer, other) for other in accesses):
                 continue
             rows = self._rows(loop.var, buffer, its, bound)
             # What rounds set and do not add to, LLVM keeps in registers itself, and better.
@@ -155,7 +155,7 @@ class _Keeper(Overview):
             row, axis, at = found
             if any(part and names_in([part[0]]) & bound for part in row):
                 return []
-            spelt = tuple(spelt_out(e, self.integers) for e in index)
+            spelt = tuple(resolve(e, self.integers) for e in index)
             window = rows.setdefault(row, _Window(buffer, spelt, axis))
             window.seen.add(at)
             if writes:
@@ -176,7 +176,7 @@ class _Keeper(Overview):
 
     def _parts(self, e: L.Expr) -> tuple[L.Expr, int]:
         """What an index is made of, and the number that is added to it."""
-        base, more = apart(spelt_out(e, self.integers))
+        base, more = apart(resolve(e, self.integers))
         return (L.ZERO, more + base.value) if isinstance(base, L.Lit) else (base, more)
 
     # ---- the loop
@@ -190,7 +190,7 @@ class _Keeper(Overview):
         counted = L.Name(loop.var)
         for w in windows:
             dtype, times = self.dtypes[w.buffer], w.in_time(step)
-            names = {at: L.Name(self.fresh("near"), dtype) for at in times}
+            names = {at: L.Name(self.new_name("near"), dtype) for at in times}
             found = self._row(w.index, loop.var)
             assert found is not None
             kept |= {(w.buffer, found[0], at): name for at, name in names.items()}
@@ -198,16 +198,16 @@ class _Keeper(Overview):
             for at in others:
                 load = L.Load(w.buffer, w.place(loop.start, at), dtype)
                 before.append(L.Let(names[at].name, load))
-                after.append(L.Put(w.buffer, w.place(loop.stop, at), names[at]))
+                after.append(L.Store(w.buffer, w.place(loop.stop, at), names[at]))
             load = L.Load(w.buffer, w.place(counted, new), dtype)
             first.append(L.Let(names[new].name, load))
-            last.append(L.Put(w.buffer, w.place(counted, times[0]), names[times[0]]))
+            last.append(L.Store(w.buffer, w.place(counted, times[0]), names[times[0]]))
             last += [L.Let(names[a].name, names[b]) for a, b in zip(times, times[1:])]
         body = [self._in_variables(s, loop.var, kept) for s in loop.body]
         loop.body = [*first, *body, *last]
         whole: list[L.Stmt] = [*before, loop, *after]
         some = L.compare(">", trips(loop), L.ZERO)
-        return whole if L.is_lit(some, True) else [L.Branch(some, whole)]
+        return whole if L.is_lit(some, True) else [L.If(some, whole)]
 
     def _in_variables(
         self, stmt: L.Stmt, var: str, kept: dict[tuple[str, Row, int], L.Name]
@@ -222,10 +222,10 @@ class _Keeper(Overview):
             return name_of(e.buffer, e.index) if isinstance(e, L.Load) else None
 
         L.map_stmt(stmt, new)
-        name = name_of(stmt.buffer, stmt.index) if isinstance(stmt, L.Put) else None
+        name = name_of(stmt.buffer, stmt.index) if isinstance(stmt, L.Store) else None
         if name is None:
             return stmt
-        assert isinstance(stmt, L.Put)
+        assert isinstance(stmt, L.Store)
         total = L.Bin("+", name, stmt.expr, name.dtype) if stmt.add else stmt.expr
         return L.Let(name.name, total)
 
@@ -237,8 +237,8 @@ def _lie_apart(a: Row, b: Row) -> bool:
     return any(p[0] == q[0] and p[1] != q[1] for p, q in zip(a, b) if p and q)
 
 
-def _puts(buffer: str, loop: L.Loop) -> list[L.Put]:
-    return [s for s in loop.body if isinstance(s, L.Put) and s.buffer == buffer]
+def _puts(buffer: str, loop: L.Loop) -> list[L.Store]:
+    return [s for s in loop.body if isinstance(s, L.Store) and s.buffer == buffer]
 
 
 def _loads(parts: Iterable[L.Expr]) -> list[L.Load]:

@@ -16,14 +16,14 @@ from collections import defaultdict
 
 from ...ir.record import record
 from ..analysis.buffer_uses import Uses, level_of, survey
-from ..analysis.single_assignment import resolved, settled
+from ..analysis.single_assignment import resolve_all, single_definitions
 from ..loop_ir import nodes as L
 
 
-def drop_unread(body: list[L.Stmt]) -> None:
+def eliminate_dead_stores(body: list[L.Stmt]) -> None:
     """Rewrites `body` in place."""
-    known = settled(list(L.walk(body)))
-    unread: list[tuple[list[L.Stmt], L.Put]] = []
+    known = single_definitions(list(L.walk(body)))
+    unread: list[tuple[list[L.Stmt], L.Store]] = []
     blocks: dict[int, _Puts] = {}
     for name, use in survey(body).items():
         if use.odd or len(use.allocs) != 1:
@@ -43,13 +43,13 @@ class _Puts:
 
     def __init__(self, block: list[L.Stmt]) -> None:
         self.made: dict[str, int] = {}
-        self.to: dict[str, list[tuple[int, L.Loop, int, L.Put]]] = defaultdict(list)
+        self.to: dict[str, list[tuple[int, L.Loop, int, L.Store]]] = defaultdict(list)
         for place, stmt in enumerate(block):
             if isinstance(stmt, L.Alloc):
                 self.made[stmt.name] = place
             elif isinstance(stmt, L.Loop):
                 for position, put in enumerate(stmt.body):
-                    if isinstance(put, L.Put) and not put.add:
+                    if isinstance(put, L.Store) and not put.add:
                         self.to[put.buffer].append((place, stmt, position, put))
 
 
@@ -65,7 +65,7 @@ class _Place:
 
 
 def _is_unread(
-    put: L.Put, loop: L.Loop, place: _Place, use: Uses, known: dict[str, L.Expr]
+    put: L.Store, loop: L.Loop, place: _Place, use: Uses, known: dict[str, L.Expr]
 ) -> bool:
     """Whether nothing reads what `put` stores: not in its round, in which all else comes before;
     nor in another, which has elements of its own; nor after the loop."""
@@ -79,7 +79,10 @@ def _is_unread(
             return False
         at = path[level][1]
         if at == place.loop:
-            if L.offset(resolved(index[axis], known), loop.var) != shift or len(path) == level + 1:
+            if (
+                L.offset(resolve_all(index[axis], known), loop.var) != shift
+                or len(path) == level + 1
+            ):
                 return False
             inside = path[level + 1][1]
             if inside > place.stmt or (inside == place.stmt and not plain):

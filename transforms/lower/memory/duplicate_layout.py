@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ...ir.record import record, replace
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.parameters import Parameters
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
@@ -41,13 +41,15 @@ class _Twin:
     summed: bool
 
 
-def pair(body: list[L.Stmt], params: Parameters, shares: Shares, em: Emitter) -> None:
+def duplicate_layout(
+    body: list[L.Stmt], params: Parameters, may_alias: MayAlias, emitter: Emitter
+) -> None:
     """Rewrites `body` in place."""
     uses = survey(body)
     poll = Poll(body, {**params.sizes, **sizes_of(uses)}, uses)
     twins: dict[str, _Twin] = {}
     for name, use in uses.items():
-        found = _of_buffer(name, use, params, uses, shares)
+        found = _of_buffer(name, use, params, uses, may_alias)
         if found is None:
             continue
         dtype, sizes = found
@@ -57,20 +59,20 @@ def pair(body: list[L.Stmt], params: Parameters, shares: Shares, em: Emitter) ->
         is_given = name in params.dtypes and name not in params.outs
         summed = _is_worth(use, order, sizes, is_given, poll)
         if summed is False or (summed and dtype.startswith("float")):
-            twins[name] = _Twin(em.fresh(f"{name}_turned"), order, dtype, sizes, summed)
+            twins[name] = _Twin(emitter.new_name(f"{name}_turned"), order, dtype, sizes, summed)
     if not twins:
         return
-    _Writer(twins, poll, em).block(body, ())
+    _Writer(twins, poll, emitter).block(body, ())
     for name, twin in twins.items():
         if name in params.dtypes:
-            _at_the_ends(body, name, twin, params, em)
+            _at_the_ends(body, name, twin, params, emitter)
 
 
 # ---------------------------------------------------------------- choosing
 
 
 def _of_buffer(
-    name: str, use: Uses, params: Parameters, uses: dict[str, Uses], shares: Shares
+    name: str, use: Uses, params: Parameters, uses: dict[str, Uses], may_alias: MayAlias
 ) -> tuple[str, tuple[L.Expr, ...]] | None:
     """Its dtype and sizes, if all that happens to it is seen."""
     if use.whole or use.bound or not use.accesses:
@@ -80,9 +82,9 @@ def _of_buffer(
             return None
         (alloc,) = use.allocs
         return alloc.dtype, alloc.sizes
-    if use.allocs or name in params.visible:
+    if use.allocs or name in params.escaping:
         return None
-    others = [other for b, other in uses.items() if b != name and shares(name, b)]
+    others = [other for b, other in uses.items() if b != name and may_alias(name, b)]
     if name in params.outs:
         if others:
             return None
@@ -129,17 +131,17 @@ def _runs_down(access: Access, order: Order, poll: Poll) -> bool:
 
 
 class _Writer:
-    def __init__(self, twins: dict[str, _Twin], poll: Poll, em: Emitter) -> None:
-        self.twins, self.poll, self.em = twins, poll, em
+    def __init__(self, twins: dict[str, _Twin], poll: Poll, emitter: Emitter) -> None:
+        self.twins, self.poll, self.emitter = twins, poll, emitter
 
     def block(self, block: list[L.Stmt], around: Path) -> None:
         out: list[L.Stmt] = []
         for stmt in block:
             L.map_stmt(stmt, lambda e: self._load(e, around))
-            inside = (*around, stmt) if isinstance(stmt, (L.Loop, L.Forever)) else around
+            inside = (*around, stmt) if isinstance(stmt, (L.Loop, L.While)) else around
             for inner in L.blocks_of(stmt):
                 self.block(inner, inside)
-            if isinstance(stmt, L.Put) and stmt.buffer in self.twins:
+            if isinstance(stmt, L.Store) and stmt.buffer in self.twins:
                 out += self._put(stmt, self.twins[stmt.buffer], around)
             else:
                 out.append(stmt)
@@ -160,19 +162,19 @@ class _Writer:
         down = _runs_down(Access(e.index, around, "load"), twin.order, self.poll)
         return there if down else here
 
-    def _put(self, put: L.Put, twin: _Twin, around: Path) -> list[L.Stmt]:
+    def _put(self, put: L.Store, twin: _Twin, around: Path) -> list[L.Stmt]:
         there = moved(put.index, twin.order)
         if twin.summed and put.add:
             if _runs_down(Access(put.index, around, "add"), twin.order, self.poll):
                 put.buffer, put.index = twin.name, there
             return [put]
         if twin.summed:
-            return [put, L.Put(twin.name, there, L.Lit(NOTHING, twin.dtype))]
+            return [put, L.Store(twin.name, there, L.Lit(NOTHING, twin.dtype))]
         before: list[L.Stmt] = []
         if not L.is_simple(put.expr):
-            name = self.em.fresh("t")
+            name = self.emitter.new_name("t")
             before, put.expr = [L.Let(name, put.expr)], L.Name(name, put.expr.dtype)
-        return [*before, put, L.Put(twin.name, there, put.expr, put.add)]
+        return [*before, put, L.Store(twin.name, there, put.expr, put.add)]
 
 
 def _alloc(twin: _Twin, sizes: tuple[L.Expr, ...]) -> L.Alloc:
@@ -180,19 +182,19 @@ def _alloc(twin: _Twin, sizes: tuple[L.Expr, ...]) -> L.Alloc:
 
 
 def _at_the_ends(
-    body: list[L.Stmt], name: str, twin: _Twin, params: Parameters, em: Emitter
+    body: list[L.Stmt], name: str, twin: _Twin, params: Parameters, emitter: Emitter
 ) -> None:
     """Fills the twin of a parameter, or makes a result of both."""
     first = next(i for i, s in enumerate(body) if touches(s, twin.name))
     # Its own sizes: others are equal only once the program has checked them.
     sizes = tuple(L.Size(name, k) for k in range(len(twin.sizes)))
     before: list[L.Stmt] = [_alloc(twin, sizes)]
-    with em.into([]) as nest, em.nest(sizes) as index:
+    with emitter.into([]) as nest, emitter.nest(sizes) as index:
         there = moved(index, twin.order)
         if name not in params.outs:
-            em.add(L.Put(twin.name, there, L.Load(name, index, twin.dtype)))
+            emitter.add(L.Store(twin.name, there, L.Load(name, index, twin.dtype)))
         else:
-            em.add(L.Put(name, index, L.Load(twin.name, there, twin.dtype), add=True))
+            emitter.add(L.Store(name, index, L.Load(twin.name, there, twin.dtype), add=True))
     if name not in params.outs:
         before += nest
     elif twin.summed:

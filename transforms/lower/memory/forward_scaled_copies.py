@@ -37,7 +37,7 @@ class _Multiple:
     expr: L.Expr
 
 
-def spell_multiples(body: list[L.Stmt]) -> None:
+def forward_scaled_copies(body: list[L.Stmt]) -> None:
     """Rewrites `body` in place."""
     for _ in rewrites("spell_multiples"):
         if (found := _find(body)) is None:
@@ -65,7 +65,7 @@ def _sums(body: list[L.Stmt]) -> defaultdict[str, set[str]]:
     """By what is added: to which buffers."""
     into: defaultdict[str, set[str]] = defaultdict(set)
     for stmt in L.walk(body):
-        if isinstance(stmt, L.Put) and stmt.add:
+        if isinstance(stmt, L.Store) and stmt.add:
             for part in L.walk_expr(stmt.expr):
                 if isinstance(part, L.Load):
                     into[part.buffer].add(stmt.buffer)
@@ -109,7 +109,7 @@ def _may_be_spelt_out(found: _Multiple, uses: dict[str, Uses]) -> bool:
                 return False
             where, (block, position) = path[level][1], path[-1]
             stmt = block[position]
-            if where > found.at and isinstance(stmt, L.Put) and stmt.buffer == name:
+            if where > found.at and isinstance(stmt, L.Store) and stmt.buffer == name:
                 return False
             if where < found.at and name == found.name:
                 return False

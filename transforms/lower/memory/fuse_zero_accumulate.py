@@ -19,9 +19,9 @@ import copy
 from collections.abc import Callable
 
 from ...ir.record import record
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.footprint import touches
-from ..analysis.liveness import binds, names_in
+from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
 
@@ -30,29 +30,29 @@ class _Nest:
     """Loops around one assignment: along each axis a loop of its own, shifted, or one place."""
 
     loops: list[L.Loop]
-    put: L.Put
+    put: L.Store
     axes: list[tuple[int, L.Expr] | L.Expr]
 
 
-def write_over(
-    body: list[L.Stmt], visible: set[str], shares: Shares, fresh: Callable[[str], str]
+def fuse_zero_accumulate(
+    body: list[L.Stmt], escaping: set[str], may_alias: MayAlias, new_name: Callable[[str], str]
 ) -> None:
     """Rewrites `body` in place.  `visible` are the buffers that the caller sees even if the call
     fails in between."""
     for stmt in body:
         for block in L.blocks_of(stmt):
-            write_over(block, visible, shares, fresh)
+            fuse_zero_accumulate(block, escaping, may_alias, new_name)
     for stmt in [s for s in body if _nest(s, add=False) is not None]:
         # Zeros that remain of a rewrite are no candidates again: nothing is added to them.
         zeros = _nest(stmt, add=False)
         assert zeros is not None
-        if any(shares(zeros.put.buffer, v) for v in visible):
+        if any(may_alias(zeros.put.buffer, v) for v in escaping):
             continue
         position = L.place_in(body, stmt)
-        found = _next(body, position, zeros, shares)
+        found = _next(body, position, zeros, may_alias)
         if found is not None:
             at, sums = found
-            pieces = _pieces(zeros, sums, fresh)
+            pieces = _pieces(zeros, sums, new_name)
             if pieces is not None:
                 body[at : at + 1] = pieces
                 del body[position]
@@ -87,7 +87,7 @@ def _nest(stmt: L.Stmt, add: bool) -> _Nest | None:
 
 
 def _next(
-    body: list[L.Stmt], position: int, zeros: _Nest, shares: Shares
+    body: list[L.Stmt], position: int, zeros: _Nest, may_alias: MayAlias
 ) -> tuple[int, _Nest] | None:
     """What touches the buffer next, and where, if it adds to it."""
     buffer = zeros.put.buffer
@@ -96,28 +96,28 @@ def _next(
     needed -= {loop.var for loop in zeros.loops}
     for at in range(position + 1, len(body)):
         stmt = body[at]
-        if touches(stmt, buffer, shares):
+        if touches(stmt, buffer, may_alias):
             sums = _nest(stmt, add=True)
-            if sums is None or sums.put.buffer != buffer or _reads(sums, buffer, shares):
+            if sums is None or sums.put.buffer != buffer or _reads(sums, buffer, may_alias):
                 return None
             return at, sums
         for inner in L.walk([stmt]):
-            if needed & {*binds(inner)} or isinstance(inner, (L.Break, L.Return)):
+            if needed & {*defs(inner)} or isinstance(inner, (L.Break, L.Return)):
                 return None
     return None
 
 
-def _reads(nest: _Nest, buffer: str, shares: Shares) -> bool:
+def _reads(nest: _Nest, buffer: str, may_alias: MayAlias) -> bool:
     """Whether what is added, or where, depends on what is there."""
     exprs = [nest.put.expr, *nest.put.index, *(loop.stop for loop in nest.loops)]
     loads = [p for e in exprs for p in L.walk_expr(e) if isinstance(p, L.Load)]
-    return any(shares(load.buffer, buffer) for load in loads)
+    return any(may_alias(load.buffer, buffer) for load in loads)
 
 
 # ---------------------------------------------------------------- writing
 
 
-def _pieces(zeros: _Nest, sums: _Nest, fresh: Callable[[str], str]) -> list[L.Stmt] | None:
+def _pieces(zeros: _Nest, sums: _Nest, new_name: Callable[[str], str]) -> list[L.Stmt] | None:
     """What stands for both."""
     if zeros.put.expr.dtype != sums.put.expr.dtype:
         return None
@@ -133,7 +133,7 @@ def _pieces(zeros: _Nest, sums: _Nest, fresh: Callable[[str], str]) -> list[L.St
         return None
     if zeros.axes[k + 1 :] != sums.axes[k + 1 :]:
         return None
-    return _parts(zeros.loops[0], sums.loops[0], here[0] - there[0], fresh)
+    return _parts(zeros.loops[0], sums.loops[0], here[0] - there[0], new_name)
 
 
 def _written(loop: L.Loop) -> L.Loop:
@@ -147,7 +147,7 @@ def _written(loop: L.Loop) -> L.Loop:
 
 
 def _parts(
-    zeros: L.Loop, sums: L.Loop, ahead: int, fresh: Callable[[str], str]
+    zeros: L.Loop, sums: L.Loop, ahead: int, new_name: Callable[[str], str]
 ) -> list[L.Stmt] | None:
     """Of loops whose rounds come to the same elements `ahead` rounds apart: what is added before,
     what is written, and what is added after; and zeros where nothing is added."""
@@ -158,7 +158,7 @@ def _parts(
     def let(e: L.Expr) -> L.Expr:
         if L.is_simple(e):
             return e
-        out.append(L.Let(name := fresh("n"), e))
+        out.append(L.Let(name := new_name("n"), e))
         return L.Name(name)
 
     covers = _covers(zeros.stop, sums.stop, ahead)

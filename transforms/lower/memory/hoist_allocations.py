@@ -11,19 +11,19 @@ variable has a new one.  So both may be the same, if no other variable ever name
 from __future__ import annotations
 
 from ..analysis.dependence import is_small
-from ..analysis.liveness import binds
-from ..analysis.single_assignment import known_before, settled
+from ..analysis.liveness import defs
+from ..analysis.single_assignment import single_definitions, value_before_loop
 from ..loop_ir import nodes as L
 
 # The statements around one, and itself.
 Path = tuple[L.Stmt, ...]
 
 
-def hoist(body: list[L.Stmt]) -> None:
+def hoist_allocations(body: list[L.Stmt]) -> None:
     """Rewrites `body` in place."""
     found: dict[str, list[tuple[Path, L.Alloc]]] = {}
     _find(body, (), found)
-    known = settled(list(L.walk(body)))
+    known = single_definitions(list(L.walk(body)))
     shared = _shared(body)
     bound: dict[int, set[str]] = {}
     gone: set[int] = set()
@@ -65,12 +65,12 @@ def _shared(body: list[L.Stmt]) -> set[str]:
     """The variables whose buffers may have another name."""
     names: set[str] = set()
     for s in L.walk(body):
-        if isinstance(s, L.Bind):
+        if isinstance(s, L.Rebind):
             names |= {s.name, s.other}
-        elif isinstance(s, L.Alias):
+        elif isinstance(s, L.View):
             names |= {s.name, s.buffer}
-        elif isinstance(s, (L.BindCall, L.Invoke)):
-            names |= {*s.names, *(a.buffer for a in s.args if isinstance(a, L.Whole))}
+        elif isinstance(s, (L.CallBuffers, L.CallRoutine)):
+            names |= {*s.names, *(a.buffer for a in s.args if isinstance(a, L.Part))}
     return names
 
 
@@ -85,8 +85,8 @@ def _place(
         if not all(_is_way_out(path[level:-1]) for path in paths):
             continue
         if id(loop) not in bound:
-            bound[id(loop)] = {name for s in L.walk([loop]) for name in binds(s)}
-        sizes = [known_before(size, bound[id(loop)], known) for size in alloc.sizes]
+            bound[id(loop)] = {name for s in L.walk([loop]) for name in defs(s)}
+        sizes = [value_before_loop(size, bound[id(loop)], known) for size in alloc.sizes]
         if None not in sizes:
             return loop, tuple(L.at_least_none(size) for size in sizes if size is not None)
     return None
@@ -96,6 +96,6 @@ def _is_way_out(path: Path) -> bool:
     """Only loops, and none that runs its rounds at once: those would share what is made outside.
     Nor does what is made in one case only leave its branch: there may not be memory for it."""
     return all(
-        isinstance(stmt, L.Forever) or (isinstance(stmt, L.Loop) and not stmt.parallel)
+        isinstance(stmt, L.While) or (isinstance(stmt, L.Loop) and not stmt.parallel)
         for stmt in path
     )

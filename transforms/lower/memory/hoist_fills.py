@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from ...ir.record import field, record
 from ..analysis.access_region import Extents
 from ..analysis.buffer_uses import Uses, level_of, survey
-from ..analysis.single_assignment import settled
+from ..analysis.single_assignment import single_definitions
 from ..loop_ir import nodes as L
 
 
@@ -30,15 +30,15 @@ class _Writes:
     but a number, with the block they stand in; and others.  Each has the loops around it."""
 
     alike: list[tuple[list[L.Stmt], L.Stmt, list[L.Loop]]] = field(default_factory=list)
-    other: list[tuple[L.Put, list[L.Loop]]] = field(default_factory=list)
+    other: list[tuple[L.Store, list[L.Loop]]] = field(default_factory=list)
 
 
-def write_borders_once(body: list[L.Stmt]) -> None:
+def hoist_fills(body: list[L.Stmt]) -> None:
     """Rewrites `body` in place."""
     names = set(_candidates(body, False))
     if not names:
         return
-    known = settled(list(L.walk(body)))
+    known = single_definitions(list(L.walk(body)))
     uses = {name: use for name, use in survey(body).items() if name in names}
     # Positions must stay as they were surveyed until all are known.
     loops = {name: _first(use) for name, use in uses.items()}
@@ -82,11 +82,11 @@ def _candidates(block: list[L.Stmt], inside: bool) -> Iterator[str]:
 
 def _filled(stmt: L.Stmt) -> str | None:
     """The buffer to which a statement writes numbers of the text, and does nothing else."""
-    if isinstance(stmt, L.Put) and not stmt.add and isinstance(stmt.expr, L.Lit):
+    if isinstance(stmt, L.Store) and not stmt.add and isinstance(stmt.expr, L.Lit):
         return stmt.buffer
     if not isinstance(stmt, L.Loop) or stmt.parallel or not L.is_lit(stmt.step, 1):
         return None
-    names = {_filled(s) for s in stmt.body if not isinstance(s, L.Remark)}
+    names = {_filled(s) for s in stmt.body if not isinstance(s, L.Comment)}
     return names.pop() if len(names) == 1 else None
 
 
@@ -97,7 +97,7 @@ def _find(
     for stmt in block:
         if always and _filled(stmt) == name:
             found.alike.append((block, stmt, loops))
-        elif isinstance(stmt, L.Put) and stmt.buffer == name:
+        elif isinstance(stmt, L.Store) and stmt.buffer == name:
             found.other.append((stmt, loops))
         elif isinstance(stmt, L.Loop):
             _find(name, stmt.body, [*loops, stmt], always and not stmt.parallel, found)
@@ -106,8 +106,8 @@ def _find(
                 _find(name, inner, loops, False, found)
 
 
-def _puts(stmt: L.Stmt, loops: list[L.Loop]) -> Iterator[tuple[L.Put, list[L.Loop]]]:
-    if isinstance(stmt, L.Put):
+def _puts(stmt: L.Stmt, loops: list[L.Loop]) -> Iterator[tuple[L.Store, list[L.Loop]]]:
+    if isinstance(stmt, L.Store):
         yield stmt, loops
     elif isinstance(stmt, L.Loop):
         for inner in stmt.body:
@@ -145,7 +145,7 @@ def _together(stmts: list[L.Stmt]) -> list[L.Stmt]:
     out: list[L.Stmt] = []
     for stmt in stmts:
         last = out[-1] if out else None
-        if isinstance(stmt, L.Branch) and isinstance(last, L.Branch) and last.cond == stmt.cond:
+        if isinstance(stmt, L.If) and isinstance(last, L.If) and last.cond == stmt.cond:
             last.then += stmt.then
         else:
             out.append(stmt)
@@ -153,14 +153,14 @@ def _together(stmts: list[L.Stmt]) -> list[L.Stmt]:
 
 
 def _spelt(stmt: L.Stmt, own: set[str], before: Extents) -> L.Stmt | None:
-    if isinstance(stmt, L.Put):
+    if isinstance(stmt, L.Store):
         index = [before.spelt(e, own) for e in stmt.index]
         if None in index:
             return None
-        return L.Put(stmt.buffer, tuple(e for e in index if e is not None), stmt.expr)
+        return L.Store(stmt.buffer, tuple(e for e in index if e is not None), stmt.expr)
     assert isinstance(stmt, L.Loop)
     start, stop = before.spelt(stmt.start, own), before.spelt(stmt.stop, own)
-    body = [_spelt(s, {*own, stmt.var}, before) for s in stmt.body if not isinstance(s, L.Remark)]
+    body = [_spelt(s, {*own, stmt.var}, before) for s in stmt.body if not isinstance(s, L.Comment)]
     if start is None or stop is None or None in body:
         return None
     return L.Loop(stmt.var, start, stop, stmt.step, [s for s in body if s is not None])
@@ -176,5 +176,5 @@ def _guarded(stmt: L.Stmt | None, loops: list[L.Loop], before: Extents) -> L.Stm
             return None
         runs = L.compare("<", ends[0], ends[1])
         if runs != L.TRUE:
-            stmt = L.Branch(runs, [stmt])
+            stmt = L.If(runs, [stmt])
     return stmt

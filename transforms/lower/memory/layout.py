@@ -23,10 +23,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from ...ir.record import field, record, replace
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.liveness import names_in
 from ..analysis.parameters import Parameters
-from ..analysis.single_assignment import settled
+from ..analysis.single_assignment import single_definitions
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
 
@@ -42,7 +42,7 @@ CLEAR = 2
 WORTH = 4
 
 Order = tuple[int, ...]
-Path = tuple[L.Loop | L.Forever, ...]
+Path = tuple[L.Loop | L.While, ...]
 
 
 @record
@@ -77,7 +77,9 @@ class _Turn:
     order: Order
 
 
-def turn(body: list[L.Stmt], params: Parameters, shares: Shares, em: Emitter) -> None:
+def choose_layout(
+    body: list[L.Stmt], params: Parameters, may_alias: MayAlias, emitter: Emitter
+) -> None:
     """Rewrites `body` in place."""
     uses = survey(body)
     poll = Poll(body, {**params.sizes, **sizes_of(uses)}, uses)
@@ -88,13 +90,13 @@ def turn(body: list[L.Stmt], params: Parameters, shares: Shares, em: Emitter) ->
             turns.update((name, _Turn(name, order)) for name in names)
     copies = {}
     for name in params.dtypes:
-        order = _for_parameter(name, params, uses, shares, poll)
+        order = _for_parameter(name, params, uses, may_alias, poll)
         if order is not None:
-            turns[name] = copies[name] = _Turn(em.fresh(f"{name}_turned"), order)
+            turns[name] = copies[name] = _Turn(emitter.new_name(f"{name}_turned"), order)
     if turns:
         _rename(body, turns)
     for name, place in copies.items():
-        _copy(body, name, place, params, em)
+        _copy(body, name, place, params, emitter)
 
 
 # ---------------------------------------------------------------- what happens
@@ -109,7 +111,7 @@ def survey(body: list[L.Stmt]) -> dict[str, Uses]:
     def look(block: list[L.Stmt], around: Path) -> None:
         for stmt in block:
             for e in L.exprs_of(stmt):
-                if isinstance(e, L.Whole):
+                if isinstance(e, L.Part):
                     of(e.buffer).whole = True
                     of(e.buffer).written |= _may_write(stmt, e)
                 for part in (p for i in _scalars(e) for p in L.walk_expr(i)):
@@ -117,33 +119,33 @@ def survey(body: list[L.Stmt]) -> dict[str, Uses]:
                         of(part.buffer).accesses.append(Access(part.index, around, "load"))
             if isinstance(stmt, L.Alloc):
                 of(stmt.name).allocs.append(stmt)
-            elif isinstance(stmt, L.Put):
+            elif isinstance(stmt, L.Store):
                 access = Access(stmt.index, around, "add" if stmt.add else "store")
                 of(stmt.buffer).accesses.append(access)
                 of(stmt.buffer).written = True
-            elif isinstance(stmt, L.Alias):
+            elif isinstance(stmt, L.View):
                 of(stmt.name).whole = of(stmt.buffer).whole = True
-            elif isinstance(stmt, L.Bind):
+            elif isinstance(stmt, L.Rebind):
                 of(stmt.name).bound.add(stmt.other)
                 of(stmt.other).bound.add(stmt.name)
-            elif isinstance(stmt, (L.BindCall, L.Invoke)):
+            elif isinstance(stmt, (L.CallBuffers, L.CallRoutine)):
                 for name in stmt.names:
                     of(name).whole = True
             for inner in L.blocks_of(stmt):
-                look(inner, (*around, stmt) if isinstance(stmt, (L.Loop, L.Forever)) else around)
+                look(inner, (*around, stmt) if isinstance(stmt, (L.Loop, L.While)) else around)
 
     look(body, ())
     return uses
 
 
-def _scalars(e: L.Expr | L.Whole) -> tuple[L.Expr, ...]:
-    return e.index if isinstance(e, L.Whole) else (e,)
+def _scalars(e: L.Expr | L.Part) -> tuple[L.Expr, ...]:
+    return e.index if isinstance(e, L.Part) else (e,)
 
 
-def _may_write(stmt: L.Stmt, e: L.Whole) -> bool:
-    if isinstance(stmt, L.Do) and stmt.function in L.PRODUCTS:
+def _may_write(stmt: L.Stmt, e: L.Part) -> bool:
+    if isinstance(stmt, L.Call) and stmt.function in L.PRODUCTS:
         return stmt.args[-1] is e
-    return not isinstance(stmt, (L.Return, L.Show))
+    return not isinstance(stmt, (L.Return, L.Print))
 
 
 def _classes(uses: dict[str, Uses]) -> Iterable[list[str]]:
@@ -170,18 +172,18 @@ def _for_own(uses: list[Uses], poll: Poll) -> Order | None:
 
 
 def _for_parameter(
-    name: str, params: Parameters, uses: dict[str, Uses], shares: Shares, poll: Poll
+    name: str, params: Parameters, uses: dict[str, Uses], may_alias: MayAlias, poll: Poll
 ) -> Order | None:
     """The order of axes for what stands in for a parameter."""
     use, sizes = uses.get(name), params.sizes[name]
     if use is None or not use.accesses or len(sizes) < 2:
         return None
-    if use.allocs or use.bound or name in params.visible:
+    if use.allocs or use.bound or name in params.escaping:
         return None
     order = _elected(poll.votes(use.accesses), sizes)
     if order is None:
         return None
-    others = [other for b, other in uses.items() if b != name and shares(name, b)]
+    others = [other for b, other in uses.items() if b != name and may_alias(name, b)]
     if name in params.outs:
         if use.whole or others:
             return None
@@ -200,7 +202,7 @@ class Poll:
     def __init__(
         self, body: list[L.Stmt], sizes: dict[str, tuple[L.Expr, ...]], uses: dict[str, Uses]
     ) -> None:
-        self.known = settled(list(L.walk(body)))
+        self.known = single_definitions(list(L.walk(body)))
         self.short = _short(sizes, uses)
 
     def votes(self, accesses: Iterable[Access]) -> Counter[Order]:
@@ -219,8 +221,8 @@ class Poll:
         """Of an axis, roughly."""
         return max(size.value, 0) if isinstance(size, L.Lit) else self.short.get(size, MANY)
 
-    def _rounds(self, loop: L.Loop | L.Forever) -> int:
-        if isinstance(loop, L.Forever) or not isinstance(loop.step, L.Lit) or not loop.step.value:
+    def _rounds(self, loop: L.Loop | L.While) -> int:
+        if isinstance(loop, L.While) or not isinstance(loop.step, L.Lit) or not loop.step.value:
             return MANY
         return self.length(L.sub(loop.stop, loop.start)) // abs(loop.step.value)
 
@@ -345,7 +347,7 @@ def _rename(body: list[L.Stmt], turns: dict[str, _Turn]) -> None:
 
     L.map_stmts(body, renamed)
     for stmt in L.walk(body):
-        if isinstance(stmt, L.Put) and stmt.buffer in turns:
+        if isinstance(stmt, L.Store) and stmt.buffer in turns:
             turn = turns[stmt.buffer]
             stmt.buffer, stmt.index = turn.name, moved(stmt.index, turn.order)
         elif isinstance(stmt, L.Alloc) and stmt.name in turns:
@@ -356,19 +358,19 @@ def moved(parts: tuple[L.Expr, ...], order: Order) -> tuple[L.Expr, ...]:
     return tuple(parts[axis] for axis in order)
 
 
-def _copy(body: list[L.Stmt], name: str, turn: _Turn, params: Parameters, em: Emitter) -> None:
+def _copy(body: list[L.Stmt], name: str, turn: _Turn, params: Parameters, emitter: Emitter) -> None:
     """Fills the buffer that stands in for a parameter, or the parameter from it."""
     new, order, dtype = turn.name, turn.order, params.dtypes[name]
     is_out = name in params.outs
     first = next(i for i, s in enumerate(body) if touches(s, new))
     # Its own sizes: others are equal only once the program has checked them.
     sizes = tuple(L.Size(name, k) for k in range(len(params.sizes[name])))
-    with em.into([]) as nest, em.nest(sizes) as index:
+    with emitter.into([]) as nest, emitter.nest(sizes) as index:
         there = moved(index, order)
         if is_out:
-            em.add(L.Put(name, index, L.Load(new, there, dtype)))
+            emitter.add(L.Store(name, index, L.Load(new, there, dtype)))
         else:
-            em.add(L.Put(new, there, L.Load(name, index, dtype)))
+            emitter.add(L.Store(new, there, L.Load(name, index, dtype)))
     before: list[L.Stmt] = [L.Alloc(new, dtype, moved(sizes, order))]
     if is_out:
         assert isinstance(body[-1], L.Return)
@@ -380,7 +382,7 @@ def _copy(body: list[L.Stmt], name: str, turn: _Turn, params: Parameters, em: Em
 
 def touches(stmt: L.Stmt, buffer: str) -> bool:
     return any(
-        (isinstance(s, L.Put) and s.buffer == buffer)
+        (isinstance(s, L.Store) and s.buffer == buffer)
         or any(
             isinstance(p, L.Load) and p.buffer == buffer
             for e in L.exprs_of(s)

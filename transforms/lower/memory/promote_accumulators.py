@@ -14,38 +14,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..analysis.alias import Shares
+from ..analysis.alias import MayAlias
 from ..analysis.analyses import dtypes_in
 from ..analysis.in_bounds import Elsewhere, additions
-from ..analysis.liveness import binds, names_in
+from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
 FLOATS = ("float32", "float64")
 
 
-def sum_up(
+def promote_accumulators(
     body: list[L.Stmt],
     dtypes: dict[str, str],
-    visible: set[str],
-    shares: Shares,
-    fresh: Callable[[str], str],
+    escaping: set[str],
+    may_alias: MayAlias,
+    new_name: Callable[[str], str],
     places: Elsewhere,
 ) -> list[L.Stmt]:
     """`dtypes` are those of the arrays among the parameters; `visible` are the buffers whose
     contents the caller sees even if the call fails."""
-    return _Summer(dtypes_in(body, dtypes), visible, shares, fresh, places).block(body)
+    return _Summer(dtypes_in(body, dtypes), escaping, may_alias, new_name, places).block(body)
 
 
 class _Summer:
     def __init__(
         self,
         dtypes: dict[str, str],
-        visible: set[str],
-        shares: Shares,
-        fresh: Callable[[str], str],
+        escaping: set[str],
+        may_alias: MayAlias,
+        new_name: Callable[[str], str],
         places: Elsewhere,
     ) -> None:
-        self.dtypes, self.visible, self.shares, self.fresh = dtypes, visible, shares, fresh
+        self.dtypes, self.escaping, self.may_alias, self.new_name = (
+            dtypes,
+            escaping,
+            may_alias,
+            new_name,
+        )
         self.places = places
 
     def block(self, body: list[L.Stmt]) -> list[L.Stmt]:
@@ -58,7 +63,7 @@ class _Summer:
 
     def _loop(self, loop: L.Loop) -> list[L.Stmt]:
         span = L.span(loop)
-        bound = {name for s in L.walk(loop.body) for name in binds(s)} | {loop.var}
+        bound = {name for s in L.walk(loop.body) for name in defs(s)} | {loop.var}
         # What the loop went through is asked for after it.
         if span is None or names_in(span) & bound:
             return [loop]
@@ -66,28 +71,28 @@ class _Summer:
         after: list[L.Stmt] = []
         for put in self._sums(loop, bound):
             dtype = put.expr.dtype
-            total = L.Name(self.fresh("acc"), dtype)
+            total = L.Name(self.new_name("acc"), dtype)
             before.append(L.Let(total.name, L.Lit(0, dtype)))
-            after.append(L.Put(put.buffer, put.index, total, add=True))
+            after.append(L.Store(put.buffer, put.index, total, add=True))
             _replace(loop.body, put, L.Let(total.name, L.Bin("+", total, put.expr, dtype)))
         some = L.compare(">", span[1], span[0])
         if after and not L.is_lit(some, True):
             # An element that no round has come to may not be there.
-            after = [L.Branch(some, after)]
+            after = [L.If(some, after)]
         return [*before, loop, *after]
 
-    def _sums(self, loop: L.Loop, bound: set[str]) -> list[L.Put]:
+    def _sums(self, loop: L.Loop, bound: set[str]) -> list[L.Store]:
         """What is added in all rounds to one and the same element of a buffer that is only added
         to: in which order does not matter.  `bound` are the names that the loop sets."""
         inside = list(L.walk(loop.body))
         # Beside other loops there is nothing to gain.
-        if not all(isinstance(s, (L.Let, L.Put, L.Branch, L.Fail, L.Remark)) for s in inside):
+        if not all(isinstance(s, (L.Let, L.Store, L.If, L.Fail, L.Comment)) for s in inside):
             return []
         some = [s for s in additions(loop) if self.places.is_there(s)]
         found = [
             s
             for s in (*loop.body, *some)
-            if isinstance(s, L.Put)
+            if isinstance(s, L.Store)
             and s.add
             and s.expr.dtype in FLOATS
             and s.expr.dtype == self.dtypes.get(s.buffer)
@@ -100,16 +105,16 @@ class _Summer:
             s
             for s in found
             if not any(self._meets(s, other) for other in inside)
-            and not (fails and any(self.shares(s.buffer, v) for v in self.visible))
+            and not (fails and any(self.may_alias(s.buffer, v) for v in self.escaping))
         ]
 
-    def _meets(self, put: L.Put, stmt: L.Stmt) -> bool:
+    def _meets(self, put: L.Store, stmt: L.Stmt) -> bool:
         """Whether a statement may read the element that is added to, or write it."""
-        if isinstance(stmt, L.Put) and not stmt.add and self.shares(put.buffer, stmt.buffer):
+        if isinstance(stmt, L.Store) and not stmt.add and self.may_alias(put.buffer, stmt.buffer):
             return True
         return any(
             isinstance(p, L.Load)
-            and self.shares(put.buffer, p.buffer)
+            and self.may_alias(put.buffer, p.buffer)
             and not (put.buffer == p.buffer and self.places.is_other(stmt, p, put))
             for p in L.parts_read(stmt)
         )

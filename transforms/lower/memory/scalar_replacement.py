@@ -10,7 +10,7 @@ from ..analysis.buffer_uses import Path, Uses, survey
 from ..loop_ir import nodes as L
 
 
-def scalarise(body: list[L.Stmt], params: list[str]) -> None:
+def replace_by_scalars(body: list[L.Stmt], params: list[str]) -> None:
     """Rewrites `body` in place."""
     for name, use in survey(body).items():
         if use.odd or len(use.allocs) != 1 or name in params or not use.accesses:
@@ -20,7 +20,7 @@ def scalarise(body: list[L.Stmt], params: list[str]) -> None:
             block, alloc = use.allocs[0]
             _replace(home, name, alloc.dtype)
             # Positions must stay as they were surveyed.
-            block[L.place_in(block, alloc)] = L.Remark("")
+            block[L.place_in(block, alloc)] = L.Comment("")
 
 
 def _home(use: Uses) -> list[L.Stmt] | None:
@@ -54,7 +54,7 @@ def _is_put(other: Path, path: object) -> bool:
     """The access is the writing itself, not a read in the same statement."""
     block, position = other[-1]
     stmt = block[position]
-    if not isinstance(stmt, L.Put):
+    if not isinstance(stmt, L.Store):
         return False
     return not any(
         isinstance(p, L.Load) and p.buffer == stmt.buffer
@@ -73,7 +73,7 @@ def _replace(block: list[L.Stmt], name: str, dtype: str) -> None:
 
 def _puts_to_lets(block: list[L.Stmt], name: str, dtype: str) -> None:
     for position, stmt in enumerate(block):
-        if isinstance(stmt, L.Put) and stmt.buffer == name:
+        if isinstance(stmt, L.Store) and stmt.buffer == name:
             value = stmt.expr
             if stmt.add:
                 value = L.Bin("+", L.Name(name, dtype), value, dtype)

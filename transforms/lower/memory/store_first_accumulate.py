@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from ...ir.record import record
 from ..analysis.buffer_uses import Uses, level_of, survey
-from ..analysis.liveness import binds, names_in
-from ..analysis.single_assignment import resolved, settled
+from ..analysis.liveness import defs, names_in
+from ..analysis.single_assignment import resolve_all, single_definitions
 from ..loop_ir import nodes as L
 
 
@@ -23,13 +23,13 @@ class _Found:
     block: list[L.Stmt]
     fill: L.Loop
     loop: L.Loop
-    put: L.Put
+    put: L.Store
     shift: int
 
 
-def touch_first(body: list[L.Stmt]) -> None:
+def store_first_accumulate(body: list[L.Stmt]) -> None:
     """Rewrites `body` in place."""
-    known = settled(list(L.walk(body)))
+    known = single_definitions(list(L.walk(body)))
     finds = [
         found
         for use in survey(body).values()
@@ -55,15 +55,15 @@ def _find(use: Uses, known: dict[str, L.Expr]) -> _Found | None:
     if not (isinstance(loop, L.Loop) and _is_fill(fill, alloc)) or len(places[second]) != 1:
         return None
     ((depth, index),) = places[second]
-    puts = [s for s in loop.body if isinstance(s, L.Put) and s.buffer == alloc.name and s.add]
+    puts = [s for s in loop.body if isinstance(s, L.Store) and s.buffer == alloc.name and s.add]
     if depth != 2 or len(puts) != 1 or puts[0].expr.dtype != alloc.dtype:
         return None
-    shift = L.offset(resolved(index[0], known), loop.var)
+    shift = L.offset(resolve_all(index[0], known), loop.var)
     if shift is None or not isinstance(loop.step, L.Lit) or abs(loop.step.value) != 1:
         return None
     inside = list(L.walk(loop.body))
-    bound = {name for s in inside for name in binds(s)}
-    if names_in(alloc.sizes) & {name for s in L.walk(block[first:second]) for name in binds(s)}:
+    bound = {name for s in inside for name in defs(s)}
+    if names_in(alloc.sizes) & {name for s in L.walk(block[first:second]) for name in defs(s)}:
         return None  # zeros are left to be written between the two
     if any(isinstance(s, L.Break) for s in inside) or bound & {
         loop.var,
@@ -109,5 +109,5 @@ def _write(found: _Found) -> None:
 
 def _part(fill: L.Loop, start: L.Expr, stop: L.Expr) -> L.Loop:
     """Zeros for some of the elements."""
-    (put,) = (s for s in fill.body if isinstance(s, L.Put))
-    return L.Loop(fill.var, start, stop, L.ONE, [L.Put(put.buffer, put.index, put.expr)])
+    (put,) = (s for s in fill.body if isinstance(s, L.Store))
+    return L.Loop(fill.var, start, stop, L.ONE, [L.Store(put.buffer, put.index, put.expr)])

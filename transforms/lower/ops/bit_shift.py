@@ -16,16 +16,16 @@ from ..loop_ir import nodes as L
 WIDTH = 64
 
 
-def shifted(em: Emitter, sign: str, x: L.Expr, by: L.Expr) -> L.Expr:
+def shifted(emitter: Emitter, sign: str, x: L.Expr, by: L.Expr) -> L.Expr:
     """`x << by` or `x >> by`, both of 64 bits."""
     dtype = x.dtype
-    by, zero = em.let(by), L.Lit(0, dtype)
+    by, zero = emitter.let(by), L.Lit(0, dtype)
     far = L.compare(">=", by, L.Lit(WIDTH, dtype))
     if dtype == "int64":
         far = L.either(L.compare("<", by, zero), far)
         if sign == ">>":  # what comes in is the sign
             return L.Bin(sign, x, L.select(far, L.lit(WIDTH - 1), by), dtype)
-    return L.select(far, zero, L.Bin(sign, em.let(x), by, dtype))
+    return L.select(far, zero, L.Bin(sign, emitter.let(x), by, dtype))
 
 
 def asked(e: L.Expr) -> tuple[L.Expr, L.Expr] | None:

@@ -21,7 +21,7 @@ def is_one(facts: Facts, dim: Dim) -> bool:
 
 
 def meet(
-    em: Emitter, facts: Facts, values: Sequence[Value], where: str
+    emitter: Emitter, facts: Facts, values: Sequence[Value], where: str
 ) -> tuple[tuple[L.Expr, ...], tuple[Dim, ...]]:
     """The common shape of operands, tested at run time where it is not proven."""
     rank = max((v.ndim for v in values), default=0)
@@ -29,12 +29,12 @@ def meet(
     dims: list[Dim] = [ONE] * rank
     for v in values:
         for k, (size, dim) in enumerate(zip(v.sizes, v.dims, strict=True), rank - v.ndim):
-            sizes[k], dims[k] = _meet(em, facts, (sizes[k], dims[k]), (size, dim), where)
+            sizes[k], dims[k] = _meet(emitter, facts, (sizes[k], dims[k]), (size, dim), where)
     return tuple(sizes), tuple(dims)
 
 
 def _meet(
-    em: Emitter,
+    emitter: Emitter,
     facts: Facts,
     a: tuple[L.Expr, Dim],
     b: tuple[L.Expr, Dim],
@@ -49,9 +49,9 @@ def _meet(
     clash = L.Bin("!=", x, y, "bool")
     for size in (x, y):
         clash = L.Bin("and", clash, L.compare("!=", size, L.ONE), "bool")
-    em.check(clash, "ValueError", MESSAGE + where)
-    name = em.let(L.select(L.compare("==", x, L.ONE), y, x), "n")
-    return name, Dim.of("?" + em.fresh("dim"))
+    emitter.check(clash, "ValueError", MESSAGE + where)
+    name = emitter.let(L.select(L.compare("==", x, L.ONE), y, x), "n")
+    return name, Dim.of("?" + emitter.new_name("dim"))
 
 
 def project(
@@ -83,7 +83,7 @@ def same_shape(facts: Facts, value: Value, sizes: Sequence[L.Expr], dims: Sequen
 def spread(facts: Facts, value: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
     """`value` broadcast to a given shape."""
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
-        return value.at(em, project(facts, value, sizes, dims, index))
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
+        return value.at(emitter, project(facts, value, sizes, dims, index))
 
     return Value(value.dtype, sizes, dims, at, value.reads, value.cost)

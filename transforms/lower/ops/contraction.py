@@ -30,19 +30,19 @@ SHORT = 8
 
 
 @handles("matmul")
-def matmul(cx: Context, stmt: nodes.Assign) -> Value:
-    x, y = (cx.ready(a) for a in stmt.op.args)
-    few = _few_terms(cx, x, y)
+def matmul(ctx: Context, stmt: nodes.Assign) -> Value:
+    x, y = (ctx.ready(a) for a in stmt.op.args)
+    few = _few_terms(ctx, x, y)
     if few is not None:
-        return loops(cx, stmt.target, [x, y], *few)
+        return loops(ctx, stmt.target, [x, y], *few)
     if x.ndim > 2 and y.ndim == 2:
         rows = "abcdefgh"[: x.ndim - 1]
-        found = _of_view(cx, stmt.target, x, y, _Plan("", rows, "n", "k"), rows + "n", stmt)
+        found = _of_view(ctx, stmt.target, x, y, _Plan("", rows, "n", "k"), rows + "n", stmt)
         if found is not None:
             return found
     if x.ndim >= 2 and y.ndim >= 2:
-        return _gemm_or_later(cx, stmt, x, y)
-    return loops(cx, stmt.target, [x, y], *_letters(x, y))
+        return _gemm_or_later(ctx, stmt, x, y)
+    return loops(ctx, stmt.target, [x, y], *_letters(x, y))
 
 
 def _letters(x: Value, y: Value) -> tuple[list[str], str]:
@@ -53,63 +53,63 @@ def _letters(x: Value, y: Value) -> tuple[list[str], str]:
     return [left, right], batch + "m" * (x.ndim > 1) + "n" * (y.ndim > 1)
 
 
-def _few_terms(cx: Context, x: Value, y: Value) -> tuple[list[str], str] | None:
+def _few_terms(ctx: Context, x: Value, y: Value) -> tuple[list[str], str] | None:
     """The letters of a product of matrices whose sums are to be written out."""
-    if x.ndim < 2 or y.ndim < 2 or _terms(cx, x.dims[-1:]) is None:
+    if x.ndim < 2 or y.ndim < 2 or _terms(ctx, x.dims[-1:]) is None:
         return None
     together = zip(x.dims[-3::-1], y.dims[-3::-1])
-    if not all(cx.facts.known_equal(a, b) for a, b in together):
+    if not all(ctx.facts.known_equal(a, b) for a, b in together):
         return None  # one of them may be repeated
     letters, out = _letters(x, y)
-    n = cx.facts.canonical(y.dims[-1])
-    if not (n.is_const and n.const <= SHORT) and _nearest(cx.em, y, letters[1]) != "n":
+    n = ctx.facts.canonical(y.dims[-1])
+    if not (n.is_const and n.const <= SHORT) and _nearest(ctx.emitter, y, letters[1]) != "n":
         return None
     return letters, out
 
 
 @handles("dot")
-def dot(cx: Context, stmt: nodes.Assign) -> Value:
-    x, y = (cx.ready(a) for a in stmt.op.args)
+def dot(ctx: Context, stmt: nodes.Assign) -> Value:
+    x, y = (ctx.ready(a) for a in stmt.op.args)
     if x.ndim == 2 and y.ndim == 2:
-        few = _few_terms(cx, x, y)
-        return loops(cx, stmt.target, [x, y], *few) if few else _gemm_or_later(cx, stmt, x, y)
+        few = _few_terms(ctx, x, y)
+        return loops(ctx, stmt.target, [x, y], *few) if few else _gemm_or_later(ctx, stmt, x, y)
     if x.ndim == 0 or y.ndim == 0:
         left, right = "abcdefgh"[: x.ndim], "abcdefgh"[: y.ndim]
-        return loops(cx, stmt.target, [x, y], [left, right], left + right)
+        return loops(ctx, stmt.target, [x, y], [left, right], left + right)
     left = "abcdefgh"[: x.ndim - 1] + "k"
     right = "k" if y.ndim == 1 else "opqrstuv"[: y.ndim - 2] + "kn"
     out = left[:-1] + right.replace("k", "")
-    return loops(cx, stmt.target, [x, y], [left, right], out)
+    return loops(ctx, stmt.target, [x, y], [left, right], out)
 
 
 @handles("outer")
-def outer(cx: Context, stmt: nodes.Assign) -> Value:
-    x, y = (cx.cheap(cx.ready(a)) for a in stmt.op.args)
+def outer(ctx: Context, stmt: nodes.Assign) -> Value:
+    x, y = (ctx.cheap(ctx.ready(a)) for a in stmt.op.args)
     if x.ndim != 1 or y.ndim != 1:
-        raise cx.refuse("outer of arrays that are not vectors", "use x.ravel() and y.ravel()")
+        raise ctx.refuse("outer of arrays that are not vectors", "use x.ravel() and y.ravel()")
     dtype = stmt.target.type.dtype
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
-        left, right = x.at(em, index[:1]), y.at(em, index[1:])
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
+        left, right = x.at(emitter, index[:1]), y.at(emitter, index[1:])
         return L.Bin("*", cast(left, dtype), cast(right, dtype), dtype)
 
     return Value(dtype, x.sizes + y.sizes, x.dims + y.dims, at, x.reads | y.reads, 1)
 
 
 @handles("einsum")
-def einsum(cx: Context, stmt: nodes.Assign) -> Value:
+def einsum(ctx: Context, stmt: nodes.Assign) -> Value:
     inputs, out = stmt.op.attrs["subscripts"].replace(" ", "").split("->")
     letters = inputs.split(",")
-    values = [cx.ready(a) for a in stmt.op.args]
+    values = [ctx.ready(a) for a in stmt.op.args]
     if len(values) > 2 and not _one_covers(letters):
-        values, letters = _pairwise(cx, stmt.target.type.dtype, values, letters, out)
+        values, letters = _pairwise(ctx, stmt.target.type.dtype, values, letters, out)
     found = _as_matmul(values, letters, out) if len(values) == 2 else None
     if found is None:
-        return loops(cx, stmt.target, values, letters, out)
+        return loops(ctx, stmt.target, values, letters, out)
     plan, x, y = found
     if plan.product == out and plan.plain:
-        return _gemm_or_later(cx, stmt, x, y)
-    return _grouped(cx, stmt.target, x, y, plan, out, stmt)
+        return _gemm_or_later(ctx, stmt, x, y)
+    return _grouped(ctx, stmt.target, x, y, plan, out, stmt)
 
 
 @record(frozen=True)
@@ -160,28 +160,28 @@ def _plan(x: str, y: str, out: str) -> _Plan | None:
 
 
 def _grouped(
-    cx: Context, target: nodes.Var, x: Value, y: Value, plan: _Plan, out: str,
+    ctx: Context, target: nodes.Var, x: Value, y: Value, plan: _Plan, out: str,
     stmt: nodes.Assign | None = None,
 ) -> Value:  # fmt: skip
     """A product whose rows, columns or sums run over several axes: over one that joins them."""
-    found = None if plan.batch else _of_view(cx, target, x, y, plan, out, stmt)
+    found = None if plan.batch else _of_view(ctx, target, x, y, plan, out, stmt)
     if found is not None:
         return found
     b, m, n, k = (len(part) for part in (plan.batch, plan.m, plan.n, plan.k))
     sizes = (*x.sizes[: b + m], *y.sizes[b + k :])
     dims = (*x.dims[: b + m], *y.dims[b + k :])
-    left = joined(cx, x, (*[1] * b, m, k))
-    right = joined(cx, y, (*[1] * b, k, n))
+    left = joined(ctx, x, (*[1] * b, m, k))
+    right = joined(ctx, y, (*[1] * b, k, n))
     if plan.product == out:
-        dest = replace(cx.dest(target, x.reads | y.reads, sizes), dims=dims)
+        dest = replace(ctx.dest(target, x.reads | y.reads, sizes), dims=dims)
     else:
-        dest = cx.allocate(cx.em.fresh("t"), target.type.dtype, sizes, dims)
-    _product(cx, left, right, joined(cx, dest, (*[1] * b, m, n)), add=False)
+        dest = ctx.allocate(ctx.emitter.new_name("t"), target.type.dtype, sizes, dims)
+    _product(ctx, left, right, joined(ctx, dest, (*[1] * b, m, n)), add=False)
     return transpose(dest, tuple(plan.product.index(c) for c in out))
 
 
 def _of_view(
-    cx: Context,
+    ctx: Context,
     target: nodes.Var,
     x: Value,
     y: Value,
@@ -198,22 +198,22 @@ def _of_view(
         transpose(x, (*range(m, m + k), *range(m))),
     )
     for view, right, letters in ((x, y, plan.m + plan.n), (*turned, plan.n + plan.m)):
-        where = places(cx, view) if gains(cx, view, right, k, dtype) else None
+        where = places(ctx, view) if gains(ctx, view, right, k, dtype) else None
         if where is None:
             continue
         sizes = (*view.sizes[: view.ndim - k], *right.sizes[k:])
         dims = (*view.dims[: view.ndim - k], *right.dims[k:])
         reads = x.reads | y.reads
-        if letters == out and stmt is not None and _adds_later(cx, stmt, reads):
+        if letters == out and stmt is not None and _adds_later(ctx, stmt, reads):
             parts = view, where, right, k
             return _deferred(
-                dtype, sizes, dims, reads, lambda dest, parts=parts: add_to(cx, *parts, dest)
+                dtype, sizes, dims, reads, lambda dest, parts=parts: add_to(ctx, *parts, dest)
             )
         if letters == out:
-            dest = replace(cx.dest(target, reads, sizes), dims=dims)
+            dest = replace(ctx.dest(target, reads, sizes), dims=dims)
         else:
-            dest = cx.allocate(cx.em.fresh("t"), dtype, sizes, dims)
-        multiply(cx, view, where, right, k, dest)
+            dest = ctx.allocate(ctx.emitter.new_name("t"), dtype, sizes, dims)
+        multiply(ctx, view, where, right, k, dest)
         return transpose(dest, tuple(letters.index(c) for c in out))
     return None
 
@@ -221,40 +221,40 @@ def _of_view(
 # ---------------------------------------------------------------- matrices
 
 
-def _gemm_or_later(cx: Context, stmt: nodes.Assign, x: Value, y: Value) -> Value:
+def _gemm_or_later(ctx: Context, stmt: nodes.Assign, x: Value, y: Value) -> Value:
     """Now, or, where the only reader adds it to an array, as one accumulating product."""
     dtype = stmt.target.type.dtype
-    later = cx.adds_into(stmt)
-    if later is None or later.path or not _adds_later(cx, stmt, x.reads | y.reads):
-        return gemm(cx, stmt.target, dtype, x, y)
+    later = ctx.adds_into(stmt)
+    if later is None or later.path or not _adds_later(ctx, stmt, x.reads | y.reads):
+        return gemm(ctx, stmt.target, dtype, x, y)
     shape = zip(shape_of(stmt.target), shape_of(later.array))
     if later.array.type.ndim != stmt.target.type.ndim or not all(
-        cx.facts.known_equal(a, b) for a, b in shape
+        ctx.facts.known_equal(a, b) for a, b in shape
     ):
-        return gemm(cx, stmt.target, dtype, x, y)
+        return gemm(ctx, stmt.target, dtype, x, y)
 
-    batch, _ = _batch(cx, x, y)
+    batch, _ = _batch(ctx, x, y)
     sizes = (*batch, x.sizes[-2], y.sizes[-1])
 
     def add_into(dest: Value) -> None:
         if dest.is_buffer:
-            _product(cx, x, y, dest, add=True)
+            _product(ctx, x, y, dest, add=True)
             return
-        total = cx.allocate(cx.em.fresh("t"), dtype, sizes, dest.dims)
-        _product(cx, x, y, total, add=False)
-        with cx.em.nest(dest.sizes) as index:
-            put(cx.em, dest, index, total.at(cx.em, index), add=True)
+        total = ctx.allocate(ctx.emitter.new_name("t"), dtype, sizes, dest.dims)
+        _product(ctx, x, y, total, add=False)
+        with ctx.emitter.nest(dest.sizes) as index:
+            put(ctx.emitter, dest, index, total.at(ctx.emitter, index), add=True)
 
     return _deferred(dtype, sizes, shape_of(stmt.target), x.reads | y.reads, add_into)
 
 
-def _adds_later(cx: Context, stmt: nodes.Assign, reads: frozenset[str]) -> bool:
+def _adds_later(ctx: Context, stmt: nodes.Assign, reads: frozenset[str]) -> bool:
     """Whether the only reader adds it to an array that the product does not depend on."""
-    later = cx.adds_into(stmt)
+    later = ctx.adds_into(stmt)
     if later is None or later.array.type.dtype != stmt.target.type.dtype:
         return False
     name = later.array.name
-    return not cx.usage.sharing.get(name, {name}) & reads
+    return not ctx.usage.sharing.get(name, {name}) & reads
 
 
 def _deferred(
@@ -264,50 +264,50 @@ def _deferred(
     reads: frozenset[str],
     add_into: Callable[[Value], None],
 ) -> Value:
-    def at(em: Emitter, index: L.Index) -> L.Expr:
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
         raise AssertionError("a deferred product has no elements")
 
     return Value(dtype, sizes, dims, at, reads, 100, add_into=add_into)
 
 
-def gemm(cx: Context, target: nodes.Var | None, dtype: str, x: Value, y: Value) -> Value:
+def gemm(ctx: Context, target: nodes.Var | None, dtype: str, x: Value, y: Value) -> Value:
     """x @ y for ranks of at least 2, batched over the leading axes."""
-    batch, batch_dims = _batch(cx, x, y)
+    batch, batch_dims = _batch(ctx, x, y)
     sizes = (*batch, x.sizes[-2], y.sizes[-1])
     dims = (*batch_dims, x.dims[-2], y.dims[-1])
     if target is not None:
-        dest = replace(cx.dest(target, x.reads | y.reads, sizes), dims=dims)
+        dest = replace(ctx.dest(target, x.reads | y.reads, sizes), dims=dims)
     else:
-        dest = cx.allocate(cx.em.fresh("t"), dtype, sizes, dims)
-    _product(cx, x, y, dest, add=False)
+        dest = ctx.allocate(ctx.emitter.new_name("t"), dtype, sizes, dims)
+    _product(ctx, x, y, dest, add=False)
     return dest
 
 
-def _batch(cx: Context, x: Value, y: Value) -> tuple[tuple[L.Expr, ...], tuple[Dim, ...]]:
+def _batch(ctx: Context, x: Value, y: Value) -> tuple[tuple[L.Expr, ...], tuple[Dim, ...]]:
     heads = [replace(v, sizes=v.sizes[:-2], dims=v.dims[:-2]) for v in (x, y)]
-    return meet(cx.em, cx.facts, heads, cx.where())
+    return meet(ctx.emitter, ctx.facts, heads, ctx.where())
 
 
-def _product(cx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
-    em, dtype = cx.em, dest.dtype
-    matrices = [_matrix(cx, v, dtype) for v in (x, y)]
+def _product(ctx: Context, x: Value, y: Value, dest: Value, add: bool) -> None:
+    emitter, dtype = ctx.emitter, dest.dtype
+    matrices = [_matrix(ctx, v, dtype) for v in (x, y)]
     left, right = matrices
     if left.value.ndim > 2 == right.value.ndim and left.value.is_buffer and dest.is_buffer:
         # The rows of all matrices, one after the other, are those of one.
-        rows, dest = (joined(cx, v, (v.ndim - 1, 1)) for v in (left.value, dest))
-        matrices = [_matrix(cx, rows, dtype), right]
+        rows, dest = (joined(ctx, v, (v.ndim - 1, 1)) for v in (left.value, dest))
+        matrices = [_matrix(ctx, rows, dtype), right]
     batch, dims = dest.sizes[:-2], dest.dims[:-2]
     one, zero = L.Lit(1, dtype), L.Lit(0, dtype)
     assert dest.memory is not None
-    with em.nest(batch) as index:
+    with emitter.nest(batch) as index:
         parts = []
         for m in matrices:
             head = replace(m.value, sizes=m.value.sizes[:-2], dims=m.value.dims[:-2])
-            at = project(cx.facts, head, batch, dims, index)
-            parts.append(L.Whole(m.buffer, (*m.lead, *at)))
+            at = project(ctx.facts, head, batch, dims, index)
+            parts.append(L.Part(m.buffer, (*m.lead, *at)))
         flags = [L.lit(m.swapped, "bool") for m in matrices]
-        c = L.Whole(dest.memory.name, index)
-        em.add(L.Do("rt.gemm", (*flags, one, *parts, one if add else zero, c)))
+        c = L.Part(dest.memory.name, index)
+        emitter.add(L.Call("rt.gemm", (*flags, one, *parts, one if add else zero, c)))
 
 
 @record(frozen=True)
@@ -321,7 +321,7 @@ class _Matrix:
     swapped: bool = False
 
 
-def _matrix(cx: Context, v: Value, dtype: str) -> _Matrix:
+def _matrix(ctx: Context, v: Value, dtype: str) -> _Matrix:
     n = v.ndim
     swapped = (*range(n - 2), n - 1, n - 2)
     if v.dtype == dtype:
@@ -329,55 +329,57 @@ def _matrix(cx: Context, v: Value, dtype: str) -> _Matrix:
             return _Matrix(v, v.memory.name)
         if v.memory is not None and v.memory.contiguous and v.memory.axes == swapped:
             return _Matrix(v, v.memory.name, swapped=True)
-        part = _part(cx, v)
+        part = _part(ctx, v)
         if part is not None:
             return part
     at = v.at
-    v = replace(v, dtype=dtype, memory=None, at=lambda em, i: cast(at(em, i), dtype))
-    v = cx.copied(v)
+    v = replace(v, dtype=dtype, memory=None, at=lambda emitter, i: cast(at(emitter, i), dtype))
+    v = ctx.copied(v)
     assert v.memory is not None
     return _Matrix(v, v.memory.name)
 
 
-def _part(cx: Context, v: Value) -> _Matrix | None:
+def _part(ctx: Context, v: Value) -> _Matrix | None:
     """`v` as one of the matrices that a variable holds: what a loop has kept."""
-    em, i, j = cx.em, L.Name("?i"), L.Name("?j")
+    emitter, i, j = ctx.emitter, L.Name("?i"), L.Name("?j")
     if v.ndim != 2:
         return None
-    with em.into([]) as scratch:
-        element = v.at(em, (i, j))
+    with emitter.into([]) as scratch:
+        element = v.at(emitter, (i, j))
     if scratch or not isinstance(element, L.Load) or len(element.index) < 3:
         return None
     *lead, a, b = element.index
     swapped = (a, b) == (j, i)
     if not swapped and (a, b) != (i, j):
         return None
-    dims = cx.dims_of_buffer(element.buffer)
+    dims = ctx.dims_of_buffer(element.buffer)
     if dims is None or not all(
-        map(cx.facts.known_equal, dims[-2:], v.dims[::-1] if swapped else v.dims)
+        map(ctx.facts.known_equal, dims[-2:], v.dims[::-1] if swapped else v.dims)
     ):
         return None
     if any(p in (i, j) for e in lead for p in L.walk_expr(e)):
         return None
-    return _Matrix(v, element.buffer, tuple(em.let(e, "at") for e in lead), swapped)
+    return _Matrix(v, element.buffer, tuple(emitter.let(e, "at") for e in lead), swapped)
 
 
 # ---------------------------------------------------------------- nests
 
 
 def loops(
-    cx: Context,
+    ctx: Context,
     target: nodes.Var,
     values: Sequence[Value],
     letters: Sequence[str],
     out: str,
 ) -> Value:
     """The sum of products over all letters that `out` lacks, as one nest."""
-    em, dtype = cx.em, target.type.dtype
+    emitter, dtype = ctx.emitter, target.type.dtype
     every = set("".join(letters))
-    tails = {_nearest(em, v, names) for v, names in zip(values, letters, strict=True) if v.ndim > 1}
+    tails = {
+        _nearest(emitter, v, names) for v, names in zip(values, letters, strict=True) if v.ndim > 1
+    }
     # An operand with every letter is read once only.
-    values = [v if set(n) == every else cx.cheap(v) for v, n in zip(values, letters, strict=True)]
+    values = [v if set(n) == every else ctx.cheap(v) for v, n in zip(values, letters, strict=True)]
     sizes: dict[str, L.Expr] = {}
     dims: dict[str, Dim] = {}
     for v, names in zip(values, letters, strict=True):
@@ -389,7 +391,7 @@ def loops(
     def term(at: dict[str, L.Expr], wide: str) -> L.Expr:
         product: L.Expr | None = None
         for v, names in zip(values, letters, strict=True):
-            e = cast(v.at(em, tuple(at[c] for c in names)), wide)
+            e = cast(v.at(emitter, tuple(at[c] for c in names)), wide)
             sign = "and" if wide == "bool" else "*"
             product = e if product is None else L.Bin(sign, product, e, wide)
         assert product is not None
@@ -397,7 +399,7 @@ def loops(
 
     plus = "or" if dtype == "bool" else "+"
     reads = frozenset().union(*(v.reads for v in values))
-    terms = _terms(cx, [dims[c] for c in summed])
+    terms = _terms(ctx, [dims[c] for c in summed])
 
     def written_out(outer: dict[str, L.Expr]) -> L.Expr:
         e: L.Expr | None = None
@@ -410,49 +412,49 @@ def loops(
         cost = max(1, len(terms)) * (1 + sum(v.cost for v in values))
         return Value(
             dtype, tuple(sizes[c] for c in out), tuple(dims[c] for c in out),
-            lambda em, index: written_out(dict(zip(out, index, strict=True))), reads, cost,
+            lambda emitter, index: written_out(dict(zip(out, index, strict=True))), reads, cost,
         )  # fmt: skip
 
     def total(outer: dict[str, L.Expr]) -> L.Expr:
-        acc = em.variable(L.Lit(0, dtype), "acc")
-        with em.nest([sizes[c] for c in summed]) as inner:
+        acc = emitter.variable(L.Lit(0, dtype), "acc")
+        with emitter.nest([sizes[c] for c in summed]) as inner:
             at = {**outer, **dict(zip(summed, inner, strict=True))}
-            em.add(L.Let(acc.name, L.Bin(plus, acc, term(at, dtype), dtype)))
+            emitter.add(L.Let(acc.name, L.Bin(plus, acc, term(at, dtype), dtype)))
         return acc
 
     if isinstance(target.type, nodes.Scalar):
         return scalar_value(total({}))
-    dest = cx.dest(target, reads, tuple(sizes[c] for c in out))
+    dest = ctx.dest(target, reads, tuple(sizes[c] for c in out))
     if summed and out and out[-1] in tails and not tails & set(summed) and dtype != "bool":
         # Neighbours in memory belong to different results: accumulate into them in order.
-        fill(em, dest, lambda index: L.Lit(0, dtype))
+        fill(emitter, dest, lambda index: L.Lit(0, dtype))
         order = [*out[:-1], *summed, out[-1]]
-        with em.nest([sizes[c] for c in order]) as index:
+        with emitter.nest([sizes[c] for c in order]) as index:
             at = dict(zip(order, index, strict=True))
-            put(em, dest, tuple(at[c] for c in out), term(at, dtype), add=True)
+            put(emitter, dest, tuple(at[c] for c in out), term(at, dtype), add=True)
         return dest
-    with em.nest(dest.sizes) as index:
+    with emitter.nest(dest.sizes) as index:
         at = dict(zip(out, index, strict=True))
-        put(em, dest, index, total(at) if summed else term(at, dtype))
+        put(emitter, dest, index, total(at) if summed else term(at, dtype))
     return dest
 
 
-def _terms(cx: Context, summed: Sequence[Dim]) -> list[L.Index] | None:
+def _terms(ctx: Context, summed: Sequence[Dim]) -> list[L.Index] | None:
     """Where the terms of a sum over these axes stand, if they are known and few."""
-    known = [cx.facts.canonical(d) for d in summed]
+    known = [ctx.facts.canonical(d) for d in summed]
     if not all(d.is_const for d in known) or math.prod(d.const for d in known) > FEW:
         return None
     return list(itertools.product(*([L.lit(i) for i in range(d.const)] for d in known)))
 
 
-def _nearest(em: Emitter, v: Value, names: str) -> str:
+def _nearest(emitter: Emitter, v: Value, names: str) -> str:
     """The letter of the axis along which neighbours lie side by side in memory."""
     if v.memory is not None:
         return names[v.memory.axes.index(max(v.memory.axes))]
     index = tuple(L.Name(f"?{c}") for c in names)
-    with em.into([]) as scratch:
-        element = v.at(em, index)
-    read = [e for s in L.walk(scratch) for e in L.exprs_of(s) if not isinstance(e, L.Whole)]
+    with emitter.into([]) as scratch:
+        element = v.at(emitter, index)
+    read = [e for s in L.walk(scratch) for e in L.exprs_of(s) if not isinstance(e, L.Part)]
     ends = [
         p.index[-1]
         for e in (*read, element)
@@ -470,7 +472,7 @@ def _one_covers(letters: list[str]) -> bool:
 
 
 def _pairwise(
-    cx: Context, dtype: str, values: list[Value], letters: list[str], out: str
+    ctx: Context, dtype: str, values: list[Value], letters: list[str], out: str
 ) -> tuple[list[Value], list[str]]:
     """Multiplies two operands at a time until two remain; a letter that nobody else has is summed
     on the way."""
@@ -478,20 +480,22 @@ def _pairwise(
     while len(values) > 2:
         i, j = contraction_order.first(tuple(letters), out)
         kept = contraction_order.kept(letters, i, j, out)
-        z = _pair(cx, dtype, [values[i], values[j]], [letters[i], letters[j]], kept)
+        z = _pair(ctx, dtype, [values[i], values[j]], [letters[i], letters[j]], kept)
         values = [z, *(v for p, v in enumerate(values) if p not in (i, j))]
         letters = [kept, *(s for p, s in enumerate(letters) if p not in (i, j))]
     return values, letters
 
 
-def _pair(cx: Context, dtype: str, values: list[Value], letters: list[str], out: str) -> Value:
+def _pair(ctx: Context, dtype: str, values: list[Value], letters: list[str], out: str) -> Value:
     """The product of two operands, in memory."""
     dims = {c: d for v, names in zip(values, letters) for c, d in zip(names, v.dims)}
     shape = tuple(dims[c] for c in out)
-    target = nodes.Var(cx.em.fresh("t"), nodes.Array(dtype, shape) if out else nodes.Scalar(dtype))
+    target = nodes.Var(
+        ctx.emitter.new_name("t"), nodes.Array(dtype, shape) if out else nodes.Scalar(dtype)
+    )
     found = _as_matmul(values, letters, out)
     if found is not None:
         plan, x, y = found
-        return _grouped(cx, target, x, y, plan, out)
-    z = loops(cx, target, values, letters, out)
-    return z if out else scalar_value(cx.em.let(z.at(cx.em, ())))
+        return _grouped(ctx, target, x, y, plan, out)
+    z = loops(ctx, target, values, letters, out)
+    return z if out else scalar_value(ctx.emitter.let(z.at(ctx.emitter, ())))

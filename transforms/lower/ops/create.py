@@ -22,77 +22,77 @@ def constant(
     """One number everywhere."""
     dtype = target.type.dtype
     e = cast(e, dtype)
-    return Value(dtype, sizes, shape_of(target), lambda em, index: e, reads, 0)
+    return Value(dtype, sizes, shape_of(target), lambda emitter, index: e, reads, 0)
 
 
 def _sizes(
-    cx: Context, operands: tuple[nodes.Operand, ...]
+    ctx: Context, operands: tuple[nodes.Operand, ...]
 ) -> tuple[tuple[L.Expr, ...], frozenset[str]]:
-    sizes = cx.shape(operands)
-    return sizes, frozenset().union(*(cx.value(a).reads for a in operands))
+    sizes = ctx.shape(operands)
+    return sizes, frozenset().union(*(ctx.value(a).reads for a in operands))
 
 
 @handles("zeros", "ones")
-def zeros(cx: Context, stmt: nodes.Assign) -> Value:
-    sizes, reads = _sizes(cx, stmt.op.args)
+def zeros(ctx: Context, stmt: nodes.Assign) -> Value:
+    sizes, reads = _sizes(ctx, stmt.op.args)
     fill = L.Lit(int(stmt.op.name == "ones"), "int64")
     return constant(stmt.target, fill, sizes, reads)
 
 
 @handles("full")
-def full(cx: Context, stmt: nodes.Assign) -> Value:
-    fill = cx.ready(stmt.op.args[0])
-    sizes, reads = _sizes(cx, stmt.op.args[1:])
-    return constant(stmt.target, _number(cx, fill), sizes, reads | fill.reads)
+def full(ctx: Context, stmt: nodes.Assign) -> Value:
+    fill = ctx.ready(stmt.op.args[0])
+    sizes, reads = _sizes(ctx, stmt.op.args[1:])
+    return constant(stmt.target, _number(ctx, fill), sizes, reads | fill.reads)
 
 
-def _number(cx: Context, v: Value) -> L.Expr:
+def _number(ctx: Context, v: Value) -> L.Expr:
     if v.ndim:
-        raise cx.refuse("filling with an array", "use np.broadcast_to(...).copy()")
-    return cx.em.let(v.at(cx.em, ()))
+        raise ctx.refuse("filling with an array", "use np.broadcast_to(...).copy()")
+    return ctx.emitter.let(v.at(ctx.emitter, ()))
 
 
 @handles("empty")
-def empty(cx: Context, stmt: nodes.Assign) -> Value:
-    sizes, reads = _sizes(cx, stmt.op.args)
-    return cx.dest(stmt.target, reads, sizes)
+def empty(ctx: Context, stmt: nodes.Assign) -> Value:
+    sizes, reads = _sizes(ctx, stmt.op.args)
+    return ctx.dest(stmt.target, reads, sizes)
 
 
 @handles("zeros_like", "ones_like", "full_like", "empty_like")
-def zeros_like(cx: Context, stmt: nodes.Assign) -> Value:
-    x = cx.value(stmt.op.args[0])
+def zeros_like(ctx: Context, stmt: nodes.Assign) -> Value:
+    x = ctx.value(stmt.op.args[0])
     type_, name = stmt.target.type, stmt.op.name
     reads = x.reads
     if name == "full_like":
-        fill = cx.ready(stmt.op.args[1])
-        e, reads = _number(cx, fill), reads | fill.reads
+        fill = ctx.ready(stmt.op.args[1])
+        e, reads = _number(ctx, fill), reads | fill.reads
     else:
         e = L.Lit(int(name == "ones_like"), "int64")
     if isinstance(type_, nodes.Scalar):
         return scalar_value(cast(e, type_.dtype), reads)
     if name == "empty_like":
-        return cx.dest(stmt.target, x.reads, x.sizes)
+        return ctx.dest(stmt.target, x.reads, x.sizes)
     return constant(stmt.target, e, x.sizes, reads)
 
 
 @handles("undef")
-def undef(cx: Context, stmt: nodes.Assign) -> Value:
+def undef(ctx: Context, stmt: nodes.Assign) -> Value:
     type_ = stmt.op.attrs["type"]
     if isinstance(type_, nodes.Scalar):
         return scalar_value(L.Lit(0, type_.dtype))
     if isinstance(type_, nodes.ListOf):
-        return start(cx, stmt)
-    return cx.dest(stmt.target, frozenset({stmt.target.name}), _undef_sizes(cx, stmt.target))
+        return start(ctx, stmt)
+    return ctx.dest(stmt.target, frozenset({stmt.target.name}), _undef_sizes(ctx, stmt.target))
 
 
-def _undef_sizes(cx: Context, target: nodes.Var) -> tuple[L.Expr, ...]:
+def _undef_sizes(ctx: Context, target: nodes.Var) -> tuple[L.Expr, ...]:
     """As large as its type says where that is known: a copy of the variable is made by those
     sizes, and must find its elements."""
     sizes: list[L.Expr] = []
     assert isinstance(target.type, nodes.Array)
     for dim in target.type.shape:
-        dim = cx.facts.canonical(dim)
-        size = L.Lit(dim.const, "int64") if dim.is_const else cx.known_sizes.get(dim, L.ZERO)
+        dim = ctx.facts.canonical(dim)
+        size = L.Lit(dim.const, "int64") if dim.is_const else ctx.known_sizes.get(dim, L.ZERO)
         if isinstance(size, L.Name):  # a number that need not be a size on this path
             size = L.select(L.compare(">", size, L.ZERO), size, L.ZERO)
         sizes.append(size)
@@ -103,35 +103,35 @@ def _undef_sizes(cx: Context, target: nodes.Var) -> tuple[L.Expr, ...]:
 
 
 @handles("arange")
-def arange(cx: Context, stmt: nodes.Assign) -> Value:
-    em, type_ = cx.em, stmt.target.type
-    values = [cx.ready(a) for a in stmt.op.args]
+def arange(ctx: Context, stmt: nodes.Assign) -> Value:
+    emitter, type_ = ctx.emitter, stmt.target.type
+    values = [ctx.ready(a) for a in stmt.op.args]
     reads = frozenset().union(*(v.reads for v in values))
     dtype = type_.dtype
     if all(kind(v.dtype) in "iub" for v in values):
-        start, stop, step = (em.let(cast(v.at(em, ()), "int64")) for v in values)
+        start, stop, step = (emitter.let(cast(v.at(emitter, ()), "int64")) for v in values)
         if L.is_lit(start, 0) and L.is_lit(step, 1):
-            count = em.let(L.select(L.compare(">", stop, L.ZERO), stop, L.ZERO), "n")
-            if cx.ranges.nonnegative(cx.known(stmt.op.args[1])):
+            count = emitter.let(L.select(L.compare(">", stop, L.ZERO), stop, L.ZERO), "n")
+            if ctx.ranges.nonnegative(ctx.known(stmt.op.args[1])):
                 count = stop
         else:
-            count = em.let(L.Call("rt.trip_count", (start, stop, step), "int64"), "n")
-        if not all(cx.ranges.moderate(cx.known(a)) for a in stmt.op.args[:2]):
-            cx.limit([count])
+            count = emitter.let(L.Apply("rt.trip_count", (start, stop, step), "int64"), "n")
+        if not all(ctx.ranges.moderate(ctx.known(a)) for a in stmt.op.args[:2]):
+            ctx.limit([count])
 
-        def at(em: Emitter, index: L.Index) -> L.Expr:
+        def at(emitter: Emitter, index: L.Index) -> L.Expr:
             return cast(L.add(L.mul(index[0], step), start), dtype)
     else:
-        start, stop, step = (em.let(cast(v.at(em, ()), "float64")) for v in values)
-        count = em.let(L.Call("rt.arange_count", (start, stop, step), "int64"), "n")
+        start, stop, step = (emitter.let(cast(v.at(emitter, ()), "float64")) for v in values)
+        count = emitter.let(L.Apply("rt.arange_count", (start, stop, step), "int64"), "n")
         unknown = L.compare("<", count, L.ZERO)
-        em.check(unknown, "ValueError", f"arange: cannot compute length{cx.where()}")
-        cx.limit([count])
+        emitter.check(unknown, "ValueError", f"arange: cannot compute length{ctx.where()}")
+        ctx.limit([count])
         # As NumPy: the difference of the first two elements is what is added up.
-        second = em.let(L.Bin("+", start, step, "float64"))
-        delta = em.let(L.Bin("-", second, start, "float64"))
+        second = emitter.let(L.Bin("+", start, step, "float64"))
+        delta = emitter.let(L.Bin("-", second, start, "float64"))
 
-        def at(em: Emitter, index: L.Index) -> L.Expr:
+        def at(emitter: Emitter, index: L.Index) -> L.Expr:
             far = L.Bin("*", cast(index[0], "float64"), delta, "float64")
             return cast(L.Bin("+", start, far, "float64"), dtype)
 
@@ -140,19 +140,19 @@ def arange(cx: Context, stmt: nodes.Assign) -> Value:
 
 
 @handles("linspace")
-def linspace(cx: Context, stmt: nodes.Assign) -> Value:
-    em, type_ = cx.em, stmt.target.type
-    start, stop = (cx.ready(a) for a in stmt.op.args[:2])
-    (num,) = cx.shape(stmt.op.args[2:])
+def linspace(ctx: Context, stmt: nodes.Assign) -> Value:
+    emitter, type_ = ctx.emitter, stmt.target.type
+    start, stop = (ctx.ready(a) for a in stmt.op.args[:2])
+    (num,) = ctx.shape(stmt.op.args[2:])
     endpoint = stmt.op.attrs.get("endpoint", True)
-    reads = frozenset().union(*(cx.value(a).reads for a in stmt.op.args))
+    reads = frozenset().union(*(ctx.value(a).reads for a in stmt.op.args))
     f = "float64"
-    low, high = (em.let(cast(_number(cx, v), f)) for v in (start, stop))
+    low, high = (emitter.let(cast(_number(ctx, v), f)) for v in (start, stop))
     parts = L.sub(num, L.ONE) if endpoint else num
-    parts = em.let(L.select(L.compare(">", parts, L.ZERO), parts, L.ONE), "n")
-    step = em.let(L.Bin("/", L.Bin("-", high, low, f), cast(parts, f), f), "step")
+    parts = emitter.let(L.select(L.compare(">", parts, L.ZERO), parts, L.ONE), "n")
+    step = emitter.let(L.Bin("/", L.Bin("-", high, low, f), cast(parts, f), f), "step")
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
         i = index[0]
         e: L.Expr = L.Bin("+", L.Bin("*", cast(i, f), step, f), low, f)
         if endpoint:
@@ -165,14 +165,14 @@ def linspace(cx: Context, stmt: nodes.Assign) -> Value:
 
 
 @handles("eye")
-def eye(cx: Context, stmt: nodes.Assign) -> Value:
+def eye(ctx: Context, stmt: nodes.Assign) -> Value:
     type_ = stmt.target.type
-    n, m = cx.shape(stmt.op.args[:2])
-    k = cx.integer(stmt.op.args[2])
-    reads = frozenset().union(*(cx.value(a).reads for a in stmt.op.args))
+    n, m = ctx.shape(stmt.op.args[:2])
+    k = ctx.integer(stmt.op.args[2])
+    reads = frozenset().union(*(ctx.value(a).reads for a in stmt.op.args))
     one, zero = L.Lit(1, type_.dtype), L.Lit(0, type_.dtype)
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
         return L.select(L.compare("==", index[1], L.add(index[0], k)), one, zero)
 
     return Value(type_.dtype, (n, m), shape_of(stmt.target), at, reads, 1)
@@ -182,14 +182,14 @@ def eye(cx: Context, stmt: nodes.Assign) -> Value:
 
 
 @handles("pack")
-def pack(cx: Context, stmt: nodes.Assign) -> Value:
+def pack(ctx: Context, stmt: nodes.Assign) -> Value:
     type_ = stmt.target.type
-    items = [cast(cx.scalar(a), type_.dtype) for a in stmt.op.args]
+    items = [cast(ctx.scalar(a), type_.dtype) for a in stmt.op.args]
     shape = tuple(stmt.op.attrs["shape"])
-    reads = frozenset().union(*(cx.value(a).reads for a in stmt.op.args))
-    dest = cx.dest(stmt.target, reads, tuple(L.lit(_int(n)) for n in shape))
+    reads = frozenset().union(*(ctx.value(a).reads for a in stmt.op.args))
+    dest = ctx.dest(stmt.target, reads, tuple(L.lit(_int(n)) for n in shape))
     for position, e in zip(np.ndindex(*(_int(n) for n in shape)), items, strict=True):
-        put(cx.em, dest, tuple(L.lit(i) for i in position), e)
+        put(ctx.emitter, dest, tuple(L.lit(i) for i in position), e)
     return dest
 
 
@@ -198,42 +198,42 @@ def _int(n: object) -> int:
 
 
 @handles("concatenate")
-def concatenate(cx: Context, stmt: nodes.Assign) -> Value:
-    em = cx.em
-    values = [cx.value(a) for a in stmt.op.args]
+def concatenate(ctx: Context, stmt: nodes.Assign) -> Value:
+    emitter = ctx.emitter
+    values = [ctx.value(a) for a in stmt.op.args]
     axis = stmt.op.attrs["axis"] % values[0].ndim
     first = values[0]
-    total = em.let(_reduce(L.add, [v.sizes[axis] for v in values]), "n")
+    total = emitter.let(_reduce(L.add, [v.sizes[axis] for v in values]), "n")
     sizes = (*first.sizes[:axis], total, *first.sizes[axis + 1 :])
-    dest = cx.dest(stmt.target, frozenset().union(*(v.reads for v in values)), sizes)
+    dest = ctx.dest(stmt.target, frozenset().union(*(v.reads for v in values)), sizes)
     offset: L.Expr = L.ZERO
     for v in values:
-        with em.nest(v.sizes) as index:
+        with emitter.nest(v.sizes) as index:
             place = (*index[:axis], L.add(index[axis], offset), *index[axis + 1 :])
-            put(em, dest, place, cast(v.at(em, index), dest.dtype))
-        offset = em.let(L.add(offset, v.sizes[axis]), "n")
+            put(emitter, dest, place, cast(v.at(emitter, index), dest.dtype))
+        offset = emitter.let(L.add(offset, v.sizes[axis]), "n")
     return dest
 
 
 @handles("stack")
-def stack(cx: Context, stmt: nodes.Assign) -> Value:
-    em = cx.em
-    values = [cx.ready(a) for a in stmt.op.args]
+def stack(ctx: Context, stmt: nodes.Assign) -> Value:
+    emitter = ctx.emitter
+    values = [ctx.ready(a) for a in stmt.op.args]
     first = values[0]
     axis = stmt.op.attrs["axis"] % (first.ndim + 1)
     sizes = (*first.sizes[:axis], L.lit(len(values)), *first.sizes[axis:])
-    dest = cx.dest(stmt.target, frozenset().union(*(v.reads for v in values)), sizes)
+    dest = ctx.dest(stmt.target, frozenset().union(*(v.reads for v in values)), sizes)
     for k, v in enumerate(values):
-        with em.nest(v.sizes) as index:
+        with emitter.nest(v.sizes) as index:
             place = (*index[:axis], L.lit(k), *index[axis:])
-            put(em, dest, place, cast(v.at(em, index), dest.dtype))
+            put(emitter, dest, place, cast(v.at(emitter, index), dest.dtype))
     return dest
 
 
 @handles("alias")
-def alias(cx: Context, stmt: nodes.Assign) -> Value:
+def alias(ctx: Context, stmt: nodes.Assign) -> Value:
     """The target names the same array; what lies in memory is referred to, never copied."""
-    v = cx.value(stmt.op.args[0])
+    v = ctx.value(stmt.op.args[0])
     if isinstance(stmt.target.type, nodes.Array) and v.memory is not None and v.memory.straight:
         # No reads: the target is this buffer, and does not depend on the operand any more.
         return replace(v, reads=frozenset())

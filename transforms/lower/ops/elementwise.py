@@ -16,7 +16,7 @@ from .broadcast import meet, project, same_shape
 from .scalar_ops import CONVERSIONS, cost_of, element
 
 
-def elementwise(cx: Context, stmt: nodes.Assign) -> Value:
+def elementwise(ctx: Context, stmt: nodes.Assign) -> Value:
     op, target = stmt.op, stmt.target
     types = [a.type for a in op.args]
     if op.name in CONVERSIONS:
@@ -26,47 +26,47 @@ def elementwise(cx: Context, stmt: nodes.Assign) -> Value:
         if compute == "object":  # what NumPy compares two Python integers as
             compute = "int64"
     scalar = target.type.ndim == 0
-    values = [cx.value(a) if scalar else cx.ready(a) for a in op.args]
-    sizes, dims = meet(cx.em, cx.facts, values, cx.where())
+    values = [ctx.value(a) if scalar else ctx.ready(a) for a in op.args]
+    sizes, dims = meet(ctx.emitter, ctx.facts, values, ctx.where())
     # An operand that is broadcast is read often: what is not a mere load is computed first.
-    values = [v if same_shape(cx.facts, v, sizes, dims) else cx.cheap(v) for v in values]
+    values = [v if same_shape(ctx.facts, v, sizes, dims) else ctx.cheap(v) for v in values]
     result = target.type.dtype
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
-        args = [v.at(em, project(cx.facts, v, sizes, dims, index)) for v in values]
-        return element(em, op.name, args, compute, result, op.attrs)
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
+        args = [v.at(emitter, project(ctx.facts, v, sizes, dims, index)) for v in values]
+        return element(emitter, op.name, args, compute, result, op.attrs)
 
     if op.name == "cast" and op.attrs.get("weak") and result == "int64":
-        values = [_whole(cx, *values)]
+        values = [_whole(ctx, *values)]
     if op.name == "maximum" and result == "int64" and isinstance(target.type, nodes.Scalar):
-        _learn(cx, target, op.args)
+        _learn(ctx, target, op.args)
     reads = frozenset().union(*(v.reads for v in values)) if values else frozenset()
     cost = sum(v.cost for v in values) + cost_of(op.name)
     made = Value(result, sizes, dims, at, reads, cost)
-    return replace(made, cost=0) if not scalar and integers(cx.em, made) else made
+    return replace(made, cost=0) if not scalar and integers(ctx.emitter, made) else made
 
 
-def _whole(cx: Context, v: Value) -> Value:
+def _whole(ctx: Context, v: Value) -> Value:
     """What Python's int() is given: a float that no integer of 64 bits is near raises."""
     if kind(v.dtype) != "f":
         return v
-    x = cx.em.let(v.at(cx.em, ()))
+    x = ctx.emitter.let(v.at(ctx.emitter, ()))
     if isinstance(x, L.Lit) and abs(x.value) < 2.0**63:
         return v
     nan = L.Bin("!=", x, x, "bool")
-    cx.em.check(nan, "ValueError", f"cannot convert float NaN to integer{cx.where()}")
+    ctx.emitter.check(nan, "ValueError", f"cannot convert float NaN to integer{ctx.where()}")
     low, high = (L.Lit(bound, v.dtype) for bound in (-(2.0**63), 2.0**63))
     far = L.either(L.compare("<", x, low), L.compare(">=", x, high))
     told = "cannot convert float infinity, or one beyond 64 bits, to integer"
-    cx.em.check(far, "OverflowError", told + cx.where())
+    ctx.emitter.check(far, "OverflowError", told + ctx.where())
     return scalar_value(x, v.reads)
 
 
-def _learn(cx: Context, target: nodes.Var, args: tuple[nodes.Operand, ...]) -> None:
+def _learn(ctx: Context, target: nodes.Var, args: tuple[nodes.Operand, ...]) -> None:
     """`n = max(m, 0)`: what is indexed by range(m) and has size n is indexed safely."""
     for a, zero in (args, args[::-1]):
-        value = cx.known(a)
+        value = ctx.known(a)
         if not isinstance(zero, nodes.Const) or zero.value != 0 or value is None:
             continue
-        if cx.ranges.exact_if_natural(value):
-            cx.ranges.learn(cx.known(target), max0(value))
+        if ctx.ranges.exact_if_natural(value):
+            ctx.ranges.learn(ctx.known(target), max0(value))

@@ -16,26 +16,26 @@ _SCALES = {"backward": (0, 1), "forward": (1, 0), "ortho": (2, 2)}
 
 
 @handles("fft", "rfft", "irfft", "resize")
-def transform(cx: Context, stmt: nodes.Assign) -> Value:
+def transform(ctx: Context, stmt: nodes.Assign) -> Value:
     op, target = stmt.op, stmt.target
     axis, attrs = op.attrs["axis"], op.attrs
-    x = cx.value(op.args[0])
+    x = ctx.value(op.args[0])
     inverse = attrs.get("inverse", op.name == "irfft")
-    args: list[L.Expr | L.Whole] = []
+    args: list[L.Expr | L.Part] = []
     if op.name == "fft":
         args.append(L.lit(inverse, "bool"))
         x = _converted(x, target.type.dtype)
     if op.name != "resize":
         args.append(L.lit(_SCALES[attrs["norm"]][inverse]))
-    x = cx.materialise(x)
+    x = ctx.materialise(x)
     n = x.sizes[axis]
     if op.name == "rfft":
         n = L.add(L.Bin("//", n, L.lit(2), "int64"), L.ONE)
     elif len(op.args) > 1:
-        n = cx.integer(op.args[1])
-    out = cx.dest(target, x.reads, (*x.sizes[:axis], n, *x.sizes[axis + 1 :]))
-    views = [_three(cx, v, axis) for v in (x, out)]
-    cx.em.add(L.Do(f"rt.fft.{op.name}", (*views, *args)))
+        n = ctx.integer(op.args[1])
+    out = ctx.dest(target, x.reads, (*x.sizes[:axis], n, *x.sizes[axis + 1 :]))
+    views = [_three(ctx, v, axis) for v in (x, out)]
+    ctx.emitter.add(L.Call(f"rt.fft.{op.name}", (*views, *args)))
     return out
 
 
@@ -43,14 +43,14 @@ def _converted(v: Value, dtype: str) -> Value:
     if v.dtype == dtype:
         return v
     at = v.at
-    return replace(v, dtype=dtype, memory=None, at=lambda em, i: cast(at(em, i), dtype))
+    return replace(v, dtype=dtype, memory=None, at=lambda emitter, i: cast(at(emitter, i), dtype))
 
 
-def _three(cx: Context, v: Value, axis: int) -> L.Whole:
+def _three(ctx: Context, v: Value, axis: int) -> L.Part:
     """A buffer with the axes before and those after `axis` made one each."""
     assert v.memory is not None
-    name = cx.em.fresh(f"{v.memory.name}_lines")
+    name = ctx.emitter.new_name(f"{v.memory.name}_lines")
     sizes = (L.product(v.sizes[:axis]), v.sizes[axis], L.product(v.sizes[axis + 1 :]))
-    cx.em.add(L.Alias(name, v.memory.name, sizes))
-    cx.em.roots[name] = cx.em.root(v.memory.name)
-    return L.Whole(name)
+    ctx.emitter.add(L.View(name, v.memory.name, sizes))
+    ctx.emitter.roots[name] = ctx.emitter.root(v.memory.name)
+    return L.Part(name)

@@ -69,14 +69,14 @@ _ROUTINES = {
 
 
 @handles(*_ROUTINES)
-def matrix_function(cx: Context, stmt: nodes.Assign) -> Value:
+def matrix_function(ctx: Context, stmt: nodes.Assign) -> Value:
     routine, op = _ROUTINES[stmt.op.name], stmt.op
     dtype = stmt.target.type.dtype
-    operands = [cx.ready(a) for a in op.args]
+    operands = [ctx.ready(a) for a in op.args]
     reads = frozenset().union(*(v.reads for v in operands))
     counted = not nodes.is_float(stmt.target.type)
     values = [
-        _in_memory(cx, v, v.dtype if counted else dtype) if core else v
+        _in_memory(ctx, v, v.dtype if counted else dtype) if core else v
         for v, core in zip(operands, routine.cores)
     ]
     ranks = [min(v.ndim, core) for v, core in zip(values, routine.cores)]
@@ -85,34 +85,36 @@ def matrix_function(cx: Context, stmt: nodes.Assign) -> Value:
         replace(v, sizes=v.sizes[: v.ndim - rank], dims=v.dims[: v.ndim - rank])
         for v, rank in zip(values, ranks)
     ]
-    batch, dims = meet(cx.em, cx.facts, heads, cx.where())
-    sizes = tuple(cx.em.let(s, "n") for s in routine.result(*cores))
+    batch, dims = meet(ctx.emitter, ctx.facts, heads, ctx.where())
+    sizes = tuple(ctx.emitter.let(s, "n") for s in routine.result(*cores))
     flags = tuple(L.lit(op.attrs[f], _flag_dtype(op.attrs[f])) for f in routine.flags)
 
-    def parts(index: L.Index) -> list[L.Expr | L.Whole]:
+    def parts(index: L.Index) -> list[L.Expr | L.Part]:
         return [
-            _whole(v, project(cx.facts, head, batch, dims, index)) if core else v.at(cx.em, ())
+            _whole(v, project(ctx.facts, head, batch, dims, index))
+            if core
+            else v.at(ctx.emitter, ())
             for v, head, core in zip(values, heads, routine.cores)
         ]
 
     if not sizes:
-        return _numbers(cx, stmt, batch, reads, lambda index: (*parts(index), *flags))
-    dest = cx.dest(stmt.target, reads, (*batch, *sizes))
-    with cx.em.nest(batch) as index:
+        return _numbers(ctx, stmt, batch, reads, lambda index: (*parts(index), *flags))
+    dest = ctx.dest(stmt.target, reads, (*batch, *sizes))
+    with ctx.emitter.nest(batch) as index:
         args = (*parts(index), *flags, _whole(dest, index))
-        _run(cx, op.name, args, routine.failure)
+        _run(ctx, op.name, args, routine.failure)
     return dest
 
 
 @handles("tril", "triu")
-def triangle(cx: Context, stmt: nodes.Assign) -> Value:
-    x = cx.ready(stmt.op.args[0])
+def triangle(ctx: Context, stmt: nodes.Assign) -> Value:
+    x = ctx.ready(stmt.op.args[0])
     k, sign = L.lit(stmt.op.attrs["k"]), "<=" if stmt.op.name == "tril" else ">="
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
         row, column = index[-2:]
         inside = L.compare(sign, column, L.add(row, k))
-        return L.select(inside, x.at(em, index), L.lit(0, x.dtype))
+        return L.select(inside, x.at(emitter, index), L.lit(0, x.dtype))
 
     return replace(x, at=at, cost=x.cost + 1, memory=None, add_into=None)
 
@@ -121,52 +123,54 @@ def _flag_dtype(flag: object) -> str:
     return "bool" if isinstance(flag, bool) else "int64"
 
 
-def _in_memory(cx: Context, v: Value, dtype: str) -> Value:
+def _in_memory(ctx: Context, v: Value, dtype: str) -> Value:
     if v.is_buffer and v.dtype == dtype:
         return v
     at = v.at
-    return cx.copied(replace(v, dtype=dtype, memory=None, at=lambda em, i: cast(at(em, i), dtype)))
+    return ctx.copied(
+        replace(v, dtype=dtype, memory=None, at=lambda emitter, i: cast(at(emitter, i), dtype))
+    )
 
 
-def _whole(v: Value, index: L.Index) -> L.Whole:
+def _whole(v: Value, index: L.Index) -> L.Part:
     assert v.memory is not None
-    return L.Whole(v.memory.name, index)
+    return L.Part(v.memory.name, index)
 
 
-def _run(cx: Context, name: str, args: tuple[L.Expr | L.Whole, ...], told: tuple[str, ...]) -> None:
+def _run(ctx: Context, name: str, args: tuple[L.Expr | L.Part, ...], told: tuple[str, ...]) -> None:
     function = f"rt.linalg.{name}"
     if not told:
-        cx.em.add(L.Do(function, args))
+        ctx.emitter.add(L.Call(function, args))
         return
-    status = L.Name(cx.em.fresh("status"))
-    cx.em.add(L.BindCall((status.name,), function, args))
-    with cx.em.branch(L.compare("!=", status, L.ZERO)):
+    status = L.Name(ctx.emitter.new_name("status"))
+    ctx.emitter.add(L.CallBuffers((status.name,), function, args))
+    with ctx.emitter.branch(L.compare("!=", status, L.ZERO)):
         message: list[str | None] = [told[0]]
         for text in told[1:]:
             message += [None, text]
-        site = cx.failures.site("LinAlgError", (*message, cx.where()))
+        site = ctx.failures.site("LinAlgError", (*message, ctx.where()))
         values = (L.sub(status, L.ONE),) * (len(told) - 1)
-        cx.em.add(L.Fail("LinAlgError", "", site, values))
+        ctx.emitter.add(L.Fail("LinAlgError", "", site, values))
 
 
 def _numbers(
-    cx: Context,
+    ctx: Context,
     stmt: nodes.Assign,
     batch: Sizes,
     reads: frozenset[str],
-    args: Callable[[L.Index], tuple[L.Expr | L.Whole, ...]],
+    args: Callable[[L.Index], tuple[L.Expr | L.Part, ...]],
 ) -> Value:
     """The results of a routine that returns a number, one for each matrix."""
     dtype = stmt.target.type.dtype
-    name = cx.em.fresh("t")
+    name = ctx.emitter.new_name("t")
 
     def call(index: L.Index) -> L.Expr:
-        cx.em.add(L.BindCall((name,), f"rt.linalg.{stmt.op.name}", args(index)))
+        ctx.emitter.add(L.CallBuffers((name,), f"rt.linalg.{stmt.op.name}", args(index)))
         return L.Name(name, dtype)
 
     if isinstance(stmt.target.type, nodes.Scalar):
         return scalar_value(call(()))
-    dest = cx.dest(stmt.target, reads, batch)
-    with cx.em.nest(batch) as index:
-        put(cx.em, dest, index, call(index))
+    dest = ctx.dest(stmt.target, reads, batch)
+    with ctx.emitter.nest(batch) as index:
+        put(ctx.emitter, dest, index, call(index))
     return dest

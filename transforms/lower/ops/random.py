@@ -13,41 +13,41 @@ from ..loop_ir import nodes as L
 from ..loop_ir.conversions import cast
 
 
-def draw(cx: Context, stmt: nodes.Draw) -> None:
-    args: list[L.Expr | L.Whole] = []
+def draw(ctx: Context, stmt: nodes.Draw) -> None:
+    args: list[L.Expr | L.Part] = []
     if stmt.rng is not None:
         assert isinstance(stmt.rng, nodes.Var)
-        args.append(L.Name(cx.python_name(stmt.rng), "rng"))
-    params = [_argument(cx, a) for a in stmt.args]
+        args.append(L.Name(ctx.python_name(stmt.rng), "rng"))
+    params = [_argument(ctx, a) for a in stmt.args]
     if stmt.method in ("default_rng", "seed"):
-        _make(cx, stmt, params)
+        _make(ctx, stmt, params)
         return
     (target,) = stmt.targets
     legacy = "" if stmt.rng is not None else "legacy_"
-    name = cx.python_name(target)
-    cx.forget(name)
-    cx.env.pop(target.name, None)
+    name = ctx.python_name(target)
+    ctx.forget(name)
+    ctx.env.pop(target.name, None)
     if stmt.size is None:
         function = f"rt.draws.{legacy}one_{stmt.method}"
-        cx.em.add(L.BindCall((name,), function, (*args, *params)))
+        ctx.emitter.add(L.CallBuffers((name,), function, (*args, *params)))
         return
     assert isinstance(target.type, nodes.Array)
-    sizes = tuple(cx.integer(s) for s in stmt.size)
-    out = cx.allocate(name, target.type.dtype, sizes, target.type.shape)
+    sizes = tuple(ctx.integer(s) for s in stmt.size)
+    out = ctx.allocate(name, target.type.dtype, sizes, target.type.shape)
     function = f"rt.draws.{legacy}fill_{stmt.method}"
-    cx.em.add(L.Do(function, (*args, out.whole(), *params)))
+    ctx.emitter.add(L.Call(function, (*args, out.whole(), *params)))
 
 
-def _make(cx: Context, stmt: nodes.Draw, params: list[L.Expr | L.Whole]) -> None:
+def _make(ctx: Context, stmt: nodes.Draw, params: list[L.Expr | L.Part]) -> None:
     function = f"rt.draws.{stmt.method}"
     if not stmt.targets:
-        cx.em.add(L.Do(function, tuple(params)))
+        ctx.emitter.add(L.Call(function, tuple(params)))
         return
-    names = tuple(cx.python_name(t) for t in stmt.targets)
-    cx.em.add(L.BindCall(names, function, tuple(params)))
+    names = tuple(ctx.python_name(t) for t in stmt.targets)
+    ctx.emitter.add(L.CallBuffers(names, function, tuple(params)))
 
 
-def _argument(cx: Context, operand: nodes.Operand) -> L.Expr | L.Whole:
+def _argument(ctx: Context, operand: nodes.Operand) -> L.Expr | L.Part:
     if operand.type.ndim:
-        return cx.materialise(cx.value(operand)).whole()
-    return cast(cx.scalar(operand), operand.type.dtype)
+        return ctx.materialise(ctx.value(operand)).whole()
+    return cast(ctx.scalar(operand), operand.type.dtype)

@@ -11,11 +11,11 @@ from ..loop_ir import nodes as L
 
 
 @handles("field")
-def field(cx: Context, stmt: nodes.Assign) -> Value:
-    r = cx.value(stmt.op.args[0])
+def field(ctx: Context, stmt: nodes.Assign) -> Value:
+    r = ctx.value(stmt.op.args[0])
     name, dtype = stmt.op.attrs["name"], stmt.target.type.dtype
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
-        return L.Field(r.at(em, index), name, dtype)
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
+        return L.Field(r.at(emitter, index), name, dtype)
 
     return replace(r, at=at, dtype=dtype, memory=None)

@@ -31,35 +31,37 @@ def _fold(op: str, result: str, scalar: bool) -> Fold:
     if op in ("any", "all"):
         sign = "or" if op == "any" else "and"
         return Fold(
-            lambda em, acc, e: L.Bin(sign, acc, cast(e, "bool"), "bool"),
+            lambda emitter, acc, e: L.Bin(sign, acc, cast(e, "bool"), "bool"),
             L.Lit(op == "all", "bool"),
             "bool",
         )
     if op == "count_nonzero":
         return Fold(
-            lambda em, acc, e: L.add(acc, L.Cast(cast(e, "bool"), "int64")), L.ZERO, "int64"
+            lambda emitter, acc, e: L.add(acc, L.Cast(cast(e, "bool"), "int64")), L.ZERO, "int64"
         )
     if op in ("max", "min"):
         sign = ">" if op == "max" else "<"
-        return Fold(lambda em, acc, e: larger(sign, em.let(cast(e, result)), acc), None, result)
+        return Fold(
+            lambda emitter, acc, e: larger(sign, emitter.let(cast(e, result)), acc), None, result
+        )
     # A long float32 sum in one accumulator would lose digits that NumPy's pairwise sum keeps.
     dtype = "float64" if result == "float32" and scalar else result
     sign, start = ("*", 1) if op == "prod" else ("+", 0)
     if result == "bool":
         raise AssertionError("sums of bools are integers")
     return Fold(
-        lambda em, acc, e: L.Bin(sign, acc, cast(e, dtype), dtype), L.Lit(start, dtype), dtype
+        lambda emitter, acc, e: L.Bin(sign, acc, cast(e, dtype), dtype), L.Lit(start, dtype), dtype
     )
 
 
 @handles("sum", "prod", "max", "min", "any", "all", "count_nonzero")
-def fold(cx: Context, stmt: nodes.Assign) -> Value:
-    x, axes, keepdims = _operand(cx, stmt)
-    return _reduce(cx, stmt.op.name, stmt.target, x, axes, keepdims)
+def fold(ctx: Context, stmt: nodes.Assign) -> Value:
+    x, axes, keepdims = _operand(ctx, stmt)
+    return _reduce(ctx, stmt.op.name, stmt.target, x, axes, keepdims)
 
 
-def _operand(cx: Context, stmt: nodes.Assign) -> tuple[Value, tuple[int, ...], bool]:
-    x = cx.ready(stmt.op.args[0])
+def _operand(ctx: Context, stmt: nodes.Assign) -> tuple[Value, tuple[int, ...], bool]:
+    x = ctx.ready(stmt.op.args[0])
     axis = stmt.op.attrs.get("axis")
     if axis is None:
         axes = tuple(range(x.ndim))
@@ -73,7 +75,7 @@ def _operand(cx: Context, stmt: nodes.Assign) -> tuple[Value, tuple[int, ...], b
 
 
 def _reduce(
-    cx: Context,
+    ctx: Context,
     op: str,
     target: nodes.Var,
     x: Value,
@@ -82,16 +84,16 @@ def _reduce(
     finish: Callable[[L.Expr], L.Expr] = lambda e: e,
 ) -> Value:
     """Folds `x` over `axes` into `target`'s shape; `finish` is applied to each result."""
-    em = cx.em
+    emitter = ctx.emitter
     result = target.type.dtype
     kept = tuple(k for k in range(x.ndim) if k not in axes)
     if op in ("max", "min"):
-        _refuse_empty(cx, op, [x.sizes[k] for k in axes], [x.dims[k] for k in axes])
+        _refuse_empty(ctx, op, [x.sizes[k] for k in axes], [x.dims[k] for k in axes])
     if isinstance(target.type, nodes.Scalar):
-        acc = _accumulate(em, _fold(op, result, True), x, axes, {})
+        acc = _accumulate(emitter, _fold(op, result, True), x, axes, {})
         return scalar_value(cast(finish(acc), result))
     sizes, dims = _result_shape(x, axes, keepdims)
-    dest = cx.dest(target, x.reads, sizes)
+    dest = ctx.dest(target, x.reads, sizes)
     dest = replace(dest, dims=dims)
 
     def place(index: dict[int, L.Expr]) -> L.Index:
@@ -102,33 +104,33 @@ def _reduce(
     if not kept or not axes or _innermost(x) in axes:
         # The last axis is summed: one scalar accumulator per result.
         f = _fold(op, result, True)
-        with em.nest([x.sizes[k] for k in kept]) as outer:
+        with emitter.nest([x.sizes[k] for k in kept]) as outer:
             at = dict(zip(kept, outer, strict=True))
-            acc = _accumulate(em, f, x, axes, at)
-            put(em, dest, place(at), cast(finish(acc), result))
+            acc = _accumulate(emitter, f, x, axes, at)
+            put(emitter, dest, place(at), cast(finish(acc), result))
         return dest
     # The last axis is kept: go through memory in order, accumulating into the result.
     f = _fold(op, result, False)
     if f.start is None:
         first = x
-        with em.nest([x.sizes[k] for k in kept]) as outer:
+        with emitter.nest([x.sizes[k] for k in kept]) as outer:
             at = dict(zip(kept, outer, strict=True))
-            e = first.at(em, tuple(at.get(k, L.ZERO) for k in range(x.ndim)))
-            put(em, dest, place(at), cast(e, result))
+            e = first.at(emitter, tuple(at.get(k, L.ZERO) for k in range(x.ndim)))
+            put(emitter, dest, place(at), cast(e, result))
     else:
         start = f.start
-        fill(em, dest, lambda index: start)
-    with em.nest(x.sizes) as index:
+        fill(emitter, dest, lambda index: start)
+    with emitter.nest(x.sizes) as index:
         at = {k: index[k] for k in kept}
-        here = dest.at(em, place(at))
-        element = x.at(em, index)
+        here = dest.at(emitter, place(at))
+        element = x.at(emitter, index)
         if op == "sum":
-            put(em, dest, place(at), cast(element, result), add=True)
+            put(emitter, dest, place(at), cast(element, result), add=True)
         else:
-            put(em, dest, place(at), f.step(em, here, element))
+            put(emitter, dest, place(at), f.step(emitter, here, element))
     if finish(L.ZERO) != L.ZERO:
-        with em.nest(dest.sizes) as index:
-            put(em, dest, index, cast(finish(dest.at(em, index)), result))
+        with emitter.nest(dest.sizes) as index:
+            put(emitter, dest, index, cast(finish(dest.at(emitter, index)), result))
     return dest
 
 
@@ -138,18 +140,18 @@ def _innermost(x: Value) -> int:
 
 
 def _accumulate(
-    em: Emitter, f: Fold, x: Value, axes: tuple[int, ...], outer: dict[int, L.Expr]
+    emitter: Emitter, f: Fold, x: Value, axes: tuple[int, ...], outer: dict[int, L.Expr]
 ) -> L.Expr:
     """Folds over `axes` at a fixed index of the other axes."""
     if f.start is None:
-        first = x.at(em, tuple(outer.get(k, L.ZERO) for k in range(x.ndim)))
-        acc = em.variable(cast(first, f.dtype), "acc")
+        first = x.at(emitter, tuple(outer.get(k, L.ZERO) for k in range(x.ndim)))
+        acc = emitter.variable(cast(first, f.dtype), "acc")
     else:
-        acc = em.variable(f.start, "acc")
-    with em.nest([x.sizes[k] for k in axes]) as inner:
+        acc = emitter.variable(f.start, "acc")
+    with emitter.nest([x.sizes[k] for k in axes]) as inner:
         at = {**outer, **dict(zip(axes, inner, strict=True))}
-        e = x.at(em, tuple(at[k] for k in range(x.ndim)))
-        em.add(L.Let(acc.name, f.step(em, acc, e)))
+        e = x.at(emitter, tuple(at[k] for k in range(x.ndim)))
+        emitter.add(L.Let(acc.name, f.step(emitter, acc, e)))
     return acc
 
 
@@ -171,10 +173,10 @@ def _result_shape(
 _IDENTITY_NAMES = {"max": "maximum", "min": "minimum"}
 
 
-def _refuse_empty(cx: Context, op: str, sizes: list[L.Expr], dims: list[Dim]) -> None:
+def _refuse_empty(ctx: Context, op: str, sizes: list[L.Expr], dims: list[Dim]) -> None:
     empty: L.Expr = L.lit(False, "bool")
     for n, d in zip(sizes, dims, strict=True):
-        if not cx.ranges.nonnegative(d - 1):
+        if not ctx.ranges.nonnegative(d - 1):
             empty = L.either(empty, L.compare("==", n, L.ZERO))
     if op in _IDENTITY_NAMES:
         message = (
@@ -182,43 +184,45 @@ def _refuse_empty(cx: Context, op: str, sizes: list[L.Expr], dims: list[Dim]) ->
         )
     else:
         message = f"attempt to get {op} of an empty sequence"
-    cx.em.check(empty, "ValueError", message + cx.where())
+    ctx.emitter.check(empty, "ValueError", message + ctx.where())
 
 
 # ---------------------------------------------------------------- moments
 
 
-def _count(cx: Context, x: Value, axes: tuple[int, ...]) -> L.Expr:
-    return cx.em.let(L.product(tuple(x.sizes[k] for k in axes)), "n")
+def _count(ctx: Context, x: Value, axes: tuple[int, ...]) -> L.Expr:
+    return ctx.emitter.let(L.product(tuple(x.sizes[k] for k in axes)), "n")
 
 
 def _as_float64(x: Value) -> Value:
-    return replace(x, at=lambda em, index: cast(x.at(em, index), "float64"), dtype="float64")
+    return replace(
+        x, at=lambda emitter, index: cast(x.at(emitter, index), "float64"), dtype="float64"
+    )
 
 
 @handles("mean")
-def mean(cx: Context, stmt: nodes.Assign) -> Value:
-    x, axes, keepdims = _operand(cx, stmt)
-    n = _count(cx, x, axes)
+def mean(ctx: Context, stmt: nodes.Assign) -> Value:
+    x, axes, keepdims = _operand(ctx, stmt)
+    n = _count(ctx, x, axes)
     if kind(x.dtype) in "biu":  # whose sum may not fit in 64 bits
         x = _as_float64(x)
 
     def finish(acc: L.Expr) -> L.Expr:
         return L.Bin("/", acc, cast(n, acc.dtype), acc.dtype)
 
-    return _reduce(cx, "sum", stmt.target, x, axes, keepdims, finish)
+    return _reduce(ctx, "sum", stmt.target, x, axes, keepdims, finish)
 
 
 @handles("var", "std")
-def var(cx: Context, stmt: nodes.Assign) -> Value:
+def var(ctx: Context, stmt: nodes.Assign) -> Value:
     """In two passes: the mean, then the mean square of what is left."""
-    em, target = cx.em, stmt.target
-    x, axes, keepdims = _operand(cx, stmt)
-    x = cx.cheap(x)
-    n = _count(cx, x, axes)
+    emitter, target = ctx.emitter, stmt.target
+    x, axes, keepdims = _operand(ctx, stmt)
+    x = ctx.cheap(x)
+    n = _count(ctx, x, axes)
     ddof = stmt.op.attrs.get("ddof", 0)
-    rest = em.let(L.sub(n, _ddof(ddof)), "n")
-    rest = em.let(L.select(L.compare(">", rest, L.ZERO), rest, L.ZERO), "n")
+    rest = emitter.let(L.sub(n, _ddof(ddof)), "n")
+    rest = emitter.let(L.select(L.compare(">", rest, L.ZERO), rest, L.ZERO), "n")
     result = target.type.dtype
     dtype = "float64"
     kept = tuple(k for k in range(x.ndim) if k not in axes)
@@ -226,25 +230,25 @@ def var(cx: Context, stmt: nodes.Assign) -> Value:
 
     def moment(at: dict[int, L.Expr]) -> L.Expr:
         add = _fold("sum", dtype, True)
-        total = _accumulate(em, add, wide, axes, at)
-        centre = em.variable(L.Bin("/", total, cast(n, dtype), dtype), "mean")
+        total = _accumulate(emitter, add, wide, axes, at)
+        centre = emitter.variable(L.Bin("/", total, cast(n, dtype), dtype), "mean")
 
-        def square(em: Emitter, index: L.Index) -> L.Expr:
-            d = em.let(L.Bin("-", wide.at(em, index), centre, dtype), "d")
+        def square(emitter: Emitter, index: L.Index) -> L.Expr:
+            d = emitter.let(L.Bin("-", wide.at(emitter, index), centre, dtype), "d")
             return L.Bin("*", d, d, dtype)
 
-        acc = _accumulate(em, add, replace(wide, at=square), axes, at)
+        acc = _accumulate(emitter, add, replace(wide, at=square), axes, at)
         out: L.Expr = L.Bin("/", acc, cast(rest, dtype), dtype)
-        return L.Call("np.sqrt", (out,), dtype) if stmt.op.name == "std" else out
+        return L.Apply("np.sqrt", (out,), dtype) if stmt.op.name == "std" else out
 
     if isinstance(target.type, nodes.Scalar):
-        return scalar_value(cast(em.let(moment({})), result))
+        return scalar_value(cast(emitter.let(moment({})), result))
     sizes, _ = _result_shape(x, axes, keepdims)
-    dest = cx.dest(target, x.reads, sizes)
-    with em.nest([x.sizes[k] for k in kept]) as outer:
+    dest = ctx.dest(target, x.reads, sizes)
+    with emitter.nest([x.sizes[k] for k in kept]) as outer:
         at = dict(zip(kept, outer, strict=True))
         index = tuple(at.get(k, L.ZERO) for k in range(x.ndim) if keepdims or k in at)
-        put(em, dest, index, cast(moment(at), result))
+        put(emitter, dest, index, cast(moment(at), result))
     return dest
 
 
@@ -257,20 +261,20 @@ def _ddof(ddof: object) -> L.Expr:
 
 
 @handles("argmax", "argmin")
-def argmax(cx: Context, stmt: nodes.Assign) -> Value:
-    em, target, op = cx.em, stmt.target, stmt.op.name
-    x, axes, keepdims = _operand(cx, stmt)
+def argmax(ctx: Context, stmt: nodes.Assign) -> Value:
+    emitter, target, op = ctx.emitter, stmt.target, stmt.op.name
+    x, axes, keepdims = _operand(ctx, stmt)
     sign = ">" if op == "argmax" else "<"
-    _refuse_empty(cx, op, [x.sizes[k] for k in axes], [x.dims[k] for k in axes])
+    _refuse_empty(ctx, op, [x.sizes[k] for k in axes], [x.dims[k] for k in axes])
     kept = tuple(k for k in range(x.ndim) if k not in axes)
 
     def position(at: dict[int, L.Expr]) -> L.Expr:
-        first = x.at(em, tuple(at.get(k, L.ZERO) for k in range(x.ndim)))
-        best = em.variable(first, "best")
-        best_at = em.variable(L.ZERO, "best_at")
-        with em.nest([x.sizes[k] for k in axes]) as inner:
+        first = x.at(emitter, tuple(at.get(k, L.ZERO) for k in range(x.ndim)))
+        best = emitter.variable(first, "best")
+        best_at = emitter.variable(L.ZERO, "best_at")
+        with emitter.nest([x.sizes[k] for k in axes]) as inner:
             here = {**at, **dict(zip(axes, inner, strict=True))}
-            e = em.let(x.at(em, tuple(here[k] for k in range(x.ndim))))
+            e = emitter.let(x.at(emitter, tuple(here[k] for k in range(x.ndim))))
             better: L.Expr = L.Bin(sign, e, best, "bool")
             if x.dtype == "bool":
                 better = L.Bin("!=", e, best, "bool")
@@ -280,22 +284,22 @@ def argmax(cx: Context, stmt: nodes.Assign) -> Value:
                 # The first nan is the extreme.
                 nan, known = L.Bin("!=", e, e, "bool"), L.Bin("==", best, best, "bool")
                 better = L.Bin("or", better, L.Bin("and", nan, known, "bool"), "bool")
-            with em.branch(better):
+            with emitter.branch(better):
                 flat: L.Expr = L.ZERO
                 for k, i in zip(axes, inner, strict=True):
                     flat = L.add(L.mul(flat, x.sizes[k]), i)
-                em.add(L.Let(best.name, e))
-                em.add(L.Let(best_at.name, flat))
+                emitter.add(L.Let(best.name, e))
+                emitter.add(L.Let(best_at.name, flat))
         return best_at
 
     if isinstance(target.type, nodes.Scalar):
         return scalar_value(position({}))
     sizes, _ = _result_shape(x, axes, keepdims)
-    dest = cx.dest(target, x.reads, sizes)
-    with em.nest([x.sizes[k] for k in kept]) as outer:
+    dest = ctx.dest(target, x.reads, sizes)
+    with emitter.nest([x.sizes[k] for k in kept]) as outer:
         at = dict(zip(kept, outer, strict=True))
         index = tuple(at.get(k, L.ZERO) for k in range(x.ndim) if keepdims or k in at)
-        put(em, dest, index, position(at))
+        put(emitter, dest, index, position(at))
     return dest
 
 
@@ -303,9 +307,9 @@ def argmax(cx: Context, stmt: nodes.Assign) -> Value:
 
 
 @handles("cumsum", "cumprod")
-def scan(cx: Context, stmt: nodes.Assign) -> Value:
-    em, target = cx.em, stmt.target
-    x = cx.ready(stmt.op.args[0])
+def scan(ctx: Context, stmt: nodes.Assign) -> Value:
+    emitter, target = ctx.emitter, stmt.target
+    x = ctx.ready(stmt.op.args[0])
     axis = stmt.op.attrs.get("axis")
     if isinstance(axis, tuple):
         (axis,) = axis
@@ -313,24 +317,24 @@ def scan(cx: Context, stmt: nodes.Assign) -> Value:
     sign, start = ("*", 1) if stmt.op.name == "cumprod" else ("+", 0)
     dtype = "float64" if result == "float32" else result
     if axis is None:
-        dest = cx.dest(target, x.reads, (cx.em.let(L.product(x.sizes), "n"),))
+        dest = ctx.dest(target, x.reads, (ctx.emitter.let(L.product(x.sizes), "n"),))
         axes, kept = tuple(range(x.ndim)), ()
     else:
         axis %= x.ndim
-        dest = cx.dest(target, x.reads, x.sizes)
+        dest = ctx.dest(target, x.reads, x.sizes)
         axes, kept = (axis,), tuple(k for k in range(x.ndim) if k != axis)
-    with em.nest([x.sizes[k] for k in kept]) as outer:
+    with emitter.nest([x.sizes[k] for k in kept]) as outer:
         at = dict(zip(kept, outer, strict=True))
-        acc = em.variable(L.Lit(start, dtype), "acc")
-        count = em.variable(L.ZERO, "k") if axis is None else None
-        with em.nest([x.sizes[k] for k in axes]) as inner:
+        acc = emitter.variable(L.Lit(start, dtype), "acc")
+        count = emitter.variable(L.ZERO, "k") if axis is None else None
+        with emitter.nest([x.sizes[k] for k in axes]) as inner:
             here = {**at, **dict(zip(axes, inner, strict=True))}
             index = tuple(here[k] for k in range(x.ndim))
-            e = cast(x.at(em, index), dtype)
-            em.add(L.Let(acc.name, L.Bin(sign, acc, e, dtype)))
-            put(em, dest, index if count is None else (count,), cast(acc, result))
+            e = cast(x.at(emitter, index), dtype)
+            emitter.add(L.Let(acc.name, L.Bin(sign, acc, e, dtype)))
+            put(emitter, dest, index if count is None else (count,), cast(acc, result))
             if count is not None:
-                em.add(L.Let(count.name, L.add(count, L.ONE)))
+                emitter.add(L.Let(count.name, L.add(count, L.ONE)))
     return dest
 
 
@@ -338,28 +342,28 @@ def scan(cx: Context, stmt: nodes.Assign) -> Value:
 
 
 @handles("unbroadcast")
-def unbroadcast(cx: Context, stmt: nodes.Assign) -> Value:
+def unbroadcast(ctx: Context, stmt: nodes.Assign) -> Value:
     """Sums g to the shape of `like`: the transpose of broadcasting."""
-    em, target = cx.em, stmt.target
-    g, like = cx.ready(stmt.op.args[0]), cx.ready(stmt.op.args[1])
+    emitter, target = ctx.emitter, stmt.target
+    g, like = ctx.ready(stmt.op.args[0]), ctx.ready(stmt.op.args[1])
     lead = g.ndim - like.ndim
     if isinstance(target.type, nodes.Scalar):
-        return _reduce(cx, "sum", target, g, tuple(range(g.ndim)), False)
+        return _reduce(ctx, "sum", target, g, tuple(range(g.ndim)), False)
     summed = tuple(range(lead)) + tuple(
         lead + k
         for k in range(like.ndim)
-        if is_one(cx.facts, like.dims[k]) and not is_one(cx.facts, g.dims[lead + k])
+        if is_one(ctx.facts, like.dims[k]) and not is_one(ctx.facts, g.dims[lead + k])
     )
     rest = [k for k in range(like.ndim) if lead + k not in summed]
-    if all(cx.facts.known_equal(g.dims[lead + k], like.dims[k]) for k in rest):
+    if all(ctx.facts.known_equal(g.dims[lead + k], like.dims[k]) for k in rest):
         if not summed:
             return replace(g, reads=g.reads | like.reads)
         if summed == tuple(range(lead)):
-            return _reduce(cx, "sum", target, g, summed, False)
+            return _reduce(ctx, "sum", target, g, summed, False)
     reads = g.reads | like.reads
-    dest = replace(cx.dest(target, reads, like.sizes), dims=like.dims)
-    fill(em, dest, lambda index: L.Lit(0, dest.dtype))
-    with em.nest(g.sizes) as index:
-        place = project(cx.facts, dest, g.sizes, g.dims, index)
-        put(em, dest, place, cast(g.at(em, index), dest.dtype), add=True)
+    dest = replace(ctx.dest(target, reads, like.sizes), dims=like.dims)
+    fill(emitter, dest, lambda index: L.Lit(0, dest.dtype))
+    with emitter.nest(g.sizes) as index:
+        place = project(ctx.facts, dest, g.sizes, g.dims, index)
+        put(emitter, dest, place, cast(g.at(emitter, index), dest.dtype), add=True)
     return dest

@@ -66,7 +66,7 @@ def cost_of(op: str) -> int:
 
 
 def element(
-    em: Emitter,
+    emitter: Emitter,
     op: str,
     args: list[L.Expr],
     compute: str,
@@ -77,18 +77,18 @@ def element(
         cond, x, y = args
         x, y = cast(x, result), cast(y, result)
         # Both sides are computed first, so that the choice is free of loads and vectorises.
-        return L.select(cast(cond, "bool"), em.let(x), em.let(y))
+        return L.select(cast(cond, "bool"), emitter.let(x), emitter.let(y))
     if op in CONVERSIONS or op == "positive":
         return cast(args[0], result)
     special = _SPECIAL.get(op)
     if special is not None:
-        return special(em, args, compute, result)
+        return special(emitter, args, compute, result)
     xs = [cast(a, compute) for a in args]
     if op in _ARITHMETIC:
         return _arithmetic(_ARITHMETIC[op], xs, compute)
     if op in _COMPARE:
         if _differ_in_sign(args):
-            return _compare_exactly(em, _COMPARE[op], args)
+            return _compare_exactly(emitter, _COMPARE[op], args)
         return L.Bin(_COMPARE[op], xs[0], xs[1], "bool")
     if op in _BITS:
         if compute == "bool":
@@ -98,7 +98,7 @@ def element(
     if op in _SHIFTS:
         wide = "uint64" if kind(compute) == "u" else "int64"
         x, by = (cast(a, wide) for a in xs)
-        return cast(shifted(em, _SHIFTS[op], x, by), compute)
+        return cast(shifted(emitter, _SHIFTS[op], x, by), compute)
     if op in ("floor_divide", "remainder", "mod") and kind(compute) == "i":
         sign = "//" if op == "floor_divide" else "%"
         if isinstance(xs[1], L.Lit) and xs[1].value > 0:
@@ -117,7 +117,7 @@ def element(
 
 
 def _call(function: str, xs: list[L.Expr], result: str) -> L.Expr:
-    call = L.Call(function, tuple(xs), result)
+    call = L.Apply(function, tuple(xs), result)
     if function.startswith("rt.") and result == "float32":
         return L.Cast(call, result)
     return fit(call, result)
@@ -143,9 +143,9 @@ def _differ_in_sign(args: list[L.Expr]) -> bool:
     return x == "uint64" and kind(y) == "i" or y == "uint64" and kind(x) == "i"
 
 
-def _compare_exactly(em: Emitter, sign: str, args: list[L.Expr]) -> L.Expr:
+def _compare_exactly(emitter: Emitter, sign: str, args: list[L.Expr]) -> L.Expr:
     signed = 0 if kind(args[0].dtype) == "i" else 1
-    s = em.let(cast(args[signed], "int64"))
+    s = emitter.let(cast(args[signed], "int64"))
     below = _HOLDS[sign](*((-1, 0) if signed == 0 else (0, -1)))
     if isinstance(s, L.Lit) and s.value < 0:
         return L.Lit(below, "bool")
@@ -161,41 +161,41 @@ def _compare_exactly(em: Emitter, sign: str, args: list[L.Expr]) -> L.Expr:
 # ---------------------------------------------------------------- the special ones
 
 
-def _negative(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+def _negative(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     x = cast(args[0], compute)
     if isinstance(x, L.Lit):
         return L.Lit(_literal(-x.value, compute), compute)
     return fit(L.Un("-", x, compute), compute)
 
 
-def _absolute(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+def _absolute(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     x = cast(args[0], compute)
-    return x if kind(compute) in "ub" else fit(L.Call("abs", (x,), result), result)
+    return x if kind(compute) in "ub" else fit(L.Apply("abs", (x,), result), result)
 
 
-def _square(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
-    x = em.let(cast(args[0], compute))
+def _square(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    x = emitter.let(cast(args[0], compute))
     return fit(L.Bin("*", x, x, compute), compute)
 
 
-def _power(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+def _power(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     x, n = args
     if isinstance(n, L.Lit) and n.value in (1, 2, 3):
-        x = em.let(cast(x, compute))
+        x = emitter.let(cast(x, compute))
         return fit(_whole_power(x, int(n.value.real), compute), compute)
     x, n = cast(x, compute), cast(n, compute)
     if kind(compute) == "f" and isinstance(n, L.Lit) and _is_short(n.value):
-        return _short_power(em, em.let(x), float(n.value), compute)
+        return _short_power(emitter, emitter.let(x), float(n.value), compute)
     if kind(compute) in "fc":
         # Under CPython two Python floats would raise where NumPy gives nan or inf.
         if isinstance(x, L.Lit):
-            return L.Call("np.power", (x, n), compute)
+            return L.Apply("np.power", (x, n), compute)
         return L.Bin("**", x, n, compute)
-    n = em.let(n)
+    n = emitter.let(n)
     if not isinstance(n, L.Size):
         negative = "Integers to negative integer powers are not allowed."
-        em.check(L.compare("<", n, L.Lit(0, compute)), "ValueError", negative)
-    return fit(L.Call("rt.natural_power", (x, n), compute), compute)
+        emitter.check(L.compare("<", n, L.Lit(0, compute)), "ValueError", negative)
+    return fit(L.Apply("rt.natural_power", (x, n), compute), compute)
 
 
 def _whole_power(x: L.Expr, n: int, dtype: str) -> L.Expr:
@@ -210,13 +210,13 @@ def _is_short(n: float) -> bool:
     return 0 < abs(n) <= 4 and 2 * n == int(2 * n) or abs(n) <= 16 and n == int(n) != 0
 
 
-def _short_power(em: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
+def _short_power(emitter: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
     if abs(n) > 4:
-        out: L.Expr | None = _squared_up(em, x, int(abs(n)), dtype)
+        out: L.Expr | None = _squared_up(emitter, x, int(abs(n)), dtype)
     else:
         out = _whole_power(x, int(abs(n)), dtype) if abs(n) >= 1 else None
     if abs(n) != int(abs(n)):
-        root = L.Call("np.sqrt", (x,), dtype)
+        root = L.Apply("np.sqrt", (x,), dtype)
         out = root if out is None else L.Bin("*", out, root, dtype)
     assert out is not None
     out = L.Bin("/", L.Lit(1, dtype), out, dtype) if n < 0 else out
@@ -227,36 +227,36 @@ def _short_power(em: Emitter, x: L.Expr, n: float, dtype: str) -> L.Expr:
 def _unsigned(x: L.Expr, n: float, out: L.Expr, dtype: str) -> L.Expr:
     """A power with a half, from one by a root: that has a sign at -0.0, and is none at -inf."""
     if int(n) % 2 == 0:  # else there are two signs
-        out = L.Call("abs", (out,), dtype)
+        out = L.Apply("abs", (out,), dtype)
     infinite = L.compare("==", x, L.Lit(-math.inf, dtype))
     return L.Select(infinite, L.Lit(math.inf if n > 0 else 0.0, dtype), out, dtype)
 
 
-def _squared_up(em: Emitter, x: L.Expr, n: int, dtype: str) -> L.Expr:
+def _squared_up(emitter: Emitter, x: L.Expr, n: int, dtype: str) -> L.Expr:
     """By squares of squares: no part of it is larger or smaller than the whole."""
     out: L.Expr | None = None
     while True:
         if n % 2:
-            out = x if out is None else em.let(L.Bin("*", out, x, dtype))
+            out = x if out is None else emitter.let(L.Bin("*", out, x, dtype))
         n //= 2
         if n == 0:
             assert out is not None
             return out
-        x = em.let(L.Bin("*", x, x, dtype))
+        x = emitter.let(L.Bin("*", x, x, dtype))
 
 
 def _part(function: str) -> Callable[..., L.Expr]:
     """The parts of a complex number, and its conjugate."""
 
-    def of(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
-        return L.Call(function, (cast(args[0], compute),), result)
+    def of(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+        return L.Apply(function, (cast(args[0], compute),), result)
 
     return of
 
 
 def _extreme(sign: str) -> Callable[..., L.Expr]:
-    def of(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
-        x, y = (em.let(cast(a, compute)) for a in args)
+    def of(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+        x, y = (emitter.let(cast(a, compute)) for a in args)
         return larger(sign, x, y)
 
     return of
@@ -273,8 +273,8 @@ def larger(sign: str, x: L.Expr, y: L.Expr) -> L.Expr:
 def _extreme_number(sign: str) -> Callable[..., L.Expr]:
     """fmax and fmin: a nan loses."""
 
-    def of(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
-        x, y = (em.let(cast(a, compute)) for a in args)
+    def of(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+        x, y = (emitter.let(cast(a, compute)) for a in args)
         take = L.Bin(sign, x, y, "bool")
         if kind(compute) == "f":
             take = L.Bin("or", take, L.Bin("!=", y, y, "bool"), "bool")
@@ -283,32 +283,32 @@ def _extreme_number(sign: str) -> Callable[..., L.Expr]:
     return of
 
 
-def _clip(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
-    low = em.let(_extreme(">=")(em, args[:2], compute, result))
-    return _extreme("<=")(em, [low, args[2]], compute, result)
+def _clip(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    low = emitter.let(_extreme(">=")(emitter, args[:2], compute, result))
+    return _extreme("<=")(emitter, [low, args[2]], compute, result)
 
 
-def _strong_mul(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
-    g, p = (em.let(cast(a, compute)) for a in args)
+def _strong_mul(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    g, p = (emitter.let(cast(a, compute)) for a in args)
     zero = L.Lit(0, compute)
     return L.Select(L.Bin("==", g, zero, "bool"), zero, L.Bin("*", g, p, compute), compute)
 
 
 def _logical(sign: str) -> Callable[..., L.Expr]:
-    def of(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+    def of(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
         x, y = (cast(a, "bool") for a in args)
         return L.Bin(sign, x, y, "bool")
 
     return of
 
 
-def _not(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+def _not(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     return L.Un("not", cast(args[0], "bool"), "bool")
 
 
-def _invert(em: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
+def _invert(emitter: Emitter, args: list[L.Expr], compute: str, result: str) -> L.Expr:
     if compute == "bool":
-        return _not(em, args, compute, result)
+        return _not(emitter, args, compute, result)
     return fit(L.Un("~", cast(args[0], compute), compute), compute)
 
 

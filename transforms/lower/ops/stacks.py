@@ -21,12 +21,12 @@ class _Buffer:
     role: str
 
 
-def _buffers(cx: Context, stack: nodes.Var) -> list[_Buffer]:
+def _buffers(ctx: Context, stack: nodes.Var) -> list[_Buffer]:
     assert isinstance(stack.type, nodes.ListOf)
     inner = stack.type.elem
     assert isinstance(inner, nodes.ListOf)
     if isinstance(inner.elem, nodes.ListOf):
-        raise cx.refuse("lists of lists of lists cannot be compiled")
+        raise ctx.refuse("lists of lists of lists cannot be compiled")
     roles = [("data", inner.dtype)]
     if isinstance(inner.elem, nodes.Array):
         roles += [("begins", "int64"), ("sizes", "int64")]
@@ -34,7 +34,7 @@ def _buffers(cx: Context, stack: nodes.Var) -> list[_Buffer]:
         _Buffer(
             nodes.Var(
                 f"{stack.name}.{role}",
-                nodes.ListOf(nodes.Array(dtype, (cx.fresh_dim(),))),
+                nodes.ListOf(nodes.Array(dtype, (ctx.fresh_dim(),))),
             ),
             role,
         )
@@ -47,47 +47,47 @@ def _nested(stack: nodes.Operand) -> bool:
 
 
 @handles("list_new")
-def start(cx: Context, stmt: nodes.Assign) -> Value:
+def start(ctx: Context, stmt: nodes.Assign) -> Value:
     if _nested(stmt.target):
-        for b in _buffers(cx, stmt.target):
-            new_list(cx, b.stack)
+        for b in _buffers(ctx, stmt.target):
+            new_list(ctx, b.stack)
     else:
-        new_list(cx, stmt.target)
+        new_list(ctx, stmt.target)
     return DONE
 
 
-def push_statement(cx: Context, stmt: nodes.Push) -> None:
+def push_statement(ctx: Context, stmt: nodes.Push) -> None:
     if not _nested(stmt.stack):
-        push(cx, stmt.stack, cx.ready(stmt.value))
+        push(ctx, stmt.stack, ctx.ready(stmt.value))
         return
-    p = parts_of(cx, stmt.value)
+    p = parts_of(ctx, stmt.value)
     lengths: dict[str, L.Expr] = {"data": p.count if p.rank is None else p.used}
     if p.rank is not None:
         lengths["begins"] = p.count
-        lengths["sizes"] = cx.em.let(L.mul(p.count, L.lit(p.rank)))
-    for b in _buffers(cx, stmt.stack):
+        lengths["sizes"] = ctx.emitter.let(L.mul(p.count, L.lit(p.rank)))
+    for b in _buffers(ctx, stmt.stack):
         name = getattr(p, b.role)
         dtype = b.stack.type.dtype
-        v = buffer_value(name, dtype, (cx.fresh_dim(),))
-        push(cx, b.stack, replace(v, sizes=(lengths[b.role],)))
+        v = buffer_value(name, dtype, (ctx.fresh_dim(),))
+        push(ctx, b.stack, replace(v, sizes=(lengths[b.role],)))
 
 
 @handles("pop")
-def pop_statement(cx: Context, stmt: nodes.Assign) -> Value:
+def pop_statement(ctx: Context, stmt: nodes.Assign) -> Value:
     (stack,) = stmt.op.args
     if not _nested(stack):
-        return pop(cx, stack)
+        return pop(ctx, stack)
     assert isinstance(stack, nodes.Var)
-    p = parts_of(cx, stmt.target)
-    em = cx.em
+    p = parts_of(ctx, stmt.target)
+    emitter = ctx.emitter
     sizes: dict[str, L.Expr] = {}
-    for b in _buffers(cx, stack):
-        v = pop(cx, b.stack)
+    for b in _buffers(ctx, stack):
+        v = pop(ctx, b.stack)
         name = getattr(p, b.role)
-        out = cx.allocate(name, v.dtype, v.sizes, v.dims)
-        cx.fill(out, v)
+        out = ctx.allocate(name, v.dtype, v.sizes, v.dims)
+        ctx.fill(out, v)
         (sizes[b.role],) = out.sizes
-    em.add(L.Let(p.count.name, sizes["begins" if p.rank is not None else "data"]))
+    emitter.add(L.Let(p.count.name, sizes["begins" if p.rank is not None else "data"]))
     if p.rank is not None:
-        em.add(L.Let(p.used.name, sizes["data"]))
+        emitter.add(L.Let(p.used.name, sizes["data"]))
     return DONE

@@ -19,11 +19,11 @@ from .indexing import view
 
 
 def transpose(x: Value, axes: tuple[int, ...]) -> Value:
-    def at(em: Emitter, index: L.Index) -> L.Expr:
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
         place: list[L.Expr] = [L.ZERO] * x.ndim
         for k, axis in enumerate(axes):
             place[axis] = index[k]
-        return x.at(em, tuple(place))
+        return x.at(emitter, tuple(place))
 
     memory = x.memory
     if memory is not None:
@@ -41,8 +41,8 @@ def expand_dims(x: Value, axes: tuple[int, ...]) -> Value:
     for k, size, dim in zip(kept, x.sizes, x.dims, strict=True):
         sizes[k], dims[k] = size, dim
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
-        return x.at(em, tuple(index[k] for k in kept))
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
+        return x.at(emitter, tuple(index[k] for k in kept))
 
     return Value(x.dtype, tuple(sizes), tuple(dims), at, x.reads, x.cost)
 
@@ -50,11 +50,11 @@ def expand_dims(x: Value, axes: tuple[int, ...]) -> Value:
 def squeeze(x: Value, axes: tuple[int, ...]) -> Value:
     kept = [k for k in range(x.ndim) if k not in axes]
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
         place: list[L.Expr] = [L.ZERO] * x.ndim
         for k, axis in enumerate(kept):
             place[axis] = index[k]
-        return x.at(em, tuple(place))
+        return x.at(emitter, tuple(place))
 
     sizes = tuple(x.sizes[k] for k in kept)
     return Value(x.dtype, sizes, tuple(x.dims[k] for k in kept), at, x.reads, x.cost)
@@ -64,68 +64,68 @@ def squeeze(x: Value, axes: tuple[int, ...]) -> Value:
 
 
 def reshape(
-    cx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...], into: bool = False
+    ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...], into: bool = False
 ) -> Value:
     """x in another shape of as many elements.  `into`: the result is to be written to, so it
     must share x's memory."""
-    moved = _ones_moved(cx, x, sizes, dims)
+    moved = _ones_moved(ctx, x, sizes, dims)
     if moved is not None:
         return moved
     if not x.is_buffer:
         if into:
-            return _by_division(cx, x, sizes, dims)
-        x = cx.materialise(x)
+            return _by_division(ctx, x, sizes, dims)
+        x = ctx.materialise(x)
     memory = x.memory
     assert memory is not None
-    name = cx.em.fresh(f"{memory.name}_flat" if len(sizes) == 1 else f"{memory.name}_as")
-    sizes = tuple(cx.em.let(s, "n") for s in sizes)
-    cx.em.add(L.Alias(name, memory.name, sizes))
-    cx.em.roots[name] = cx.em.root(memory.name)
+    name = ctx.emitter.new_name(f"{memory.name}_flat" if len(sizes) == 1 else f"{memory.name}_as")
+    sizes = tuple(ctx.emitter.let(s, "n") for s in sizes)
+    ctx.emitter.add(L.View(name, memory.name, sizes))
+    ctx.emitter.roots[name] = ctx.emitter.root(memory.name)
     return replace(buffer_value(name, x.dtype, dims, x.reads), sizes=sizes)
 
 
 def _ones_moved(
-    cx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
+    ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]
 ) -> Value | None:
     """Where only axes of size 1 come and go, an index map."""
     one = Dim.of(1)
-    old = [k for k in range(x.ndim) if cx.facts.canonical(x.dims[k]) != one]
-    new = [k for k in range(len(dims)) if cx.facts.canonical(dims[k]) != one]
+    old = [k for k in range(x.ndim) if ctx.facts.canonical(x.dims[k]) != one]
+    new = [k for k in range(len(dims)) if ctx.facts.canonical(dims[k]) != one]
     if len(old) != len(new):
         return None
-    if not all(cx.facts.known_equal(x.dims[p], dims[q]) for p, q in zip(old, new, strict=True)):
+    if not all(ctx.facts.known_equal(x.dims[p], dims[q]) for p, q in zip(old, new, strict=True)):
         return None
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
         place: list[L.Expr] = [L.ZERO] * x.ndim
         for p, q in zip(old, new, strict=True):
             place[p] = index[q]
-        return x.at(em, tuple(place))
+        return x.at(emitter, tuple(place))
 
     memory = x.memory if len(old) == x.ndim == len(dims) else None
     return Value(x.dtype, sizes, dims, at, x.reads, x.cost, memory)
 
 
-def _by_division(cx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
+def _by_division(ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
     """The general map: the position in C order, taken apart again."""
-    sizes = tuple(cx.em.let(s, "n") for s in sizes)
+    sizes = tuple(ctx.emitter.let(s, "n") for s in sizes)
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
         flat: L.Expr = L.ZERO
         for i, n in zip(index, sizes, strict=True):
             flat = L.add(L.mul(flat, n), i)
-        flat = em.let(flat, "at")
+        flat = emitter.let(flat, "at")
         place: list[L.Expr] = []
         for n in reversed(x.sizes[1:]):
             place.append(L.Bin("%", flat, n, "int64"))
-            flat = em.let(L.Bin("//", flat, n, "int64"), "at")
+            flat = emitter.let(L.Bin("//", flat, n, "int64"), "at")
         place.append(flat)
-        return x.at(em, tuple(reversed(place)) if x.ndim else ())
+        return x.at(emitter, tuple(reversed(place)) if x.ndim else ())
 
     return Value(x.dtype, sizes, dims, at, x.reads, x.cost + 8)
 
 
-def joined(cx: Context, v: Value, groups: tuple[int, ...]) -> Value:
+def joined(ctx: Context, v: Value, groups: tuple[int, ...]) -> Value:
     """`v` with neighbouring axes made one: `groups` are how many each."""
     if all(g == 1 for g in groups):
         return v
@@ -136,7 +136,7 @@ def joined(cx: Context, v: Value, groups: tuple[int, ...]) -> Value:
         straight = transpose(v, back)
         if straight.is_buffer:
             # The matrix lies in memory with its axes exchanged, which gemm can read.
-            return transpose(joined(cx, straight, (*batch, n, m)), (*range(b), b + 1, b))
+            return transpose(joined(ctx, straight, (*batch, n, m)), (*range(b), b + 1, b))
     sizes: list[L.Expr] = []
     dims: list[Dim] = []
     at = 0
@@ -144,24 +144,24 @@ def joined(cx: Context, v: Value, groups: tuple[int, ...]) -> Value:
         sizes.append(L.product(v.sizes[at : at + g]))
         dims.append(functools.reduce(operator.mul, v.dims[at : at + g]))
         at += g
-    v = cx.materialise(v)
+    v = ctx.materialise(v)
     assert v.memory is not None
-    name = cx.em.fresh(f"{v.memory.name}_as")
-    named = tuple(cx.em.let(s, "n") for s in sizes)
-    cx.em.add(L.Alias(name, v.memory.name, named))
-    cx.em.roots[name] = cx.em.root(v.memory.name)
+    name = ctx.emitter.new_name(f"{v.memory.name}_as")
+    named = tuple(ctx.emitter.let(s, "n") for s in sizes)
+    ctx.emitter.add(L.View(name, v.memory.name, named))
+    ctx.emitter.roots[name] = ctx.emitter.root(v.memory.name)
     return replace(buffer_value(name, v.dtype, tuple(dims), v.reads), sizes=named)
 
 
 # ---------------------------------------------------------------- paths
 
 
-def follow(cx: Context, x: Value, path: Sequence[Any], args: Sequence[nodes.Operand]) -> Value:
+def follow(ctx: Context, x: Value, path: Sequence[Any], args: Sequence[nodes.Operand]) -> Value:
     """The region of x that an update's path selects."""
     for step in path:
         kind, what = step[0], step[1]
         if kind == "index":
-            x = view(cx, x, what, args)
+            x = view(ctx, x, what, args)
         elif kind == "transpose":
             x = transpose(x, tuple(what))
         elif kind == "expand_dims":
@@ -169,11 +169,11 @@ def follow(cx: Context, x: Value, path: Sequence[Any], args: Sequence[nodes.Oper
         elif kind == "squeeze":
             x = squeeze(x, tuple(what))
         elif kind == "reshape":
-            sizes = cx.shape([args[p] for p in what])
-            dims = tuple(cx.known(args[p]) or cx.fresh_dim() for p in what)
-            x = reshape(cx, x, sizes, dims, into=True)
+            sizes = ctx.shape([args[p] for p in what])
+            dims = tuple(ctx.known(args[p]) or ctx.fresh_dim() for p in what)
+            x = reshape(ctx, x, sizes, dims, into=True)
         else:
-            raise cx.refuse(f"a write through {kind} cannot be compiled")
+            raise ctx.refuse(f"a write through {kind} cannot be compiled")
     return x
 
 
@@ -181,69 +181,69 @@ def follow(cx: Context, x: Value, path: Sequence[Any], args: Sequence[nodes.Oper
 
 
 @handles("transpose")
-def _transpose(cx: Context, stmt: nodes.Assign) -> Value:
-    x = cx.value(stmt.op.args[0])
+def _transpose(ctx: Context, stmt: nodes.Assign) -> Value:
+    x = ctx.value(stmt.op.args[0])
     axes = stmt.op.attrs.get("axes")
     return transpose(x, tuple(axes) if axes is not None else tuple(reversed(range(x.ndim))))
 
 
 @handles("expand_dims")
-def _expand_dims(cx: Context, stmt: nodes.Assign) -> Value:
-    return expand_dims(cx.ready(stmt.op.args[0]), tuple(stmt.op.attrs["axes"]))
+def _expand_dims(ctx: Context, stmt: nodes.Assign) -> Value:
+    return expand_dims(ctx.ready(stmt.op.args[0]), tuple(stmt.op.attrs["axes"]))
 
 
 @handles("squeeze")
-def _squeeze(cx: Context, stmt: nodes.Assign) -> Value:
-    return squeeze(cx.value(stmt.op.args[0]), tuple(stmt.op.attrs["axes"]))
+def _squeeze(ctx: Context, stmt: nodes.Assign) -> Value:
+    return squeeze(ctx.value(stmt.op.args[0]), tuple(stmt.op.attrs["axes"]))
 
 
 @handles("roll")
-def _roll(cx: Context, stmt: nodes.Assign) -> Value:
+def _roll(ctx: Context, stmt: nodes.Assign) -> Value:
     """Elements are read where they were: `lower/loops/split_wraparound.py` cuts the loops that
     do."""
-    x = cx.ready(stmt.op.args[0])
+    x = ctx.ready(stmt.op.args[0])
     axis = stmt.op.attrs["axis"]
     shift: L.Expr = L.lit(stmt.op.attrs["shift"])
-    size = cx.em.let(x.sizes[axis], "n")
+    size = ctx.emitter.let(x.sizes[axis], "n")
     if abs(stmt.op.attrs["shift"]) > CONSTANT:
-        shift = cx.em.let(L.Call("rt.remainder", (shift, size), "int64"), "at")
+        shift = ctx.emitter.let(L.Apply("rt.remainder", (shift, size), "int64"), "at")
 
-    def at(em: Emitter, index: L.Index) -> L.Expr:
-        from_ = L.Call("rt.remainder", (L.sub(index[axis], shift), size), "int64")
-        return x.at(em, (*index[:axis], em.let(from_, "at"), *index[axis + 1 :]))
+    def at(emitter: Emitter, index: L.Index) -> L.Expr:
+        from_ = L.Apply("rt.remainder", (L.sub(index[axis], shift), size), "int64")
+        return x.at(emitter, (*index[:axis], emitter.let(from_, "at"), *index[axis + 1 :]))
 
     return replace(x, at=at, cost=x.cost + 1, memory=None, add_into=None)
 
 
 @handles("reshape")
-def _reshape(cx: Context, stmt: nodes.Assign) -> Value:
-    x = cx.ready(stmt.op.args[0])
-    sizes = cx.shape(stmt.op.args[1:])
-    return reshape(cx, x, sizes, shape_of(stmt.target))
+def _reshape(ctx: Context, stmt: nodes.Assign) -> Value:
+    x = ctx.ready(stmt.op.args[0])
+    sizes = ctx.shape(stmt.op.args[1:])
+    return reshape(ctx, x, sizes, shape_of(stmt.target))
 
 
 @handles("broadcast_to")
-def _broadcast_to(cx: Context, stmt: nodes.Assign) -> Value:
-    x = cx.ready(stmt.op.args[0])
-    sizes = cx.shape(stmt.op.args[1:])
-    reads = frozenset().union(*(cx.value(a).reads for a in stmt.op.args))
+def _broadcast_to(ctx: Context, stmt: nodes.Assign) -> Value:
+    x = ctx.ready(stmt.op.args[0])
+    sizes = ctx.shape(stmt.op.args[1:])
+    reads = frozenset().union(*(ctx.value(a).reads for a in stmt.op.args))
     dims = shape_of(stmt.target)
-    return replace(_spread(cx, x, sizes, dims), reads=reads)
+    return replace(_spread(ctx, x, sizes, dims), reads=reads)
 
 
 @handles("broadcast_like")
-def _broadcast_like(cx: Context, stmt: nodes.Assign) -> Value:
-    x, like = (cx.ready(a) for a in stmt.op.args)
-    return replace(_spread(cx, x, like.sizes, like.dims), reads=x.reads | like.reads)
+def _broadcast_like(ctx: Context, stmt: nodes.Assign) -> Value:
+    x, like = (ctx.ready(a) for a in stmt.op.args)
+    return replace(_spread(ctx, x, like.sizes, like.dims), reads=x.reads | like.reads)
 
 
-def _spread(cx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
-    if not same_shape(cx.facts, x, sizes, dims):
-        x = cx.cheap(x)
-    return spread(cx.facts, x, sizes, dims)
+def _spread(ctx: Context, x: Value, sizes: tuple[L.Expr, ...], dims: tuple[Dim, ...]) -> Value:
+    if not same_shape(ctx.facts, x, sizes, dims):
+        x = ctx.cheap(x)
+    return spread(ctx.facts, x, sizes, dims)
 
 
 @handles("shape")
-def _shape(cx: Context, stmt: nodes.Assign) -> Value:
-    x = cx.value(stmt.op.args[0])
+def _shape(ctx: Context, stmt: nodes.Assign) -> Value:
+    x = ctx.value(stmt.op.args[0])
     return scalar_value(x.sizes[stmt.op.attrs["axis"]], x.reads)

@@ -17,41 +17,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ..analysis.liveness import binds, names_in
+from ..analysis.liveness import defs, names_in
 from ..loop_ir import nodes as L
 
 FLOATS = ("float32", "float64")
 Values = dict[str, L.Expr]
 
 
-def choose(body: list[L.Stmt], params: Iterable[str], fresh: Callable[[str], str]) -> None:
+def if_convert(body: list[L.Stmt], params: Iterable[str], new_name: Callable[[str], str]) -> None:
     """Rewrites `body` in place."""
-    if any(isinstance(s, L.Branch) for s in L.walk(body)):
-        _block(body, {*params}, fresh)
+    if any(isinstance(s, L.If) for s in L.walk(body)):
+        _block(body, {*params}, new_name)
 
 
-def _block(block: list[L.Stmt], bound: set[str], fresh: Callable[[str], str]) -> None:
+def _block(block: list[L.Stmt], bound: set[str], new_name: Callable[[str], str]) -> None:
     """`bound` are the variables that have a value."""
     position = 0
     while position < len(block):
         stmt = block[position]
-        lets = _choices(stmt, bound) if isinstance(stmt, L.Branch) else None
+        lets = _choices(stmt, bound) if isinstance(stmt, L.If) else None
         if lets is not None:
             block[position : position + 1] = lets
             for k in range(len(lets)):
-                _own_name(block, position + k, fresh)
+                _own_name(block, position + k, new_name)
             position += len(lets)
             bound.update(let.name for let in lets)
             continue
         for inner in L.blocks_of(stmt):
             own = {stmt.var} if isinstance(stmt, L.Loop) else set()
-            _block(inner, bound | own, fresh)
+            _block(inner, bound | own, new_name)
         if not isinstance(stmt, L.Loop):
-            bound.update(binds(stmt))
+            bound.update(defs(stmt))
         position += 1
 
 
-def _choices(branch: L.Branch, bound: set[str]) -> list[L.Let] | None:
+def _choices(branch: L.If, bound: set[str]) -> list[L.Let] | None:
     """What a branch sets, one after the other."""
     ways = [_values(part) for part in L.blocks_of(branch)]
     then, other = ways
@@ -87,7 +87,7 @@ def _values(part: list[L.Stmt]) -> Values | None:
     """What numbers are after it, in terms of what they were before."""
     values: Values = {}
     for s in part:
-        if isinstance(s, L.Remark):
+        if isinstance(s, L.Comment):
             continue
         if not (isinstance(s, L.Let) and isinstance(s.expr, (L.Name, L.Lit))):
             return None
@@ -101,7 +101,7 @@ def _has_zero(values: Values) -> bool:
     return any(L.is_lit(e, 0) for e in values.values())
 
 
-def _own_name(block: list[L.Stmt], position: int, fresh: Callable[[str], str]) -> None:
+def _own_name(block: list[L.Stmt], position: int, new_name: Callable[[str], str]) -> None:
     """A number that is set again further down has another name until then."""
     let = block[position]
     assert isinstance(let, L.Let)
@@ -110,7 +110,7 @@ def _own_name(block: list[L.Stmt], position: int, fresh: Callable[[str], str]) -
     )
     if end is None or not isinstance(block[end], L.Let) or L.leaves(block[position:end]):
         return
-    old, new = L.Name(let.name, let.expr.dtype), L.Name(fresh(let.name), let.expr.dtype)
+    old, new = L.Name(let.name, let.expr.dtype), L.Name(new_name(let.name), let.expr.dtype)
     for stmt in block[position + 1 : end]:
         L.map_stmts([stmt], lambda e: new if e == old else None)
     L.map_stmt(block[end], lambda e: new if e == old else None)
@@ -118,4 +118,4 @@ def _own_name(block: list[L.Stmt], position: int, fresh: Callable[[str], str]) -
 
 
 def _bound_in(stmt: L.Stmt) -> set[str]:
-    return {name for s in L.walk([stmt]) for name in binds(s)}
+    return {name for s in L.walk([stmt]) for name in defs(s)}

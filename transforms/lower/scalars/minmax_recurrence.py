@@ -15,7 +15,7 @@ from ..ops.scalar_ops import larger
 _STRICTLY = {"<=": "<", ">=": ">"}
 
 
-def wait_less(body: list[L.Stmt]) -> None:
+def shorten_minmax_recurrence(body: list[L.Stmt]) -> None:
     """Rewrites `body` in place."""
     for s in L.walk(body):
         if isinstance(s, L.Let) and isinstance(s.expr, L.Select):

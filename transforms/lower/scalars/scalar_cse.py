@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ..analysis.liveness import binds, names_in
+from ..analysis.liveness import defs, names_in
 from ..analysis.single_assignment import _is_fixed
 from ..loop_ir import nodes as L
 
@@ -21,9 +21,9 @@ from ..loop_ir import nodes as L
 _AGAIN = ("rt.natural_power",)
 
 
-def share_numbers(body: list[L.Stmt], params: Iterable[str], kept: Iterable[L.Expr]) -> None:
+def scalar_cse(body: list[L.Stmt], params: Iterable[str], kept: Iterable[L.Expr]) -> None:
     """Rewrites `body` in place.  The names in `kept` stay."""
-    times = Counter(name for s in L.walk(body) for name in binds(s))
+    times = Counter(name for s in L.walk(body) for name in defs(s))
     times.update(params)
     stay = names_in(kept)
     first: dict[L.Expr, str] = {}
@@ -65,6 +65,6 @@ def _read(body: list[L.Stmt], times: Counter[str], stay: set[str]) -> list[L.Stm
     return out[::-1]
 
 
-def _names(e: L.Expr | L.Whole) -> list[str]:
-    parts = e.index if isinstance(e, L.Whole) else (e,)
+def _names(e: L.Expr | L.Part) -> list[str]:
+    parts = e.index if isinstance(e, L.Part) else (e,)
     return [p.name for part in parts for p in L.walk_expr(part) if isinstance(p, L.Name)]

@@ -21,8 +21,8 @@ from collections.abc import Callable
 
 from ...ir.record import record
 from ..analysis.buffer_uses import Uses, level_of, survey
-from ..analysis.liveness import binds, exposed, names_in
-from ..analysis.single_assignment import fixed_integers, spelt_out
+from ..analysis.liveness import defs, exposed, names_in
+from ..analysis.single_assignment import fixed_integers, resolve
 from ..analysis.zero_product import Numbers
 from ..loop_ir import nodes as L
 from ..memory.array_contraction import without_axis
@@ -30,7 +30,7 @@ from .shorten_minmax_sweep import TURNED, Given, Shortened
 
 # More than this is not written down a second time.
 LONG = 60
-_PLAIN = (L.Let, L.Put, L.Loop, L.Branch, L.Fail, L.Remark)
+_PLAIN = (L.Let, L.Store, L.Loop, L.If, L.Fail, L.Comment)
 
 
 @record
@@ -43,15 +43,15 @@ class _Kept:
     loop: L.Loop
     swept: L.Loop
     allocs: list[L.Alloc]
-    puts: list[L.Put]
+    puts: list[L.Store]
     op: str = "<"
 
     def names(self) -> list[str]:
         return [put.buffer for put in self.puts]
 
 
-def keep_last(
-    body: list[L.Stmt], sweeps: list[Shortened], numbers: Numbers, fresh: Callable[[str], str]
+def save_argminmax(
+    body: list[L.Stmt], sweeps: list[Shortened], numbers: Numbers, new_name: Callable[[str], str]
 ) -> None:
     """Rewrites the loops that sweeps belong to, in place, and tells the sweeps where to begin and
     what to do if that is not enough."""
@@ -59,9 +59,9 @@ def keep_last(
         kept = _kept(body, sweep, numbers)
         if kept is None or not _mirrors(body, kept, sweep) or not _only_compares(kept, sweep):
             continue
-        again = _row_again(body, kept, numbers, {*names_in([sweep.loop.stop])}, fresh)
+        again = _row_again(body, kept, numbers, {*names_in([sweep.loop.stop])}, new_name)
         if again is not None and _is_at_hand(kept):
-            _rewrite(kept, sweep, again, fresh)
+            _rewrite(kept, sweep, again, new_name)
 
 
 def _kept(body: list[L.Stmt], sweep: Shortened, numbers: Numbers) -> _Kept | None:
@@ -103,17 +103,17 @@ def _one(name: str, use: Uses, sweep: Shortened, numbers: Numbers) -> _Kept | No
             return None
         if len(index) != 2 or index[0] != L.Name(rows.var):
             return None
-        shifts.add(L.offset(spelt_out(index[1], numbers.known), loop.var))
+        shifts.add(L.offset(resolve(index[1], numbers.known), loop.var))
         if plain:
             put = rest[0]
-            if found is not None or not isinstance(put, L.Put):
+            if found is not None or not isinstance(put, L.Store):
                 return None
             if not isinstance(put.expr, L.Name) or put.expr.dtype != alloc.dtype:
                 return None
             found = _Kept(home, rows, loop, rows, [alloc], [put])
         else:
             last = path[-1][0][path[-1][1]]
-            added = isinstance(last, L.Put) and last.buffer == name
+            added = isinstance(last, L.Store) and last.buffer == name
             if loop is not sweep.loop or added or (swept is not None and swept is not rows):
                 return None
             swept = rows
@@ -129,7 +129,7 @@ def _mirrors(body: list[L.Stmt], kept: _Kept, sweep: Shortened) -> bool:
     integers = fixed_integers(body, exposed(body))
 
     def span(loop: L.Loop) -> tuple[L.Expr, ...]:
-        start, stop = (spelt_out(e, integers) for e in (loop.start, loop.stop))
+        start, stop = (resolve(e, integers) for e in (loop.start, loop.stop))
         return L.span(L.Loop(loop.var, start, stop, loop.step)) or ()
 
     place = {id(s): k for k, s in enumerate(kept.home)}
@@ -174,7 +174,7 @@ def _is_at_hand(kept: _Kept) -> bool:
     last = max(L.place_in(block, put) for put in kept.puts)
     for put in kept.puts:
         between = L.walk(block[L.place_in(block, put) + 1 : last + 1])
-        if names_in([put.expr]) & {name for s in between for name in binds(s)}:
+        if names_in([put.expr]) & {name for s in between for name in defs(s)}:
             return False
     return True
 
@@ -184,7 +184,7 @@ def _row_again(
     kept: _Kept,
     numbers: Numbers,
     also: set[str],
-    fresh: Callable[[str], str],
+    new_name: Callable[[str], str],
 ) -> list[L.Stmt] | None:
     """The statements that compute a row once more, for the loop around the sweep.  The names in
     `also` must mean the same in both places, too."""
@@ -199,15 +199,15 @@ def _row_again(
         return None
     # What it starts from is what it was: set once, ahead of both loops, or given.
     given = exposed(body)
-    times = Counter(name for s in L.walk(body) for name in binds(s))
+    times = Counter(name for s in L.walk(body) for name in defs(s))
     times.update(given)
-    ahead = {n for s in kept.home[: L.place_in(kept.home, kept.rows)] for n in binds(s)} | given
+    ahead = {n for s in kept.home[: L.place_in(kept.home, kept.rows)] for n in defs(s)} | given
     sizes = {name for alloc in kept.allocs for name in names_in(alloc.sizes)}
     start = (exposed(stmts) | sizes | also) - {kept.rows.var}
     if any(times[name] > 1 or name not in ahead for name in start):
         return None
     names: dict[str, str] = {kept.rows.var: kept.swept.var}
-    names |= {name: fresh(name) for s in inside for name in binds(s)}
+    names |= {name: new_name(name) for s in inside for name in defs(s)}
     _rename(stmts, names)
     return stmts
 
@@ -219,7 +219,7 @@ def _needed(stmts: list[L.Stmt], buffers: set[str]) -> list[L.Stmt]:
     def filtered(block: list[L.Stmt]) -> list[L.Stmt]:
         out: list[L.Stmt] = []
         for s in reversed(block):
-            if isinstance(s, (L.Loop, L.Branch)):
+            if isinstance(s, (L.Loop, L.If)):
                 s = copy.copy(s)
                 parts = [filtered(part) for part in L.blocks_of(s)]
                 if not any(parts):
@@ -228,7 +228,7 @@ def _needed(stmts: list[L.Stmt], buffers: set[str]) -> list[L.Stmt]:
                     (s.body,) = parts
                 else:
                     s.then, s.orelse = parts
-            elif isinstance(s, L.Put):
+            elif isinstance(s, L.Store):
                 if s.buffer not in buffers:
                     continue
             elif not isinstance(s, L.Let) or s.name not in needed:
@@ -258,9 +258,9 @@ def _rename(body: list[L.Stmt], names: dict[str, str]) -> None:
 
 
 def _rewrite(
-    kept: _Kept, sweep: Shortened, again: list[L.Stmt], fresh: Callable[[str], str]
+    kept: _Kept, sweep: Shortened, again: list[L.Stmt], new_name: Callable[[str], str]
 ) -> None:
-    chosen, last = fresh("chosen"), L.Name(fresh("last"))
+    chosen, last = new_name("chosen"), L.Name(new_name("last"))
     rows, block, names = kept.rows.body, kept.loop.body, kept.names()
     m, v = (put.expr for put in kept.puts)
     op = kept.op
@@ -272,7 +272,7 @@ def _rewrite(
     block.insert(1 + max(L.place_in(block, put) for put in kept.puts), note)
     block[:] = [s for s in block if not any(s is put for put in kept.puts)]
     place = L.place_in(rows, kept.loop)
-    rows.insert(place + 1, L.Put(chosen, (L.Name(kept.rows.var),), last))
+    rows.insert(place + 1, L.Store(chosen, (L.Name(kept.rows.var),), last))
     rows.insert(place, L.Let(last.name, L.mul(sweep.loop.stop, two)))
     made = L.Alloc(chosen, "int64", kept.allocs[0].sizes[:1])
     kept.home.insert(L.place_in(kept.home, kept.allocs[0]), made)

@@ -21,8 +21,8 @@ import copy
 from collections.abc import Callable, Iterator
 
 from ...ir.record import field, record
-from ..analysis.alias import Shares
-from ..analysis.liveness import Names, after_loops, binds, exposed, names_in
+from ..analysis.alias import MayAlias
+from ..analysis.liveness import Names, after_loops, defs, exposed, names_in
 from ..analysis.zero_product import LIMITS, Numbers
 from ..loop_ir import nodes as L
 
@@ -30,7 +30,7 @@ from ..loop_ir import nodes as L
 SHORT = 16
 # In fewer rounds than this there is nothing to find.
 FEW = 4
-_PLAIN = (L.Let, L.Put, L.Loop, L.Branch, L.Remark)
+_PLAIN = (L.Let, L.Store, L.Loop, L.If, L.Comment)
 # What is known of other comparisons of two numbers if one of them holds.
 _FOLLOWS = {
     "<": {"<": True, "<=": True, "!=": True, ">": False, ">=": False, "==": False},
@@ -56,7 +56,7 @@ class Shortened:
     stands_for: dict[str, L.Expr] = field(default_factory=dict)
 
 
-def shortened(body: list[L.Stmt], numbers: Numbers, shares: Shares) -> list[Shortened]:
+def shortened_sweeps(body: list[L.Stmt], numbers: Numbers, may_alias: MayAlias) -> list[Shortened]:
     """The loops that may be shortened, if the elements of their arrays are not large."""
     after: dict[int, Names] | None = None
     found: list[Shortened] = []
@@ -64,7 +64,7 @@ def shortened(body: list[L.Stmt], numbers: Numbers, shares: Shares) -> list[Shor
         for let in loop.body:
             if isinstance(let, L.Let) and _passed_on(let, numbers) is not None:
                 after = after or after_loops(body)
-                sweep = _sweep(loop, let, depth, numbers, shares, after[id(loop)])
+                sweep = _sweep(loop, let, depth, numbers, may_alias, after[id(loop)])
                 if sweep is not None:
                     found.append(sweep)
                     break
@@ -77,11 +77,11 @@ def _loops(block: list[L.Stmt], depth: int) -> Iterator[tuple[L.Loop, int]]:
         if isinstance(stmt, L.Loop):
             yield stmt, depth + _depth(stmt)
         for inner in L.blocks_of(stmt):
-            yield from _loops(inner, depth + isinstance(stmt, (L.Loop, L.Forever)))
+            yield from _loops(inner, depth + isinstance(stmt, (L.Loop, L.While)))
 
 
 def _depth(stmt: L.Stmt) -> int:
-    own = isinstance(stmt, (L.Loop, L.Forever))
+    own = isinstance(stmt, (L.Loop, L.While))
     return own + max((_depth(s) for block in L.blocks_of(stmt) for s in block), default=0)
 
 
@@ -108,28 +108,28 @@ def _sweep(
     let: L.Let,
     depth: int,
     numbers: Numbers,
-    shares: Shares,
+    may_alias: MayAlias,
     later: frozenset[str],
 ) -> Shortened | None:
     factor = _passed_on(let, numbers)
     inside = list(L.walk(loop.body))
     if factor is None or not _is_long(loop) or not all(isinstance(s, _PLAIN) for s in inside):
         return None
-    bound = [name for s in inside for name in binds(s)]
+    bound = [name for s in inside for name in defs(s)]
     own = {*bound, loop.var}
     # Nothing but the number outlives a round.
     if bound.count(let.name) > 1 or (own & (later | exposed(loop.body))) - {loop.var, let.name}:
         return None
     if loop.var in bound or loop.var in later or not numbers.is_truth(factor):
         return None
-    puts = [s for s in inside if isinstance(s, L.Put)]
+    puts = [s for s in inside if isinstance(s, L.Store)]
     if not puts or not all(p.add for p in puts):
         return None
     number = L.Name(let.name, let.expr.dtype)
     for passes in _comparisons(factor, numbers):
         outside = _outside(passes, loop, own, numbers)
         if outside is None or any(
-            shares(p.buffer, e.buffer)
+            may_alias(p.buffer, e.buffer)
             for p in puts
             for e in L.walk_expr(outside)
             if isinstance(e, L.Load)
@@ -174,7 +174,7 @@ def _outside(e: L.Expr, loop: L.Loop, own: set[str], numbers: Numbers) -> L.Expr
     """A condition as it can be asked outside of a loop, for a round of it."""
     out = _spelt(e, own, numbers)
     parts = L.walk_expr(out)
-    cheap = len(parts) <= SHORT and not any(isinstance(p, L.Call) for p in parts)
+    cheap = len(parts) <= SHORT and not any(isinstance(p, L.Apply) for p in parts)
     return out if cheap and not (names_in([out]) & own) - {loop.var} else None
 
 
@@ -236,47 +236,47 @@ class Given:
         return None
 
 
-def shorten(
-    block: list[L.Stmt], sweeps: list[Shortened], calm: L.Expr, fresh: Callable[[str], str]
+def shorten_minmax_sweeps(
+    block: list[L.Stmt], sweeps: list[Shortened], calm: L.Expr, new_name: Callable[[str], str]
 ) -> None:
     """Rewrites a block in place."""
     chosen = {id(s.loop): s for s in sweeps}
     if chosen:
-        _shorten(block, chosen, calm, fresh)
+        _shorten(block, chosen, calm, new_name)
 
 
 def _shorten(
     block: list[L.Stmt],
     sweeps: dict[int, Shortened],
     calm: L.Expr,
-    fresh: Callable[[str], str],
+    new_name: Callable[[str], str],
 ) -> None:
     out: list[L.Stmt] = []
     for stmt in block:
         for inner in L.blocks_of(stmt):
-            _shorten(inner, sweeps, calm, fresh)
-        out += _short(sweeps[id(stmt)], calm, fresh) if id(stmt) in sweeps else [stmt]
+            _shorten(inner, sweeps, calm, new_name)
+        out += _short(sweeps[id(stmt)], calm, new_name) if id(stmt) in sweeps else [stmt]
     block[:] = out
 
 
-def _short(sweep: Shortened, calm: L.Expr, fresh: Callable[[str], str]) -> list[L.Stmt]:
+def _short(sweep: Shortened, calm: L.Expr, new_name: Callable[[str], str]) -> list[L.Stmt]:
     """A loop that begins where something is done, and ends when nothing is left to do."""
     loop, number = sweep.loop, sweep.number
     dtype, limit = number.dtype, LIMITS[number.dtype]
-    first = L.Name(fresh("first"))
+    first = L.Name(new_name("first"))
     tame = L.both(
         L.compare("<=", number, L.Lit(limit, dtype)), L.compare(">=", number, L.Lit(-limit, dtype))
     )
     wild = L.Un("not", L.both(calm, tame), "bool")
-    gone = L.Branch(L.both(L.compare("==", number, L.Lit(0.0, dtype)), calm), [L.Break()])
-    loop.soon = True
+    gone = L.If(L.both(L.compare("==", number, L.Lit(0.0, dtype)), calm), [L.Break()])
+    loop.exits_early = True
     if sweep.chosen is None:
-        every = L.Branch(wild, [L.Let(first.name, loop.start)])
-        before = [*_search(sweep, first, fresh), every]
+        every = L.If(wild, [L.Let(first.name, loop.start)])
+        before = [*_search(sweep, first, new_name), every]
         loop.start = first
         loop.body.append(gone)
         return [*before, loop]
-    told = L.Name(fresh("told"))
+    told = L.Name(new_name("told"))
     more = L.compare("!=", L.Bin("&", told, L.ONE, "int64"), L.ZERO)
     only = copy.deepcopy(loop.body)
     L.map_stmts(only, lambda e: _in_only_round(e, sweep, first))
@@ -284,10 +284,10 @@ def _short(sweep: Shortened, calm: L.Expr, fresh: Callable[[str], str]) -> list[
     return [
         L.Let(told.name, sweep.chosen),
         L.Let(first.name, L.Bin(">>", told, L.ONE, "int64")),
-        L.Branch(
+        L.If(
             L.either(wild, more),
             [*sweep.again, loop],
-            [L.Branch(L.compare("!=", first, loop.stop), only)],
+            [L.If(L.compare("!=", first, loop.stop), only)],
         ),
     ]
 
@@ -298,10 +298,10 @@ def _in_only_round(e: L.Expr, sweep: Shortened, first: L.Name) -> L.Expr | None:
     return first if e == L.Name(sweep.loop.var) else None
 
 
-def _search(sweep: Shortened, first: L.Name, fresh: Callable[[str], str]) -> list[L.Stmt]:
+def _search(sweep: Shortened, first: L.Name, new_name: Callable[[str], str]) -> list[L.Stmt]:
     """Goes through all rounds, the last ones first."""
     loop = sweep.loop
-    at = L.Name(fresh(loop.var))
+    at = L.Name(new_name(loop.var))
     passes = L.map_expr(sweep.passes, lambda e: at if e == L.Name(loop.var) else None)
     back = L.Lit(-loop.step.value, "int64")  # type: ignore[union-attr]  # it counts by one
     search = L.Loop(at.name, L.add(loop.stop, back), L.add(loop.start, back), back)

@@ -21,14 +21,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...ir.record import field, record
-from ..analysis.alias import Shares
-from ..analysis.liveness import binds, reads
+from ..analysis.alias import MayAlias
+from ..analysis.liveness import defs, uses
 from ..analysis.parameters import Parameters
 from ..analysis.zero_product import LIMITS, Numbers
 from ..build.lazy_array import Emitter
 from ..loop_ir import nodes as L
-from .save_argminmax import keep_last
-from .shorten_minmax_sweep import shorten, shortened
+from .save_argminmax import save_argminmax
+from .shorten_minmax_sweep import shorten_minmax_sweeps, shortened_sweeps
 
 
 @record
@@ -37,15 +37,19 @@ class _Found:
     arrays: set[str] = field(default_factory=set)
 
 
-def skip_unchosen(
-    body: list[L.Stmt], given: Sequence[str], params: Parameters, shares: Shares, em: Emitter
+def skip_zero_updates(
+    body: list[L.Stmt],
+    given: Sequence[str],
+    params: Parameters,
+    may_alias: MayAlias,
+    emitter: Emitter,
 ) -> None:
     """Rewrites `body` in place.  `given` are the names of all parameters."""
-    numbers = Numbers(body, given, params, shares)
+    numbers = Numbers(body, given, params, may_alias)
     finder, found = _Finder(numbers), _Found()
     for stmt in body:
         finder.look(stmt, 0, found)
-    sweeps = shortened(body, numbers, shares)
+    sweeps = shortened_sweeps(body, numbers, may_alias)
     arrays = found.arrays.union(*(s.arrays for s in sweeps))
     chosen = {*found.loops, *(id(s.loop) for s in sweeps)}
     if not chosen:
@@ -53,16 +57,16 @@ def skip_unchosen(
     calm: L.Expr = L.TRUE
     before: list[L.Stmt] = []
     if arrays:
-        wild = em.fresh("wild")
+        wild = emitter.new_name("wild")
         before.append(L.Let(wild, L.ZERO))
         for name in sorted(arrays):
-            before += _count(name, params, wild, em)
-        calm = L.Name(em.fresh("calm"), "bool")
+            before += _count(name, params, wild, emitter)
+        calm = L.Name(emitter.new_name("calm"), "bool")
         before.append(L.Let(calm.name, L.compare("==", L.Name(wild), L.ZERO)))
-    keep_last(body, sweeps, numbers, em.fresh)
+    save_argminmax(body, sweeps, numbers, emitter.new_name)
     first = next(k for k, s in enumerate(body) if any(id(x) in chosen for x in L.walk([s])))
     _guard(body, found.loops, calm, numbers.dtypes)
-    shorten(body, sweeps, calm, em.fresh)
+    shorten_minmax_sweeps(body, sweeps, calm, emitter.new_name)
     body[first:first] = before
 
 
@@ -72,7 +76,7 @@ class _Finder:
 
     def look(self, stmt: L.Stmt, depth: int, found: _Found) -> None:
         """Notes the loops in a statement, inside `depth` others, that may be left out."""
-        inside = depth + isinstance(stmt, (L.Loop, L.Forever))
+        inside = depth + isinstance(stmt, (L.Loop, L.While))
         if isinstance(stmt, L.Loop) and all(isinstance(s, _PLAIN) for s in stmt.body):
             self._note(stmt, inside, found)
         for block in L.blocks_of(stmt):
@@ -81,8 +85,8 @@ class _Finder:
 
     def _note(self, loop: L.Loop, depth: int, found: _Found) -> None:
         numbers = self.numbers
-        puts = [s for s in loop.body if isinstance(s, L.Put)]
-        own = {name for s in loop.body for name in binds(s)}
+        puts = [s for s in loop.body if isinstance(s, L.Store)]
+        own = {name for s in loop.body for name in defs(s)}
         if not puts or not all(p.add for p in puts) or not self._keeps_to_itself(loop, own):
             return
         for name in sorted(numbers.names(p.expr for p in puts) - own):
@@ -98,7 +102,7 @@ class _Finder:
 
     def _keeps_to_itself(self, loop: L.Loop, own: set[str]) -> bool:
         """Whether nobody else reads the numbers that it sets."""
-        inside = Counter(name for s in loop.body for name in reads(s))
+        inside = Counter(name for s in loop.body for name in uses(s))
         numbers = self.numbers
         return all(name in numbers.known and inside[name] == numbers.read[name] for name in own)
 
@@ -114,21 +118,21 @@ class _Finder:
         return False
 
 
-_PLAIN = (L.Let, L.Put, L.Remark)
+_PLAIN = (L.Let, L.Store, L.Comment)
 
 
-def _count(name: str, params: Parameters, wild: str, em: Emitter) -> list[L.Stmt]:
+def _count(name: str, params: Parameters, wild: str, emitter: Emitter) -> list[L.Stmt]:
     """Adds to `wild` how many elements are large, or no numbers."""
     dtype = params.dtypes[name]
     limit = LIMITS[dtype]
     # Its own sizes: others are equal only once the program has checked them.
     sizes = tuple(L.Size(name, k) for k in range(len(params.sizes[name])))
-    with em.into([]) as nest, em.nest(sizes) as index:
+    with emitter.into([]) as nest, emitter.nest(sizes) as index:
         x = L.Load(name, index, dtype)
         above = L.compare("<=", x, L.Lit(limit, dtype))
         below = L.compare(">=", x, L.Lit(-limit, dtype))
         more = L.Select(L.both(above, below), L.ZERO, L.ONE, "int64")
-        em.add(L.Let(wild, L.Bin("+", L.Name(wild), more, "int64")))
+        emitter.add(L.Let(wild, L.Bin("+", L.Name(wild), more, "int64")))
     return nest
 
 
@@ -139,7 +143,7 @@ def _guard(
         for inner in L.blocks_of(stmt):
             _guard(inner, loops, calm, dtypes)
     block[:] = [
-        L.Branch(_needed(loops[id(s)], calm, dtypes), [s]) if id(s) in loops else s for s in block
+        L.If(_needed(loops[id(s)], calm, dtypes), [s]) if id(s) in loops else s for s in block
     ]
 
 

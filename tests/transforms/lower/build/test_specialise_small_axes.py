@@ -49,7 +49,7 @@ def test_a_known_size():
     g, p = s2s.grad(columns, backend="loops"), RNG.normal(size=(5, 2))
     g(p)
     assert "p.shape[1]" not in g.lowered and "p.shape[0]" in g.lowered
-    with switched_off("few"):
+    with switched_off("specialise_small_axes"):
         plain = s2s.grad(again(columns), backend="loops")
         np.testing.assert_array_equal(plain(p), g(p))
         assert "p.shape[1]" in plain.lowered

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.lower.checks.hoist import check_ahead
+from s2s.transforms.lower.checks.hoist import hoist_checks
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
 from tests.switches import switched_off
@@ -20,7 +20,7 @@ SIZE = L.Size("x", 0)
 
 
 def fails(cond, message="far out", exception="IndexError"):
-    return L.Branch(cond, [L.Fail(exception, message)])
+    return L.If(cond, [L.Fail(exception, message)])
 
 
 def loop(*body, start: L.Expr = L.ZERO, stop: L.Expr = N, step=1, var="i"):
@@ -31,8 +31,8 @@ SUM = L.Let("s", L.Bin("+", S, L.Load("x", (I,), F), F))
 BEYOND = fails(L.compare(">=", I, SIZE))
 
 
-def ahead(*body, visible=(), shares=lambda a, b: a == b):
-    return check_ahead(copy.deepcopy(list(body)), {*visible}, shares)
+def ahead(*body, escaping=(), may_alias=lambda a, b: a == b):
+    return hoist_checks(copy.deepcopy(list(body)), {*escaping}, may_alias)
 
 
 def text(body):
@@ -52,7 +52,7 @@ def test_before_the_loop():
 
 
 def test_of_inner_loops_and_by_numbers_of_a_round():
-    inner = loop(fails(L.compare(">=", J, L.Size("y", 0))), L.Put("t", (J,), S), var="j", stop=M)
+    inner = loop(fails(L.compare(">=", J, L.Size("y", 0))), L.Store("t", (J,), S), var="j", stop=M)
     let = L.Let("k", L.add(I, L.lit(2)))
     body = loop(let, fails(L.compare(">=", L.Name("k"), SIZE)), inner)
     assert (
@@ -95,12 +95,12 @@ def test_conditions_that_hold_later_the_sooner():
         loop(fails(L.compare(">=", L.Load("y", (I,), "int64"), SIZE)), SUM),
         loop(fails(L.compare(">=", SIZE, I)), SUM),
         loop(BEYOND, fails(L.compare("<", N, L.ZERO), exception="ValueError"), SUM),
-        loop(BEYOND, L.Branch(L.compare("<", I, M), [BEYOND]), SUM),
-        loop(BEYOND, SUM, L.Branch(L.compare("<", I, M), [L.Break()])),
-        loop(BEYOND, SUM, L.Show("x", (S,))),
+        loop(BEYOND, L.If(L.compare("<", I, M), [BEYOND]), SUM),
+        loop(BEYOND, SUM, L.If(L.compare("<", I, M), [L.Break()])),
+        loop(BEYOND, SUM, L.Print("x", (S,))),
         loop(BEYOND, SUM, step=2),
         loop(fails(L.compare(">=", I, L.Name("k"))), L.Let("k", L.add(I, L.ONE)), SUM),
-        loop(fails(L.compare(">=", I, L.Load("y", (M,), "int64"))), L.Put("y", (I,), S)),
+        loop(fails(L.compare(">=", I, L.Load("y", (M,), "int64"))), L.Store("y", (I,), S)),
     ],
     ids=["rounds before one", "one or the other", "an index that is read", "the first rounds",
          "of another kind", "in a branch", "ends early", "prints", "another step",
@@ -111,8 +111,8 @@ def test_left_alone(body):
 
 
 def test_what_the_caller_sees_is_written_until_then():
-    body = loop(BEYOND, L.Put("y", (I,), S))
-    assert text(ahead(body, visible=("y",))) == text([body])
+    body = loop(BEYOND, L.Store("y", (I,), S))
+    assert text(ahead(body, escaping=("y",))) == text([body])
     assert text(ahead(body)) != text([body])
 
 
@@ -167,7 +167,9 @@ def test_results_and_errors_stay():
     x, y, c = rng.normal(size=9), rng.normal(size=9), rng.normal(size=3)
     now = s2s.value_and_grad(distances, wrt=("x", "c"), backend="loops")
     value, bars = now(x, y, c)
-    with switched_off("checks ahead", "unchecked", "at will", "registers"):
+    with switched_off(
+        "hoist_checks", "version_checked_loops", "reversible_loops", "promote_accumulators"
+    ):
         was = s2s.value_and_grad(again(distances), wrt=("x", "c"), backend="loops")
         right, right_bars = was(x, y, c)
     assert now.lowered.count("for i_1") == 1 and was.lowered.count("for i_") == 2

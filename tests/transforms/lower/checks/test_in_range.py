@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.lower.checks.in_range import stay_within
+from s2s.transforms.lower.checks.in_range import eliminate_in_range_checks
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
 from tests.switches import switched_off
@@ -22,7 +22,7 @@ MORE = L.Bin("and", L.compare("<", C, M), HAS, "bool")
 
 
 def fails(cond):
-    return L.Branch(cond, [L.Fail("IndexError", "out")])
+    return L.If(cond, [L.Fail("IndexError", "out")])
 
 
 def read(index: L.Expr, size: L.Expr = N):
@@ -39,7 +39,7 @@ def loop(*body, start: L.Expr = L.ONE, stop: L.Expr = N, step=1):
 
 def within(*body, params=("x", "s", "n", "m", "j")):
     out = copy.deepcopy(list(body))
-    stay_within(out, params)
+    eliminate_in_range_checks(out, params)
     return text(out)
 
 
@@ -50,7 +50,7 @@ def text(body):
 
 def test_a_number_without_one_of_its_bits():
     assert (
-        within(loop(L.Branch(HAS, read(L.Bin("^", C, BIT, INT)))))
+        within(loop(L.If(HAS, read(L.Bin("^", C, BIT, INT)))))
         == """\
     for c in range(1, n):
         if c & np.int64(1) << j != 0:
@@ -65,17 +65,17 @@ def test_a_number_without_one_of_its_bits():
     [
         loop(*read(C)),
         loop(*read(C), start=L.sub(N, L.ONE), stop=L.ZERO, step=-1),
-        loop(L.Branch(HAS, read(L.Bin("-", C, BIT, INT)))),
-        loop(L.Branch(MORE, read(L.Bin("^", C, BIT, INT)))),
+        loop(L.If(HAS, read(L.Bin("-", C, BIT, INT)))),
+        loop(L.If(MORE, read(L.Bin("^", C, BIT, INT)))),
         loop(
             L.Let("b", BIT),
-            L.Branch(
+            L.If(
                 L.compare("!=", L.Bin("&", L.Name("b"), C, INT), L.ZERO),
                 read(L.Bin("^", C, L.Name("b"), INT)),
             ),
         ),
         loop(
-            L.Branch(
+            L.If(
                 L.compare("!=", L.Bin("&", C, L.lit(4), INT), L.ZERO),
                 read(L.Bin("^", C, L.lit(4), INT)),
             )
@@ -93,12 +93,12 @@ def shift(by: L.Expr) -> L.Expr:
 
 
 def puts(e: L.Expr):
-    return L.Put("x", (e,), S)
+    return L.Store("x", (e,), S)
 
 
 def test_a_number_without_a_bit_that_may_be_shifted_out():
     has = L.compare("!=", L.Bin("&", C, shift(J), INT), L.ZERO)
-    new = within(loop(L.Branch(has, read(L.Bin("^", C, shift(J), INT)))))
+    new = within(loop(L.If(has, read(L.Bin("^", C, shift(J), INT)))))
     assert "raise" not in new and "at = t\n" in new and new.count("j >= 64") == 2
 
 
@@ -146,19 +146,19 @@ TWO = L.Bin("<<", L.lit(3), J, INT)
     "body",
     [
         loop(*read(L.Bin("^", C, BIT, INT))),
-        loop(L.Branch(NOT, read(L.Bin("^", C, BIT, INT)))),
-        loop(L.Branch(HAS, [], read(L.Bin("^", C, BIT, INT)))),
-        loop(L.Branch(HAS, [L.Remark("")]), *read(L.Bin("^", C, BIT, INT))),
-        loop(L.Branch(HAS, read(L.Bin("^", C, L.Bin("<<", L.ONE, M, INT), INT)))),
+        loop(L.If(NOT, read(L.Bin("^", C, BIT, INT)))),
+        loop(L.If(HAS, [], read(L.Bin("^", C, BIT, INT)))),
+        loop(L.If(HAS, [L.Comment("")]), *read(L.Bin("^", C, BIT, INT))),
+        loop(L.If(HAS, read(L.Bin("^", C, L.Bin("<<", L.ONE, M, INT), INT)))),
         loop(
-            L.Branch(
+            L.If(
                 L.compare("!=", L.Bin("&", C, TWO, INT), L.ZERO), read(L.Bin("^", C, TWO, INT))
             )
         ),
-        loop(L.Branch(HAS, read(L.Bin("^", C, BIT, INT))), start=M),
-        loop(L.Branch(HAS, read(L.Bin("^", C, BIT, INT), M))),
-        loop(L.Branch(HAS, read(L.Bin("^", C, BIT, INT))), L.Let("j", L.add(J, L.ONE))),
-        loop(L.Branch(HAS, read(L.Bin("^", C, BIT, INT))), L.Let("n", L.sub(N, L.ONE))),
+        loop(L.If(HAS, read(L.Bin("^", C, BIT, INT))), start=M),
+        loop(L.If(HAS, read(L.Bin("^", C, BIT, INT), M))),
+        loop(L.If(HAS, read(L.Bin("^", C, BIT, INT))), L.Let("j", L.add(J, L.ONE))),
+        loop(L.If(HAS, read(L.Bin("^", C, BIT, INT))), L.Let("n", L.sub(N, L.ONE))),
         loop(*read(C), step=2),
     ],
     ids=["unasked", "where it is not set", "otherwise", "after the branch", "another bit",
@@ -192,7 +192,9 @@ def test_a_program(n, backend):
     np.testing.assert_allclose(g(x), want, rtol=1e-6, atol=1e-7)
     if n == 5:
         assert g.lowered.count("IndexError") < 4 and "acc" in g.lowered
-        with switched_off("within", "registers", "unchecked"):
+        with switched_off(
+            "eliminate_in_range_checks", "promote_accumulators", "version_checked_loops"
+        ):
             plain = s2s.grad(again(subsets), backend="loops")
             np.testing.assert_allclose(g(x), plain(x), rtol=1e-13)
             assert "acc" not in plain.lowered

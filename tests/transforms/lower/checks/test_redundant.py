@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.lower.checks.redundant import drop_settled
+from s2s.transforms.lower.checks.redundant import eliminate_redundant_checks
 from s2s.transforms.lower.loop_ir import nodes as L
 
 I64 = "int64"
@@ -16,7 +16,7 @@ i, k, n = L.Name("i"), L.Name("k"), L.Name("n")
 
 
 def fail(cond):
-    return L.Branch(cond, [L.Fail("IndexError", "out of bounds")])
+    return L.If(cond, [L.Fail("IndexError", "out of bounds")])
 
 
 def beyond(e, stop=n):
@@ -31,13 +31,15 @@ def loop(*body, var="i", stop=n):
     return L.Loop(var, L.ZERO, stop, L.ONE, list(body))
 
 
-def dropped(*body, shares=lambda a, b: False):
-    return drop_settled(copy.deepcopy(list(body)), shares)
+def dropped(*body, may_alias=lambda a, b: False):
+    return eliminate_redundant_checks(copy.deepcopy(list(body)), may_alias)
 
 
 FIRST = loop(L.Let("at", y(i)), fail(beyond(L.Name("at"))))
-SECOND = loop(L.Let("at_1", y(k)), fail(beyond(L.Name("at_1"))), L.Put("z", (k,), L.ZERO), var="k")
-QUIET = loop(L.Let("at_1", y(k)), L.Put("z", (k,), L.ZERO), var="k")
+SECOND = loop(
+    L.Let("at_1", y(k)), fail(beyond(L.Name("at_1"))), L.Store("z", (k,), L.ZERO), var="k"
+)
+QUIET = loop(L.Let("at_1", y(k)), L.Store("z", (k,), L.ZERO), var="k")
 
 
 def test_a_condition():
@@ -54,11 +56,11 @@ def test_each_round_of_a_loop_over_the_same_range():
 @pytest.mark.parametrize(
     "between",
     [
-        L.Put("y", (L.ZERO,), L.ZERO),
+        L.Store("y", (L.ZERO,), L.ZERO),
         L.Let("n", L.ONE),
-        L.Bind("y", "z"),
-        L.Do("rt.f", (L.Whole("y"),)),
-        loop(L.Put("y", (L.Name("m"),), L.ZERO), var="m"),
+        L.Rebind("y", "z"),
+        L.Call("rt.f", (L.Part("y"),)),
+        loop(L.Store("y", (L.Name("m"),), L.ZERO), var="m"),
     ],
 )
 def test_what_may_have_changed_is_asked_again(between):
@@ -66,10 +68,10 @@ def test_what_may_have_changed_is_asked_again(between):
 
 
 def test_memory_that_is_shared():
-    write = L.Put("w", (L.ZERO,), L.ZERO)
+    write = L.Store("w", (L.ZERO,), L.ZERO)
     assert dropped(FIRST, write, SECOND) == [FIRST, write, QUIET]
-    shares = lambda a, b: {a, b} == {"w", "y"}  # noqa: E731
-    assert dropped(FIRST, write, SECOND, shares=shares) == [FIRST, write, SECOND]
+    may_alias = lambda a, b: {a, b} == {"w", "y"}  # noqa: E731
+    assert dropped(FIRST, write, SECOND, may_alias=may_alias) == [FIRST, write, SECOND]
 
 
 def test_other_ranges():
@@ -78,9 +80,9 @@ def test_other_ranges():
 
 
 def test_loops_that_do_not_ask_in_every_round():
-    sometimes = loop(L.Branch(L.Bin(">", i, L.ONE, "bool"), [fail(beyond(y(i)))]))
+    sometimes = loop(L.If(L.Bin(">", i, L.ONE, "bool"), [fail(beyond(y(i)))]))
     assert dropped(sometimes, SECOND) == [sometimes, SECOND]
-    early = loop(L.Branch(L.Bin(">", i, L.ONE, "bool"), [L.Break()]), fail(beyond(y(i))))
+    early = loop(L.If(L.Bin(">", i, L.ONE, "bool"), [L.Break()]), fail(beyond(y(i))))
     assert dropped(early, SECOND) == [early, SECOND]
     same = loop(fail(beyond(L.Name("c"))))
     once = fail(beyond(L.Name("c")))
@@ -88,9 +90,11 @@ def test_loops_that_do_not_ask_in_every_round():
 
 
 def test_a_loop_that_writes_what_it_asks_about():
-    writing = loop(fail(beyond(y(i))), L.Put("y", (i,), L.Lit(9, I64)))
+    writing = loop(fail(beyond(y(i))), L.Store("y", (i,), L.Lit(9, I64)))
     assert dropped(writing, SECOND) == [writing, SECOND]
-    stepwise = loop(L.Let("at", y(i)), L.Put("y", (i,), L.Lit(9, I64)), fail(beyond(L.Name("at"))))
+    stepwise = loop(
+        L.Let("at", y(i)), L.Store("y", (i,), L.Lit(9, I64)), fail(beyond(L.Name("at")))
+    )
     assert dropped(stepwise, SECOND) == [stepwise, SECOND]
 
 
@@ -110,7 +114,7 @@ def down(*body, var, stop):
 def test_rounds_of_a_nest():
     index = lambda a, b: L.Bin("+", y(L.Name(a)), L.Name(b), I64)  # noqa: E731
     first = nest(fail(beyond(index("i", "j"))))
-    touch = L.Put("z", (k,), L.ZERO)
+    touch = L.Store("z", (k,), L.ZERO)
     again = down(
         L.Let("b", y(k)),
         down(L.Let("at", L.Bin("+", L.Name("b"), L.Name("r"), I64)), fail(beyond(L.Name("at"))),
@@ -132,7 +136,7 @@ def test_a_nest_whose_inner_range_is_read():
         first,
         loop(L.Loop("j", y(k), y(L.add(k, L.ONE)), L.ONE, []), var="k"),
     ]
-    write = L.Put("y", (L.ZERO,), L.ZERO)
+    write = L.Store("y", (L.ZERO,), L.ZERO)
     assert dropped(first, write, second) == [first, write, second]
 
 
@@ -141,33 +145,33 @@ def positive(e):
 
 
 def test_under_a_condition():
-    sometimes = loop(L.Branch(positive(y(i, "c")), [fail(beyond(y(i)))]))
+    sometimes = loop(L.If(positive(y(i, "c")), [fail(beyond(y(i)))]))
     asked = fail(beyond(y(k)))
-    again = loop(L.Branch(positive(y(k, "c")), [asked, L.Put("z", (k,), L.ZERO)]), var="k")
-    rest = loop(L.Branch(positive(y(k, "c")), [L.Put("z", (k,), L.ZERO)]), var="k")
+    again = loop(L.If(positive(y(k, "c")), [asked, L.Store("z", (k,), L.ZERO)]), var="k")
+    rest = loop(L.If(positive(y(k, "c")), [L.Store("z", (k,), L.ZERO)]), var="k")
     assert dropped(sometimes, again) == [sometimes, rest]
-    otherwise = loop(L.Branch(positive(y(k, "c")), [], [asked]), var="k")
+    otherwise = loop(L.If(positive(y(k, "c")), [], [asked]), var="k")
     assert dropped(sometimes, otherwise) == [sometimes, otherwise]
-    write = L.Put("c", (L.ZERO,), L.ZERO)
+    write = L.Store("c", (L.ZERO,), L.ZERO)
     assert dropped(sometimes, write, again) == [sometimes, write, again]
     always = loop(fail(beyond(y(i))))
     assert dropped(always, again) == [always, rest]
 
 
 def test_a_branch_that_changes_its_condition():
-    once = loop(L.Branch(positive(y(i, "c")), [fail(beyond(y(i))), L.Put("c", (i,), L.ONE)]))
-    again = loop(L.Branch(positive(y(k, "c")), [fail(beyond(y(k)))]), var="k")
+    once = loop(L.If(positive(y(i, "c")), [fail(beyond(y(i))), L.Store("c", (i,), L.ONE)]))
+    again = loop(L.If(positive(y(k, "c")), [fail(beyond(y(k)))]), var="k")
     assert dropped(once, again) == [once, again]
     flag = L.Name("flag", "bool")
-    set_off = L.Branch(flag, [fail(beyond(k)), L.Let("flag", L.lit(False, "bool"))])
-    later = L.Branch(flag, [fail(beyond(k))])
+    set_off = L.If(flag, [fail(beyond(k)), L.Let("flag", L.lit(False, "bool"))])
+    later = L.If(flag, [fail(beyond(k))])
     assert dropped(set_off, later) == [set_off, later]
 
 
 def test_a_number_that_is_kept():
     made = L.Alloc("t", I64, (n,))
     chosen = [L.Let("a", L.Lit(-1, I64)), loop(L.Let("a", L.add(L.Name("a"), y(j))), var="j")]
-    kept, asked = L.Put("t", (i,), L.Name("a")), fail(beyond(L.Name("a")))
+    kept, asked = L.Store("t", (i,), L.Name("a")), fail(beyond(L.Name("a")))
     again = loop(L.Let("b", y(k, "t")), fail(beyond(L.Name("b"))), var="k")
     rest = loop(L.Let("b", y(k, "t")), var="k")
     for order in ((kept, asked), (asked, kept)):
@@ -176,11 +180,11 @@ def test_a_number_that_is_kept():
     # Changed after it is kept, or kept in one place.
     first = loop(*chosen, kept, L.Let("a", L.ZERO), asked)
     assert dropped(made, first, again) == [made, first, again]
-    first = loop(*chosen, L.Put("t", (L.ZERO,), L.Name("a")), asked)
+    first = loop(*chosen, L.Store("t", (L.ZERO,), L.Name("a")), asked)
     assert dropped(made, first, again) == [made, first, again]
     # Written by others, too, or read before.
     first = loop(*chosen, kept, asked)
-    other = L.Put("t", (L.ZERO,), L.Lit(9, I64))
+    other = L.Store("t", (L.ZERO,), L.Lit(9, I64))
     assert dropped(made, first, other, again) == [made, first, other, again]
     early = loop(L.Let("e", y(k, "t")), *chosen, asked, kept)
     assert dropped(made, early, again) == [made, early, again]

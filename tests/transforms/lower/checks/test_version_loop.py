@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.lower.checks.version_loop import leave_unchecked
+from s2s.transforms.lower.checks.version_loop import version_checked_loops
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
 from tests.switches import switched_off
@@ -22,7 +22,7 @@ SUM = L.Let("s", L.Bin("+", S, L.Load("x", (I,), F), F))
 
 
 def fails(cond, message="far out"):
-    return L.Branch(cond, [L.Fail("IndexError", message)])
+    return L.If(cond, [L.Fail("IndexError", message)])
 
 
 BEYOND = fails(L.compare(">=", I, SIZE))
@@ -35,7 +35,7 @@ def loop(*body, stop: L.Expr = N, step=1, parallel=False):
 
 def twice(*body):
     out = copy.deepcopy(list(body))
-    leave_unchecked(out, ["x", "y", "s", "n", "m"])
+    version_checked_loops(out, ["x", "y", "s", "n", "m"])
     return text(out)
 
 
@@ -47,7 +47,7 @@ def text(body):
 def test_in_some_rounds():
     for step, ends in ((1, "n"), (-1, "n - 1, -1, -1")):
         assert (
-            twice(loop(L.Branch(CHOSEN, [BEYOND, SUM]), step=step))
+            twice(loop(L.If(CHOSEN, [BEYOND, SUM]), step=step))
             == f"""\
     if n > x.shape[0]:
         for i in range({ends}):
@@ -65,26 +65,26 @@ def test_in_some_rounds():
 def test_by_numbers_of_a_round_and_several():
     index = L.Let("k", L.add(I, L.lit(2)))
     both = L.either(L.compare("<", M, L.ZERO), L.compare(">=", K, SIZE))
-    new = twice(loop(L.Branch(CHOSEN, [index, fails(both), SUM])))
+    new = twice(loop(L.If(CHOSEN, [index, fails(both), SUM])))
     assert new.startswith("    if m < 0 or n > x.shape[0] - 2:\n")
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        [loop(L.Branch(CHOSEN, [SUM]))],
-        [loop(L.Branch(CHOSEN, [fails(L.compare("<=", I, M)), SUM]))],
-        [loop(L.Branch(CHOSEN, [fails(L.compare(">=", L.Load("y", (I,), INT), SIZE)), SUM]))],
-        [loop(L.Branch(CHOSEN, [fails(L.compare(">=", L.Load("y", (L.ZERO,), INT), SIZE)), SUM]))],
-        [loop(L.Let("k", L.add(K, L.ONE)), L.Branch(CHOSEN, [fails(L.compare(">=", K, SIZE))]))],
-        [loop(L.Branch(CHOSEN, [fails(L.compare(">=", K, SIZE)), SUM]))],
+        [loop(L.If(CHOSEN, [SUM]))],
+        [loop(L.If(CHOSEN, [fails(L.compare("<=", I, M)), SUM]))],
+        [loop(L.If(CHOSEN, [fails(L.compare(">=", L.Load("y", (I,), INT), SIZE)), SUM]))],
+        [loop(L.If(CHOSEN, [fails(L.compare(">=", L.Load("y", (L.ZERO,), INT), SIZE)), SUM]))],
+        [loop(L.Let("k", L.add(K, L.ONE)), L.If(CHOSEN, [fails(L.compare(">=", K, SIZE))]))],
+        [loop(L.If(CHOSEN, [fails(L.compare(">=", K, SIZE)), SUM]))],
         [
-            L.Branch(L.compare(">", N, M), [L.Let("k", M)]),
-            loop(L.Branch(CHOSEN, [fails(L.compare(">=", K, SIZE)), SUM])),
+            L.If(L.compare(">", N, M), [L.Let("k", M)]),
+            loop(L.If(CHOSEN, [fails(L.compare(">=", K, SIZE)), SUM])),
         ],
-        [loop(L.Branch(CHOSEN, [BEYOND, SUM, L.Break()]))],
-        [loop(L.Branch(CHOSEN, [BEYOND, SUM]), parallel=True)],
-        [loop(L.Branch(CHOSEN, [fails(L.compare(">=", L.Bin("%", M, N, INT), SIZE)), SUM]))],
+        [loop(L.If(CHOSEN, [BEYOND, SUM, L.Break()]))],
+        [loop(L.If(CHOSEN, [BEYOND, SUM]), parallel=True)],
+        [loop(L.If(CHOSEN, [fails(L.compare(">=", L.Bin("%", M, N, INT), SIZE)), SUM]))],
     ],
     ids=["nothing to check", "fails at first", "what is read", "what may be read too soon",
          "a number that changes", "a name without a value", "a name that may have none",
@@ -114,7 +114,7 @@ def adds(bits: L.Expr):
 def test_shifts():
     has = L.compare("!=", L.Bin("&", N, left(I), INT), L.ZERO)
     assert (
-        twice(loop(L.Branch(has, [L.Put("y", (right(I),), S)])))
+        twice(loop(L.If(has, [L.Store("y", (right(I),), S)])))
         == """\
     if n > 64:
         for i in range(n):
@@ -129,7 +129,7 @@ def test_shifts():
 
 def test_shifts_and_checks():
     index = L.Let("k", L.add(I, L.lit(2)))
-    new = twice(loop(index, L.Branch(CHOSEN, [BEYOND, adds(left(K, low=True)), SUM])))
+    new = twice(loop(index, L.If(CHOSEN, [BEYOND, adds(left(K, low=True)), SUM])))
     assert new.startswith("    if n > x.shape[0] or n > 62:\n")
     assert new.count("raise") == 1 and new.count(" else ") == 1
     # Those of which nothing can be told stay, and so do all checks if one of them is such.
@@ -159,7 +159,7 @@ def test_shifts_that_begin_below():
         [loop(adds(left(K)), L.Let("k", L.add(I, L.ONE)))],
         [loop(adds(left(L.sub(N, I), low=True)))],
         [loop(adds(left(I)), parallel=True)],
-        [loop(adds(left(I)), L.Branch(CHOSEN, [L.Break()]))],
+        [loop(adds(left(I)), L.If(CHOSEN, [L.Break()]))],
         [loop(L.Let("n", L.sub(N, L.ONE)), loop(adds(left(L.add(I, N)))))],
     ],
     ids=["the same in all rounds", "what is read", "a number of the last round", "downwards",
@@ -195,7 +195,7 @@ def test_a_program(backend):
         want[row] = np.where(y > 0, y, 0)
         np.testing.assert_allclose(x_bar, want)
         np.testing.assert_allclose(y_bar, np.where(y > 0, x[row], 0))
-    with switched_off("unchecked"):
+    with switched_off("version_checked_loops"):
         plain = s2s.grad(again(chosen), backend=backend)
         np.testing.assert_array_equal(plain(x, y, 1), g(x, y, 1)[0])
         assert plain.lowered.count("for j") < g.lowered.count("for j")
@@ -251,6 +251,6 @@ def test_shifts_in_a_program(backend):
                     want[j] += bits >> j
                 want[j] += 2 * x[j] * (np.int64(5) << (j + 1)) * (-bits >> (j - 1))
             np.testing.assert_allclose(g(x, c, low if n else 0), want, rtol=1e-13)
-    with switched_off("unchecked", "within"):
+    with switched_off("version_checked_loops", "eliminate_in_range_checks"):
         plain = s2s.grad(again(bits_of), backend=backend)
         np.testing.assert_array_equal(plain(x, 11, 0), g(x, 11, 0))

@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.loops.collapse import join_rows
+from s2s.transforms.lower.loops.collapse import collapse_loops
 
 I, J, K = L.Name("i"), L.Name("j"), L.Name("k")  # noqa: E741
 N, M, C = L.Name("n"), L.Name("m"), L.lit(3)
@@ -36,7 +36,7 @@ def nest(*inner, over=((I, N), (J, M), (K, C))):
     return body[0]
 
 
-def joined(*stmts, shares=lambda a, b: a == b):
+def joined(*stmts, may_alias=lambda a, b: a == b):
     """The text; whether loops were joined; and what both compute must be the same."""
     params = ["n", "m", *SIZES]
     texts = []
@@ -44,7 +44,7 @@ def joined(*stmts, shares=lambda a, b: a == b):
         body = copy.deepcopy([*stmts, L.Return(())])
         if rewritten:
             names = iter(f"r{k}" for k in range(99))
-            join_rows(body, SIZES, shares, lambda hint: next(names))
+            collapse_loops(body, SIZES, may_alias, lambda hint: next(names))
         texts.append(write([L.Routine("f", params, body)], ""))
     results = []
     for text in texts:
@@ -64,44 +64,47 @@ def joined(*stmts, shares=lambda a, b: a == b):
 
 
 def test_elements_side_by_side():
-    assert joined(nest(L.Put("y", (I, J, K), plus(at("x", I, J, K), at("y", I, J, K)))))
+    assert joined(nest(L.Store("y", (I, J, K), plus(at("x", I, J, K), at("y", I, J, K)))))
 
 
 def test_an_element_of_another_row():
     beyond = L.sub(M, L.ONE)
     later = at("x", I, L.add(J, L.ONE), K)
-    assert not joined(nest(L.Put("y", (I, J, K), later), over=((I, N), (J, beyond), (K, C))))
+    assert not joined(nest(L.Store("y", (I, J, K), later), over=((I, N), (J, beyond), (K, C))))
     short = L.Let("p", beyond)
-    body = nest(L.Put("y", (I, J, K), later), over=((I, N), (J, L.Name("p")), (K, C)))
+    body = nest(L.Store("y", (I, J, K), later), over=((I, N), (J, L.Name("p")), (K, C)))
     assert joined(short, body)
 
 
 def test_a_vector_along_the_short_loop():
-    assert joined(nest(L.Put("y", (I, J, K), plus(at("x", I, J, K), at("b", K), at("b", K)))))
+    assert joined(nest(L.Store("y", (I, J, K), plus(at("x", I, J, K), at("b", K), at("b", K)))))
 
 
 def test_a_sum_over_the_others():
-    assert joined(nest(L.Put("s", (K,), at("x", I, J, K), add=True)))
-    both = [L.Put("y", (I, J, K), at("x", I, J, K)), L.Put("s", (K,), at("y", I, J, K), add=True)]
+    assert joined(nest(L.Store("s", (K,), at("x", I, J, K), add=True)))
+    both = [
+        L.Store("y", (I, J, K), at("x", I, J, K)),
+        L.Store("s", (K,), at("y", I, J, K), add=True),
+    ]
     assert joined(nest(*both))
 
 
 def test_a_number_in_between():
     t = L.Name("t", FLOAT)
     product = L.Bin("*", t, t, FLOAT)
-    assert joined(nest(L.Let("t", at("x", I, J, K)), L.Put("y", (I, J, K), product)))
+    assert joined(nest(L.Let("t", at("x", I, J, K)), L.Store("y", (I, J, K), product)))
 
 
 @pytest.mark.parametrize(
     "inner",
     [
-        L.Put("wide", (I, J, K), at("x", I, J, K)),
-        L.Put("y", (I, J, K), at("x", I, J, L.sub(L.lit(2), K))),
-        L.Put("y", (I, J, K), L.Cast(K, FLOAT)),
-        L.Put("y", (I, J, K), at("x", I, L.sub(L.sub(M, L.ONE), J), K)),
-        L.Put("y", (I, J, K), at("x", I, J, L.ONE)),
-        L.Put("y", (I, J, L.ZERO), at("x", I, J, K)),
-        L.Put("s", (K,), at("x", I, J, K)),
+        L.Store("wide", (I, J, K), at("x", I, J, K)),
+        L.Store("y", (I, J, K), at("x", I, J, L.sub(L.lit(2), K))),
+        L.Store("y", (I, J, K), L.Cast(K, FLOAT)),
+        L.Store("y", (I, J, K), at("x", I, L.sub(L.sub(M, L.ONE), J), K)),
+        L.Store("y", (I, J, K), at("x", I, J, L.ONE)),
+        L.Store("y", (I, J, L.ZERO), at("x", I, J, K)),
+        L.Store("s", (K,), at("x", I, J, K)),
     ],
 )
 def test_what_cannot_be_joined(inner):
@@ -109,30 +112,30 @@ def test_what_cannot_be_joined(inner):
 
 
 def test_a_sum_that_is_read_meanwhile_or_written_twice():
-    add = L.Put("s", (K,), at("x", I, J, K), add=True)
-    assert not joined(nest(add, L.Put("y", (I, J, K), at("s", K))))
-    assert not joined(nest(add, L.Put("s", (K,), at("y", I, J, K), add=True)))
+    add = L.Store("s", (K,), at("x", I, J, K), add=True)
+    assert not joined(nest(add, L.Store("y", (I, J, K), at("s", K))))
+    assert not joined(nest(add, L.Store("s", (K,), at("y", I, J, K), add=True)))
     root = nest(add)
-    root.body.append(nest(L.Put("s", (K,), L.Lit(1.0, FLOAT)), over=((K, C),)))
+    root.body.append(nest(L.Store("s", (K,), L.Lit(1.0, FLOAT)), over=((K, C),)))
     assert not joined(root)
 
 
 def test_a_vector_that_is_written_meanwhile():
-    root = nest(L.Put("y", (I, J, K), at("b", K)))
-    root.body.append(nest(L.Put("b", (K,), at("x", I, L.ZERO, K)), over=((K, C),)))
+    root = nest(L.Store("y", (I, J, K), at("b", K)))
+    root.body.append(nest(L.Store("b", (K,), at("x", I, L.ZERO, K)), over=((K, C),)))
     assert not joined(root)
 
 
 def test_a_vector_that_shares_memory_with_what_is_written():
-    body = nest(L.Put("y", (I, J, K), at("b", K)))
-    assert not joined(body, shares=lambda a, b: a == b or {a, b} == {"b", "y"})
+    body = nest(L.Store("y", (I, J, K), at("b", K)))
+    assert not joined(body, may_alias=lambda a, b: a == b or {a, b} == {"b", "y"})
 
 
 def test_loops_that_are_long_or_of_unknown_length():
     for stop in (L.lit(33), L.Name("m")):
         over = ((I, N), (J, M), (K, stop))
-        body = [nest(L.Put("y", (I, J, K), at("x", I, J, K)), over=over)]
-        join_rows(body, {"x": (N, M, stop), "y": (N, M, stop)}, lambda a, b: a == b, str)
+        body = [nest(L.Store("y", (I, J, K), at("x", I, J, K)), over=over)]
+        collapse_loops(body, {"x": (N, M, stop), "y": (N, M, stop)}, lambda a, b: a == b, str)
         assert isinstance(body[0], L.Loop) and len(body) == 1
 
 

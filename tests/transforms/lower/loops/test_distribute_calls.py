@@ -11,7 +11,7 @@ import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.loops.distribute_calls import take_apart
+from s2s.transforms.lower.loops.distribute_calls import distribute_calls
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -29,7 +29,7 @@ def plus(a, b):
 
 
 def exp(e):
-    return L.Call("np.exp", (e,), F)
+    return L.Apply("np.exp", (e,), F)
 
 
 def loop(*body, var="i", start: L.Expr = L.ZERO, stop: L.Expr = N, step=1):
@@ -40,13 +40,13 @@ BEGIN = L.Let("z", L.Lit(0, F))
 DOT = loop(L.Let("z", plus(Z, at("x", I, J))), var="j", stop=L.Size("x", 1))
 SLOW = L.Let("t", exp(Z))
 TOTAL = L.Let("s", plus(S, T))
-ROW = loop(L.Put("c", (J,), L.Bin("*", T, at("x", I, J), F), add=True), var="j",
+ROW = loop(L.Store("c", (J,), L.Bin("*", T, at("x", I, J), F), add=True), var="j",
            stop=L.Size("x", 1))  # fmt: skip
 
 
 def apart(*body):
-    fresh = Emitter({"c", "x", "y", "z", "t", "s", "n", "i", "j"}).fresh
-    return take_apart(copy.deepcopy(list(body)), set(), lambda a, b: a == b, fresh)
+    new_name = Emitter({"c", "x", "y", "z", "t", "s", "n", "i", "j"}).new_name
+    return distribute_calls(copy.deepcopy(list(body)), set(), lambda a, b: a == b, new_name)
 
 
 def text(body):
@@ -80,7 +80,7 @@ def test_three_loops():
 def test_a_number_that_an_inner_loop_may_not_set():
     """Its loop may make no round: what was set before it then still holds."""
     maybe = loop(L.Let("t", at("x", I, J)), var="j", stop=L.Size("x", 1))
-    body = loop(BEGIN, DOT, SLOW, maybe, L.Put("c", (I,), exp(T)))
+    body = loop(BEGIN, DOT, SLOW, maybe, L.Store("c", (I,), exp(T)))
     was, now = (_runnable(b) for b in ([body], apart(body)))
     for width in (0, 1, 3):
         np.testing.assert_array_equal(was(width), now(width))
@@ -105,9 +105,9 @@ def _runnable(body):
         loop(SLOW, TOTAL),
         loop(BEGIN, loop(L.Let("z", plus(Z, at("x", I, J))), var="j", stop=L.lit(3)), SLOW, TOTAL),
         loop(L.Let("z", plus(Z, T)), DOT, SLOW, TOTAL),
-        loop(BEGIN, DOT, SLOW, L.Branch(L.compare(">", I, L.ONE), [TOTAL])),
+        loop(BEGIN, DOT, SLOW, L.If(L.compare(">", I, L.ONE), [TOTAL])),
         loop(BEGIN, DOT, SLOW, TOTAL, step=2),
-        loop(BEGIN, DOT, L.Put("x", (L.add(I, L.ONE), L.ZERO), exp(Z))),
+        loop(BEGIN, DOT, L.Store("x", (L.add(I, L.ONE), L.ZERO), exp(Z))),
     ],
     ids=["nothing takes long", "no other loop", "a short one", "goes on", "a branch",
          "another step", "what the next round reads"],
@@ -134,7 +134,7 @@ def test_results_stay(rows, columns):
     given = rng.normal(size=columns), rng.normal(size=(rows, columns)), rng.normal(size=rows)
     now = s2s.value_and_grad(logistic, wrt=("w", "x"), backend="loops")
     value, bars = now(*given)
-    with switched_off("apart"):
+    with switched_off("distribute_calls"):
         was = s2s.value_and_grad(again(logistic), wrt=("w", "x"), backend="loops")
         right, right_bars = was(*given)
     assert "_rows[" in now.lowered and "_rows[" not in was.lowered

@@ -11,7 +11,7 @@ import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.loops.distribute_shifted import part_shifted
+from s2s.transforms.lower.loops.distribute_shifted import distribute_shifted
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -25,7 +25,7 @@ def at(buffer, *index):
 
 
 def added(*index, value: L.Expr = T):
-    return L.Put("g", index, value, add=True)
+    return L.Store("g", index, value, add=True)
 
 
 def loop(*body, start: L.Expr = L.ONE, stop: L.Expr = N, step=1):
@@ -36,9 +36,9 @@ LET = L.Let("t", L.Bin("*", at("x", J), at("x", J), F))
 LEFT = L.sub(J, L.ONE)
 
 
-def parted(*body, shares=lambda a, b: a == b):
-    fresh = Emitter({"g", "x", "k", "n", "j", "t"}).fresh
-    return part_shifted(copy.deepcopy(list(body)), set(), shares, fresh)
+def parted(*body, may_alias=lambda a, b: a == b):
+    new_name = Emitter({"g", "x", "k", "n", "j", "t"}).new_name
+    return distribute_shifted(copy.deepcopy(list(body)), set(), may_alias, new_name)
 
 
 def text(body):
@@ -68,10 +68,10 @@ def test_a_loop_for_each():
         loop(LET, added(J)),
         loop(LET, added(), added()),
         loop(LET, added(J), added(J, value=at("x", J))),
-        loop(LET, added(J), L.Put("g", (LEFT,), T)),
-        loop(LET, added(J), added(LEFT), L.Put("y", (J,), at("g", J))),
+        loop(LET, added(J), L.Store("g", (LEFT,), T)),
+        loop(LET, added(J), added(LEFT), L.Store("y", (J,), at("g", J))),
         loop(LET, added(J), added(L.Load("i", (J,), "int64"))),
-        loop(LET, added(J), L.Branch(L.compare(">", J, K), [added(LEFT)])),
+        loop(LET, added(J), L.If(L.compare(">", J, K), [added(LEFT)])),
         loop(LET, added(J), added(LEFT), stop=L.lit(5)),
         loop(L.Let("t", L.Bin("*", T, at("x", J), F)), added(J), added(LEFT)),
     ],
@@ -84,7 +84,7 @@ def test_left_alone(body):
 
 def test_memory_that_may_be_shared():
     body = loop(LET, added(J), added(LEFT))
-    assert text(parted(body, shares=lambda a, b: True)) == text([body])
+    assert text(parted(body, may_alias=lambda a, b: True)) == text([body])
 
 
 # ---------------------------------------------------------------- programs
@@ -105,7 +105,7 @@ def test_results_stay(shape):
     u, f = rng.normal(size=shape), rng.normal(size=shape)
     now = s2s.value_and_grad(smooth, wrt="u", backend="loops")
     value, bar = now(u, f)
-    with switched_off("shifted", "checks ahead"):
+    with switched_off("distribute_shifted", "hoist_checks"):
         was = s2s.value_and_grad(again(smooth), wrt="u", backend="loops")
         right, right_bar = was(u, f)
     assert now.lowered.count("for j_5") == 5 and was.lowered.count("for j_5") == 1
@@ -117,5 +117,5 @@ def test_a_number_that_is_bound_again_is_kept_again():
     again_ = L.Let("t", at("x", LEFT))
     allocs = [s for s in parted(loop(LET, added(J), again_, added(LEFT))) if isinstance(s, L.Alloc)]
     assert len(allocs) == 2
-    loads = loop(added(J, value=at("x", J)), L.Put("y", (J,), T), added(LEFT, value=at("x", J)))
+    loads = loop(added(J, value=at("x", J)), L.Store("y", (J,), T), added(LEFT, value=at("x", J)))
     assert sum(isinstance(s, L.Alloc) for s in parted(loads)) == 2

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import s2s
-from s2s.transforms.lower.analysis.dependence import backwards_at_will
+from s2s.transforms.lower.analysis.dependence import reversible_loops
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.loops.fusion import Merger
-from s2s.transforms.lower.memory.scalar_replacement import scalarise
+from s2s.transforms.lower.loops.fusion import LoopFusion
+from s2s.transforms.lower.memory.scalar_replacement import replace_by_scalars
 from tests.transforms.lower.harness import check, lowered
 
 I, J = L.Name("i"), L.Name("j")  # noqa: E741
@@ -32,90 +32,90 @@ def add(e, f):
     return L.Bin("+", e, f, "float64")
 
 
-def merged(*body, shares=lambda a, b: False, visible=()):
-    out = Merger(shares, set(visible)).block(list(body))
+def merged(*body, may_alias=lambda a, b: False, escaping=()):
+    out = LoopFusion(may_alias, set(escaping)).block(list(body))
     return out, sum(isinstance(s, L.Loop) for s in out)
 
 
 def writes_t():
-    return loop(L.Put("t", (I,), load("x", I)))
+    return loop(L.Store("t", (I,), load("x", I)))
 
 
 def test_elementwise_neighbours_merge():
-    _, loops = merged(writes_t(), loop(L.Put("u", (I,), load("t", I))))
+    _, loops = merged(writes_t(), loop(L.Store("u", (I,), load("t", I))))
     assert loops == 1
 
 
 def test_a_shifted_read_keeps_loops_apart():
     for index in (L.add(I, L.ONE), L.ZERO, L.sub(N, I)):
-        _, loops = merged(writes_t(), loop(L.Put("u", (I,), load("t", index))))
+        _, loops = merged(writes_t(), loop(L.Store("u", (I,), load("t", index))))
         assert loops == 2
 
 
 def test_a_write_over_what_was_read_before_keeps_loops_apart():
-    reads = loop(L.Put("u", (I,), load("t", L.add(I, L.ONE))))
+    reads = loop(L.Store("u", (I,), load("t", L.add(I, L.ONE))))
     _, loops = merged(reads, writes_t())
     assert loops == 2
 
 
 def test_other_ranges_keep_loops_apart():
-    _, loops = merged(writes_t(), loop(L.Put("u", (I,), load("x", I)), stop=L.Size("y", 0)))
+    _, loops = merged(writes_t(), loop(L.Store("u", (I,), load("x", I)), stop=L.Size("y", 0)))
     assert loops == 2
 
 
 def test_an_accumulator_is_complete_only_after_its_loop():
     total = loop(L.Let("acc", add(L.Name("acc", "float64"), load("x", I))))
-    uses = loop(L.Put("u", (I,), L.Name("acc", "float64")))
+    uses = loop(L.Store("u", (I,), L.Name("acc", "float64")))
     _, loops = merged(total, uses)
     assert loops == 2
 
 
 def test_shared_memory_keeps_loops_apart():
-    body = [writes_t(), loop(L.Put("u", (I,), load("v", I)))]
-    _, loops = merged(*body, shares=lambda a, b: {a, b} == {"t", "v"})
+    body = [writes_t(), loop(L.Store("u", (I,), load("v", I)))]
+    _, loops = merged(*body, may_alias=lambda a, b: {a, b} == {"t", "v"})
     assert loops == 2
 
 
 def test_preparations_move_before_the_loop():
     alloc = L.Alloc("u", "float64", (N,))
-    check_ = L.Branch(L.compare("==", N, L.ZERO), [L.Fail("ValueError", "empty")])
-    out, loops = merged(writes_t(), alloc, check_, loop(L.Put("u", (I,), load("t", I))))
+    check_ = L.If(L.compare("==", N, L.ZERO), [L.Fail("ValueError", "empty")])
+    out, loops = merged(writes_t(), alloc, check_, loop(L.Store("u", (I,), load("t", I))))
     assert loops == 1 and isinstance(out[-1], L.Loop)
     # But a check does not overtake a write that the caller would see.
-    body = [writes_t(), check_, loop(L.Put("u", (I,), load("t", I)))]
-    assert merged(*body, visible={"t"})[1] == 2
+    body = [writes_t(), check_, loop(L.Store("u", (I,), load("t", I)))]
+    assert merged(*body, escaping={"t"})[1] == 2
 
 
 def test_loops_that_fail_merge_unless_somebody_could_tell():
     def risky(message="no"):
-        return loop(L.Branch(L.compare("<", I, L.ZERO), [L.Fail("IndexError", message)]))
+        return loop(L.If(L.compare("<", I, L.ZERO), [L.Fail("IndexError", message)]))
 
     def rows():
-        return loop(loop(L.Put("t", (I, J), load("x", I)), var="j"))
+        return loop(loop(L.Store("t", (I, J), load("x", I)), var="j"))
 
     scattered = loop(
-        L.Let("k", L.Load("y", (I,), "int64")), L.Put("t", (I, L.Name("k")), load("x", I))
+        L.Let("k", L.Load("y", (I,), "int64")), L.Store("t", (I, L.Name("k")), load("x", I))
     )
     assert merged(rows(), risky())[1] == merged(risky(), rows())[1] == 1
     assert merged(risky(), scattered)[1] == 1
-    assert merged(rows(), risky(), visible=["t"])[1] == 2
-    assert merged(risky(), rows(), visible=["t"])[1] == 2
+    assert merged(rows(), risky(), escaping=["t"])[1] == 2
+    assert merged(risky(), rows(), escaping=["t"])[1] == 2
     # An error in one of its rounds would keep a loop from computing several at once,
     assert merged(writes_t(), risky())[1] == merged(risky(), writes_t())[1] == 2
     # which is little beside a nest, unless it calls functions.
     nest = loop(*risky().body, *rows().body)
-    assert merged(nest, loop(L.Put("u", (I,), load("x", I))))[1] == 1
-    exp = L.Call("np.exp", (load("x", I),), "float64")
-    assert merged(nest, loop(L.Put("u", (I,), exp)))[1] == 2
+    assert merged(nest, loop(L.Store("u", (I,), load("x", I))))[1] == 1
+    exp = L.Apply("np.exp", (load("x", I),), "float64")
+    assert merged(nest, loop(L.Store("u", (I,), exp)))[1] == 2
     # The error of the first comes before that of the second.
     assert merged(risky("a"), risky("b"))[1] == 2
     # Neither does a loop that fails overtake what the caller sees, or another error.
-    seen = L.Put("v", (L.ZERO,), load("x", L.ZERO))
-    assert merged(rows(), seen, risky(), visible=["v"])[1] == 2
-    check_first = L.Branch(L.compare("<", L.Name("k"), L.ZERO), [L.Fail("IndexError", "k")])
+    seen = L.Store("v", (L.ZERO,), load("x", L.ZERO))
+    assert merged(rows(), seen, risky(), escaping=["v"])[1] == 2
+    check_first = L.If(L.compare("<", L.Name("k"), L.ZERO), [L.Fail("IndexError", "k")])
     assert merged(rows(), check_first, risky())[1] == 2
     # Nor does a check overtake a loop that fails.
-    needs_k = loop(loop(L.Put("u", (I, J), load("t", I, J)), var="j"))
+    needs_k = loop(loop(L.Store("u", (I, J), load("t", I, J)), var="j"))
     out, loops = merged(risky(), check_first, needs_k)
     assert loops == 2 and out[1] == check_first
 
@@ -124,27 +124,27 @@ def nest(*body):
     return loop(loop(*body, var="j"))
 
 
-NO = L.Branch(L.compare("<", load("x", I, J), L.ZERO), [L.Fail("ValueError", "no")])
-RISKY = nest(NO, L.Put("t", (I, J), load("x", I, J)))
+NO = L.If(L.compare("<", load("x", I, J), L.ZERO), [L.Fail("ValueError", "no")])
+RISKY = nest(NO, L.Store("t", (I, J), load("x", I, J)))
 
 
-def joined(between, visible=(), size=N):
+def joined(between, escaping=(), size=N):
     """A nest that may fail, and one that needs what it makes and what is between."""
-    needs_both = nest(L.Put("u", (I, J), L.Bin("*", load("t", I, J), load("p", I), "float64")))
-    merger = Merger(lambda a, b: a == b, {*visible}, sizes={"p": (size,)})
+    needs_both = nest(L.Store("u", (I, J), L.Bin("*", load("t", I, J), load("p", I), "float64")))
+    merger = LoopFusion(lambda a, b: a == b, {*escaping}, sizes={"p": (size,)})
     return merger.run(copy.deepcopy([RISKY, between, needs_both]))
 
 
 def test_what_the_caller_sees_does_not_make_way_before_a_loop_that_fails():
-    zeros = loop(L.Put("p", (I,), L.Lit(0.0, "float64")))
+    zeros = loop(L.Store("p", (I,), L.Lit(0.0, "float64")))
     assert len(joined(zeros)) == 1
-    assert joined(zeros, visible=["p"])[0] == RISKY
+    assert joined(zeros, escaping=["p"])[0] == RISKY
 
 
 def test_what_may_rely_on_a_check_does_not_make_way_before_it():
     """A loop that fails may have asked for another what that does not ask again."""
-    zeros = loop(L.Put("p", (I,), L.Lit(0.0, "float64")))
-    copied = loop(L.Put("p", (I,), load("y", I)))
+    zeros = loop(L.Store("p", (I,), L.Lit(0.0, "float64")))
+    copied = loop(L.Store("p", (I,), load("y", I)))
     for first, *_ in (joined(zeros, size=L.Name("m")), joined(copied)):
         assert first.body[0].body[0] == NO
 
@@ -172,22 +172,22 @@ def test_an_index_is_checked_before_it_is_used():
 
 
 def test_inner_loops_merge_too():
-    first = loop(loop(L.Put("t", (I, J), load("x", I, J)), var="j"))
-    second = loop(loop(L.Put("u", (I, J), load("t", I, J)), var="j"))
+    first = loop(loop(L.Store("t", (I, J), load("x", I, J)), var="j"))
+    second = loop(loop(L.Store("u", (I, J), load("t", I, J)), var="j"))
     (out,), _ = merged(first, second)
     assert len(out.body) == 1
 
 
 def test_rows_that_other_rows_need_keep_only_inner_loops_apart():
     """t[j] is summed over i: a reader of t[i] must wait for the whole nest."""
-    first = loop(loop(L.Put("t", (J,), load("x", I, J), add=True), var="j"))
-    second = loop(L.Put("u", (I,), load("t", I)))
+    first = loop(loop(L.Store("t", (J,), load("x", I, J), add=True), var="j"))
+    second = loop(L.Store("u", (I,), load("t", I)))
     assert merged(first, second)[1] == 2
 
 
 def scalarised(*body):
     body = list(body)
-    scalarise(body, ["x", "u"])
+    replace_by_scalars(body, ["x", "u"])
     return write([L.Routine("f", ["x", "u"], body)])
 
 
@@ -195,9 +195,9 @@ def test_a_buffer_of_one_iteration_becomes_a_scalar():
     text = scalarised(
         L.Alloc("t", "float64", (N,)),
         loop(
-            L.Put("t", (I,), load("x", I)),
-            loop(L.Put("u", (I, J), load("t", I)), var="j"),
-            L.Put("t", (I,), load("x", I), add=True),
+            L.Store("t", (I,), load("x", I)),
+            loop(L.Store("u", (I, J), load("t", I)), var="j"),
+            L.Store("t", (I,), load("x", I), add=True),
         ),
     )
     assert "np.empty" not in text and "t = x[i]" in text and "t = t + x[i]" in text
@@ -205,13 +205,13 @@ def test_a_buffer_of_one_iteration_becomes_a_scalar():
 
 def test_buffers_that_must_stay():
     alloc = L.Alloc("t", "float64", (N,))
-    put, use = L.Put("t", (I,), load("x", I)), L.Put("u", (I,), load("t", I))
+    put, use = L.Store("t", (I,), load("x", I)), L.Store("u", (I,), load("t", I))
     later = [alloc, loop(put), loop(use)]
     before = [alloc, loop(use, put)]
-    elsewhere = [alloc, loop(put, L.Put("u", (I,), load("t", L.ZERO)))]
-    rebound = [alloc, loop(put, loop(L.Put("u", (I,), load("t", I)), var="i"))]
-    whole = [alloc, loop(put, use), L.Return((L.Whole("t"),))]
-    branch = [alloc, loop(L.Branch(load("x", I), [put]), use)]
+    elsewhere = [alloc, loop(put, L.Store("u", (I,), load("t", L.ZERO)))]
+    rebound = [alloc, loop(put, loop(L.Store("u", (I,), load("t", I)), var="i"))]
+    whole = [alloc, loop(put, use), L.Return((L.Part("t"),))]
+    branch = [alloc, loop(L.If(load("x", I), [put]), use)]
     for body in (later, before, elsewhere, rebound, whole, branch):
         assert "np.empty" in scalarised(*body)
 
@@ -233,20 +233,20 @@ def test_softmax_is_one_loop_over_rows():
 
 
 def test_equal_integers_have_one_name_where_it_is_known():
-    em = Emitter(["x", "k"])
-    em.fixed.add("x")
+    emitter = Emitter(["x", "k"])
+    emitter.fixed.add("x")
     n, m = (L.sub(L.Size("x", axis), L.ONE) for axis in (0, 1))
-    assert em.let(n) == em.let(n)
-    with em.branch(L.Name("flag", "bool")):
-        inside = em.let(m)
-        assert em.let(m) == inside and em.let(n) != inside
-    assert em.let(m) != inside  # the branch may not have run
+    assert emitter.let(n) == emitter.let(n)
+    with emitter.branch(L.Name("flag", "bool")):
+        inside = emitter.let(m)
+        assert emitter.let(m) == inside and emitter.let(n) != inside
+    assert emitter.let(m) != inside  # the branch may not have run
     changing = L.add(L.Name("k"), L.ONE)
-    assert em.let(changing) != em.let(changing)
-    em.same_sizes("t", (em.let(n),))
-    assert em.known(L.Size("t", 0)) == em.let(n)
-    em.forget_sizes("t")
-    assert em.known(L.Size("t", 0)) is None
+    assert emitter.let(changing) != emitter.let(changing)
+    emitter.same_sizes("t", (emitter.let(n),))
+    assert emitter.known(L.Size("t", 0)) == emitter.let(n)
+    emitter.forget_sizes("t")
+    assert emitter.known(L.Size("t", 0)) is None
 
 
 # ---------------------------------------------------------------- sweeps
@@ -257,8 +257,8 @@ def backwards(*body, stop=N):
 
 
 def at_will(*body):
-    found = backwards_at_will(list(body), lambda a, b: a == b, set())
-    out = Merger(lambda a, b: a == b, set(), found).block(list(body))
+    found = reversible_loops(list(body), lambda a, b: a == b, set())
+    out = LoopFusion(lambda a, b: a == b, set(), found).block(list(body))
     return out, sum(isinstance(s, L.Loop) for s in out)
 
 
@@ -266,16 +266,16 @@ K = L.Name("k")
 
 
 def test_a_sweep_that_only_adds_runs_forwards_with_its_loop():
-    adds = L.Put("g", (L.ZERO,), load("t", K), add=True)
+    adds = L.Store("g", (L.ZERO,), load("t", K), add=True)
     out, loops = at_will(writes_t(), backwards(adds))
     assert loops == 1 and L.is_lit(out[0].step, 1)
 
 
 def test_a_sweep_whose_rounds_depend_on_each_other_stays():
     for put in (
-        L.Put("g", (K,), add(load("g", L.add(K, L.ONE)), load("t", K))),
-        L.Put("g", (L.ZERO,), load("t", K)),
-        L.Put("g", (L.ZERO,), add(load("t", K), load("g", K)), add=True),
+        L.Store("g", (K,), add(load("g", L.add(K, L.ONE)), load("t", K))),
+        L.Store("g", (L.ZERO,), load("t", K)),
+        L.Store("g", (L.ZERO,), add(load("t", K), load("g", K)), add=True),
     ):
         out, loops = at_will(writes_t(), backwards(put))
         assert loops == 2 and L.is_lit(out[1].step, -1)
@@ -284,19 +284,21 @@ def test_a_sweep_whose_rounds_depend_on_each_other_stays():
 
 
 def test_a_sweep_stays_as_it_is_where_it_joins_nothing():
-    adds = L.Put("g", (L.ZERO,), load("u", K), add=True)
-    out, loops = at_will(loop(L.Put("t", (I,), load("x", I)), stop=L.Size("y", 0)), backwards(adds))
+    adds = L.Store("g", (L.ZERO,), load("u", K), add=True)
+    out, loops = at_will(
+        loop(L.Store("t", (I,), load("x", I)), stop=L.Size("y", 0)), backwards(adds)
+    )
     assert loops == 2 and L.is_lit(out[1].step, -1)
 
 
 def test_a_sweep_that_may_fail_stays():
-    fails = L.Branch(L.compare("==", K, L.ONE), [L.Fail("ValueError", "no")])
-    adds = L.Put("g", (L.ZERO,), load("t", K), add=True)
+    fails = L.If(L.compare("==", K, L.ONE), [L.Fail("ValueError", "no")])
+    adds = L.Store("g", (L.ZERO,), load("t", K), add=True)
     assert at_will(writes_t(), backwards(fails, adds))[1] == 2
 
 
 def test_functions_are_not_computed_one_by_one_for_the_sake_of_a_nest():
-    nest = loop(loop(L.Put("t", (I,), load("x", I, J), add=True), var="j", stop=L.Size("x", 1)))
+    nest = loop(loop(L.Store("t", (I,), load("x", I, J), add=True), var="j", stop=L.Size("x", 1)))
     for function, loops in (("np.exp", 2), ("np.sqrt", 1)):
-        called = L.Call(function, (load("t", I),), "float64")
-        assert merged(copy.deepcopy(nest), loop(L.Put("u", (I,), called)))[1] == loops
+        called = L.Apply(function, (load("t", I),), "float64")
+        assert merged(copy.deepcopy(nest), loop(L.Store("u", (I,), called)))[1] == loops

@@ -10,7 +10,7 @@ import pytest
 from s2s import kernels
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.loops.gemm_accumulate import accumulate
+from s2s.transforms.lower.loops.gemm_accumulate import fuse_gemm_accumulate
 
 I, J = L.Name("i"), L.Name("j")  # noqa: E741
 N, M = L.Name("n"), L.Name("m")
@@ -32,7 +32,7 @@ def minus(a, b):
 
 def nest(buffer, e):
     return L.Loop(
-        "i", L.ZERO, N, L.ONE, [L.Loop("j", L.ZERO, M, L.ONE, [L.Put(buffer, (I, J), e)])]
+        "i", L.ZERO, N, L.ONE, [L.Loop("j", L.ZERO, M, L.ONE, [L.Store(buffer, (I, J), e)])]
     )
 
 
@@ -42,7 +42,7 @@ def update(e, *between, early=()):
     flags = L.lit(True, "bool"), L.lit(False, "bool")
     return [
         L.Alloc("g", "float64", (N, M)),
-        L.Do("rt.gemm", (*flags, one, L.Whole("x"), L.Whole("d"), zero, L.Whole("g"))),
+        L.Call("rt.gemm", (*flags, one, L.Part("x"), L.Part("d"), zero, L.Part("g"))),
         *early,
         L.Alloc("t", "float64", (N, M)),
         nest("t", e),
@@ -51,9 +51,9 @@ def update(e, *between, early=()):
     ]
 
 
-def changed(body, sizes=SIZES, shares=lambda a, b: a == b):
+def changed(body, sizes=SIZES, may_alias=lambda a, b: a == b):
     new = copy.deepcopy(body)
-    accumulate(new, sizes, shares)
+    fuse_gemm_accumulate(new, sizes, may_alias)
     return new
 
 
@@ -84,7 +84,7 @@ def run(body):
 def test_the_same_update(e):
     body = update(e)
     new = changed(body)
-    assert [type(s) for s in new] == [L.Do]
+    assert [type(s) for s in new] == [L.Call]
     np.testing.assert_allclose(run(new), run(body), rtol=1e-13)
 
 
@@ -119,4 +119,4 @@ def test_a_part_of_an_array_stays():
 
 def test_an_operand_that_may_share_the_weights_memory_stays():
     body = update(STEP)
-    assert changed(body, shares=lambda a, b: a == b or {a, b} == {"w", "x"}) == body
+    assert changed(body, may_alias=lambda a, b: a == b or {a, b} == {"w", "x"}) == body

@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loops.interchange import interchange
+from s2s.transforms.lower.loops.interchange import interchange_loops
 
 F = "float64"
 i, j, k, n, m = (L.Name(name) for name in "ijknm")
@@ -23,9 +23,9 @@ def nest(put, over=((i, n), (j, m))):
     return put
 
 
-def changed(stmt, shares=lambda a, b: a == b):
+def changed(stmt, may_alias=lambda a, b: a == b):
     body = [copy.deepcopy(stmt)]
-    interchange(body, shares)
+    interchange_loops(body, may_alias)
     return body[0]
 
 
@@ -33,35 +33,35 @@ ZERO = L.Lit(0.0, F)
 
 
 def test_in_the_order_of_memory():
-    put = L.Put("y", (j, i), ZERO)
+    put = L.Store("y", (j, i), ZERO)
     assert changed(nest(put)) == nest(put, over=((j, m), (i, n)))
-    put = L.Put("y", (k, L.add(i, L.ONE), j), at("x", j), add=True)
+    put = L.Store("y", (k, L.add(i, L.ONE), j), at("x", j), add=True)
     was = nest(put, over=((i, n), (j, m), (k, n)))
     assert changed(was) == nest(put, over=((k, n), (i, n), (j, m)))
-    own = L.Put("y", (j, i), at("y", j, i))
+    own = L.Store("y", (j, i), at("y", j, i))
     assert changed(nest(own)) == nest(own, over=((j, m), (i, n)))
 
 
 def test_inside_other_statements():
-    put = L.Put("y", (j, i), ZERO)
-    new = changed(L.Branch(L.TRUE, [L.Let("t", n), nest(put)]))
+    put = L.Store("y", (j, i), ZERO)
+    new = changed(L.If(L.TRUE, [L.Let("t", n), nest(put)]))
     assert new.then[1] == nest(put, over=((j, m), (i, n)))
 
 
 @pytest.mark.parametrize(
     "stmt",
     [
-        nest(L.Put("y", (i, j), ZERO)),
-        nest(L.Put("y", (j, i), at("x", i, j))),
-        nest(L.Put("y", (j, i), at("y", i, j))),
-        nest(L.Put("y", (j, i), at("y", j, L.sub(i, L.ONE)))),
-        nest(L.Put("y", (j, i), at("z", j, i))),
-        nest(L.Put("y", (j, j), ZERO)),
-        nest(L.Put("y", (j, L.add(i, j)), ZERO)),
-        nest(L.Put("y", (L.Load("p", (j,), "int64"), i), ZERO)),
-        nest(L.Put("y", (j, L.ZERO), ZERO, add=True)),
-        nest(L.Put("y", (j, i), ZERO), over=((i, n), (j, i))),
-        nest(L.Put("y", (j, i), ZERO), over=((i, n), (j, L.Load("y", (k, k), "int64")))),
+        nest(L.Store("y", (i, j), ZERO)),
+        nest(L.Store("y", (j, i), at("x", i, j))),
+        nest(L.Store("y", (j, i), at("y", i, j))),
+        nest(L.Store("y", (j, i), at("y", j, L.sub(i, L.ONE)))),
+        nest(L.Store("y", (j, i), at("z", j, i))),
+        nest(L.Store("y", (j, j), ZERO)),
+        nest(L.Store("y", (j, L.add(i, j)), ZERO)),
+        nest(L.Store("y", (L.Load("p", (j,), "int64"), i), ZERO)),
+        nest(L.Store("y", (j, L.ZERO), ZERO, add=True)),
+        nest(L.Store("y", (j, i), ZERO), over=((i, n), (j, i))),
+        nest(L.Store("y", (j, i), ZERO), over=((i, n), (j, L.Load("y", (k, k), "int64")))),
     ],
     ids=[
         "in order", "no better", "reads what another writes", "reads the one before",

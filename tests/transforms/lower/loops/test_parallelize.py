@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from s2s import kernels
-from s2s.transforms.lower.analysis.dependence import Common, independent
+from s2s.transforms.lower.analysis.dependence import Common, loop_reductions
 from s2s.transforms.lower.analysis.liveness import NONE, Liveness, exposed
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
@@ -36,16 +36,16 @@ def loop(*body: L.Stmt, step: int = 1) -> L.Loop:
     return L.Loop("i", L.ZERO, n, L.lit(step), list(body))
 
 
-def found(of: L.Loop, after: tuple[str, ...] = (), share: str = "", visible: str = "") -> Any:
-    shares = lambda a, b: a == b or (a in share and b in share)  # noqa: E731
-    return independent(of, frozenset(after), shares, set(visible))
+def found(of: L.Loop, after: tuple[str, ...] = (), share: str = "", escaping: str = "") -> Any:
+    may_alias = lambda a, b: a == b or (a in share and b in share)  # noqa: E731
+    return loop_reductions(of, frozenset(after), may_alias, set(escaping))
 
 
-def put(buffer: str, *index: L.Expr, value: L.Expr | None = None, add: bool = False) -> L.Put:
-    return L.Put(buffer, index, at("x", i) if value is None else value, add)
+def put(buffer: str, *index: L.Expr, value: L.Expr | None = None, add: bool = False) -> L.Store:
+    return L.Store(buffer, index, at("x", i) if value is None else value, add)
 
 
-FAILS = L.Branch(L.compare("<", at("x", i), L.Lit(0.0, F)), [L.Fail("ValueError", "negative")])
+FAILS = L.If(L.compare("<", at("x", i), L.Lit(0.0, F)), [L.Fail("ValueError", "negative")])
 
 INDEPENDENT = {
     "a map": loop(put("y", i)),
@@ -65,7 +65,7 @@ INDEPENDENT = {
     "fails, and nobody sees it": loop(FAILS, put("y", i)),
     "an inner loop that is left": loop(
         L.Let("t", L.Lit(0.0, F)),
-        L.Forever([L.Let("t", plus(t, at("x", i))), L.Branch(L.TRUE, [L.Break()])]),
+        L.While([L.Let("t", plus(t, at("x", i))), L.If(L.TRUE, [L.Break()])]),
         put("y", i, value=t),
     ),
 }
@@ -83,15 +83,15 @@ DEPENDENT = {
     "a number handed on": loop(L.Let("s", L.Bin("*", s, at("x", i), F)), put("y", i, value=s)),
     "a sum that is read": loop(L.Let("s", plus(s, at("x", i))), put("y", i, value=s)),
     "a number set in one case only": loop(
-        L.Branch(L.compare(">", at("x", i), L.Lit(0.0, F)), [L.Let("t", at("x", i))]),
+        L.If(L.compare(">", at("x", i), L.Lit(0.0, F)), [L.Let("t", at("x", i))]),
         put("y", i, value=t),
     ),
-    "a break": loop(L.Branch(L.compare(">", i, L.lit(3)), [L.Break()]), put("y", i)),
+    "a break": loop(L.If(L.compare(">", i, L.lit(3)), [L.Break()]), put("y", i)),
     "its variable changes": loop(L.Let("i", L.add(i, L.ONE)), put("y", i)),
     "its bound changes": loop(L.Let("n", L.add(i, L.ONE)), put("y", i)),
-    "a call": loop(L.Do("rt.gemm", (L.Whole("y"),))),
+    "a call": loop(L.Call("rt.gemm", (L.Part("y"),))),
     "what is added is also read": loop(put("y", L.ZERO, value=at("y", L.ONE), add=True)),
-    "a print": loop(L.Show("{}", (i,))),
+    "a print": loop(L.Print("{}", (i,))),
     "pairs too close": loop(
         put("y", L.mul(i, L.lit(2))), put("y", L.add(L.mul(i, L.lit(2)), L.lit(2)))
     ),
@@ -139,7 +139,7 @@ def test_added_to_by_all() -> None:
 
 def test_a_failure_must_not_be_overtaken() -> None:
     """What the caller sees after an error is what a loop in order would have done."""
-    assert found(loop(FAILS, put("y", i)), visible="y") is None
+    assert found(loop(FAILS, put("y", i)), escaping="y") is None
 
 
 def test_scratch_is_made_once() -> None:
@@ -151,7 +151,7 @@ def test_scratch_is_made_once() -> None:
 
 
 def test_liveness() -> None:
-    inner = loop(L.Let("s", plus(s, t)), L.Branch(L.TRUE, [L.Break()]), L.Let("t", at("x", i)))
+    inner = loop(L.Let("s", plus(s, t)), L.If(L.TRUE, [L.Break()]), L.Let("t", at("x", i)))
     live = Liveness(noting=True)
     assert live.before([inner, L.Return((s,))], NONE, NONE) == {"s", "t", "x", "n"}
     assert live.after[id(inner)] == {"s"}
@@ -181,9 +181,9 @@ values = st.recursive(
     max_leaves=3,
 )
 simple = st.one_of(
-    st.builds(L.Put, st.just("a"), st.tuples(places), values, st.booleans()),
-    st.builds(L.Put, st.just("b"), st.tuples(places, places), values, st.booleans()),
-    st.builds(L.Put, st.just("c"), st.tuples(places), values, st.booleans()),
+    st.builds(L.Store, st.just("a"), st.tuples(places), values, st.booleans()),
+    st.builds(L.Store, st.just("b"), st.tuples(places, places), values, st.booleans()),
+    st.builds(L.Store, st.just("c"), st.tuples(places), values, st.booleans()),
     values.map(lambda e: L.Let("kept", e)),
     values.map(lambda e: L.Let("total", plus(total, e))),
     loads.map(lambda e: L.Let("total", larger(">", e, total))),
@@ -192,7 +192,7 @@ simple = st.one_of(
 
 def made(size: int) -> list[L.Stmt]:
     """Another buffer in place of c."""
-    zero = L.Put("c", (L.Name("k"),), L.ZERO)
+    zero = L.Store("c", (L.Name("k"),), L.ZERO)
     return [L.Alloc("c", INT, (L.lit(size),)), L.Loop("k", L.ZERO, L.lit(size), L.ONE, [zero])]
 
 
@@ -200,7 +200,7 @@ statements = st.one_of(
     simple,
     simple,
     st.tuples(values, st.lists(simple, max_size=2)).map(
-        lambda e: L.Branch(L.compare(">", e[0], L.lit(5)), e[1])
+        lambda e: L.If(L.compare(">", e[0], L.lit(5)), e[1])
     ),
     st.lists(simple, max_size=2).map(lambda body: L.Loop("j", L.ZERO, L.lit(3), L.ONE, body)),
 )

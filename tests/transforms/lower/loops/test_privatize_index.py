@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loops.privatize_index import keep_last_counts
+from s2s.transforms.lower.loops.privatize_index import privatize_index
 
 I, N = L.Name("i"), L.Name("n")  # noqa: E741
-PUT = L.Put("x", (I,), L.Lit(1.0, "float64"))
+PUT = L.Store("x", (I,), L.Lit(1.0, "float64"))
 
 
 def kept(*body):
     new = list(body)
-    keep_last_counts(new, Emitter({"x", "i", "n"}).fresh)
+    privatize_index(new, Emitter({"x", "i", "n"}).new_name)
     return new
 
 
@@ -22,21 +22,21 @@ def loop(*body, stop: L.Expr = N):
 
 def test_read_after():
     own = L.Name("i_1")
-    put = L.Put("x", (own,), PUT.expr)
-    assert kept(loop(L.Put("x", (I,), PUT.expr)), L.Return((I,))) == [
+    put = L.Store("x", (own,), PUT.expr)
+    assert kept(loop(L.Store("x", (I,), PUT.expr)), L.Return((I,))) == [
         L.Loop("i_1", L.ZERO, N, L.ONE, [L.Let("i", own), put]),
         L.Return((I,)),
     ]
 
 
 def test_as_many_as_last_time():
-    (around,) = kept(L.Loop("k", L.ZERO, N, L.ONE, [loop(L.Put("x", (N,), PUT.expr), stop=I)]))
+    (around,) = kept(L.Loop("k", L.ZERO, N, L.ONE, [loop(L.Store("x", (N,), PUT.expr), stop=I)]))
     assert isinstance(around, L.Loop) and isinstance(around.body[0], L.Loop)
     assert around.body[0].body[0] == L.Let("i", L.Name("i_1")) and around.body[0].stop == I
 
 
 def test_set_anew_in_a_round():
-    (first, _) = kept(loop(L.Let("i", L.ZERO), L.Put("x", (I,), PUT.expr)), L.Return((I,)))
+    (first, _) = kept(loop(L.Let("i", L.ZERO), L.Store("x", (I,), PUT.expr)), L.Return((I,)))
     assert isinstance(first, L.Loop)
     assert first.body == [L.Let("i", L.Name("i_1")), L.Let("i", L.ZERO), PUT]
 

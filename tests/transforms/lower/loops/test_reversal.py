@@ -9,23 +9,23 @@ import pytest
 
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.loops.reversal import run_forwards
+from s2s.transforms.lower.loops.reversal import reverse_loops
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
 J, N = L.Name("j"), L.Name("n")
 S = L.Name("s", F)
-ADD = L.Put("x", (J,), L.Load("y", (J,), F), add=True)
+ADD = L.Store("x", (J,), L.Load("y", (J,), F), add=True)
 
 
 def loop(*body):
     return L.Loop("j", L.sub(N, L.ONE), L.lit(-1), L.lit(-1), list(body))
 
 
-def directions(*body, visible=()):
+def directions(*body, escaping=()):
     new = copy.deepcopy(list(body))
-    run_forwards([*new, L.Return((S,))], lambda a, b: a == b, {*visible})
+    reverse_loops([*new, L.Return((S,))], lambda a, b: a == b, {*escaping})
     return [(s.start, s.stop, s.step) for s in L.walk(new) if isinstance(s, L.Loop)]
 
 
@@ -43,11 +43,11 @@ def test_rows_and_sums():
 @pytest.mark.parametrize(
     "stmt",
     [
-        L.Put("x", (J,), L.Load("x", (L.add(J, L.ONE),), F)),
-        L.Put("x", (L.ZERO,), L.Load("y", (J,), F)),
+        L.Store("x", (J,), L.Load("x", (L.add(J, L.ONE),), F)),
+        L.Store("x", (L.ZERO,), L.Load("y", (J,), F)),
         L.Let("s", L.Bin("*", S, L.Load("y", (J,), F), F)),
         L.Let("s", L.Load("y", (J,), F)),
-        L.Branch(L.compare(">", J, N), [L.Fail("IndexError", "far out")]),
+        L.If(L.compare(">", J, N), [L.Fail("IndexError", "far out")]),
     ],
     ids=["of a neighbour", "the last one stays", "a product", "the last value", "a check"],
 )
@@ -69,7 +69,7 @@ def test_gradients_are_the_same(n):
     a, x = rng.normal(size=3), rng.normal(size=n)
     now = s2s.grad(again(scaled), wrt=("a", "x"), backend="loops")
     bars = now(a, x)
-    with switched_off("forwards"):
+    with switched_off("reverse_loops"):
         was = s2s.grad(again(scaled), wrt=("a", "x"), backend="loops")
         right = was(a, x)
     assert "- 1, -1, -1)" in was.lowered

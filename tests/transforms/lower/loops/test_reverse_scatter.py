@@ -9,7 +9,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.loops.reverse_scatter import mirror
+from s2s.transforms.lower.loops.reverse_scatter import reverse_scatter_loops
 
 I, J, N, LAST = L.Name("i"), L.Name("j"), L.Name("n"), L.Name("last")  # noqa: E741
 MADE = L.Let("last", L.sub(N, L.ONE))
@@ -27,35 +27,35 @@ def loop(*body, var="i", stop=N):
     return L.Loop(var, L.ZERO, stop, L.ONE, list(body))
 
 
-def turned(*body, shares=lambda a, b: a == b):
+def turned(*body, may_alias=lambda a, b: a == b):
     block = copy.deepcopy(list(body))
-    mirror(block, shares)
+    reverse_scatter_loops(block, may_alias)
     return block
 
 
 def run(block, n=5, m=3):
     space: dict = {}
-    results = L.Return((L.Whole("x"),))
+    results = L.Return((L.Part("x"),))
     exec(write([L.Routine("f", ["x", "t", "n", "m"], [*block, results])], ""), space)
     rng = np.random.default_rng(0)
     return space["f"](rng.normal(size=(n, m)), rng.normal(size=(n, m)), n, m)[0]
 
 
 def test_a_backward_sum_runs_forwards():
-    add = L.Put("x", (back(), L.ZERO), load("t", I, L.ZERO), add=True)
+    add = L.Store("x", (back(), L.ZERO), load("t", I, L.ZERO), add=True)
     block = turned(MADE, loop(add))
-    assert block[1].body == [L.Put("x", (I, L.ZERO), load("t", back(), L.ZERO), add=True)]
+    assert block[1].body == [L.Store("x", (I, L.ZERO), load("t", back(), L.ZERO), add=True)]
     np.testing.assert_array_equal(run(block), run([MADE, loop(add)]))
 
 
 def test_reads_that_go_backwards_go_forwards_then():
-    put = L.Put("x", (back(), L.ZERO), load("t", back(), L.ZERO))
+    put = L.Store("x", (back(), L.ZERO), load("t", back(), L.ZERO))
     (_, again) = turned(MADE, loop(put))
-    assert again.body == [L.Put("x", (I, L.ZERO), load("t", I, L.ZERO))]
+    assert again.body == [L.Store("x", (I, L.ZERO), load("t", I, L.ZERO))]
 
 
 def test_one_loop_of_a_nest():
-    put = L.Put("x", (back(), J), load("t", I, J), add=True)
+    put = L.Store("x", (back(), J), load("t", I, J), add=True)
     nest = loop(loop(put, var="j", stop=L.Name("m")))
     block = turned(MADE, nest)
     assert block[1].body[0].body[0].index == (I, J)
@@ -65,14 +65,14 @@ def test_one_loop_of_a_nest():
 @pytest.mark.parametrize(
     "body",
     [
-        pytest.param([MADE, loop(L.Put("x", (back(), I), load("t", I, I)))], id="at two axes"),
-        pytest.param([MADE, loop(L.Put("x", (back(), I), load("x", I, I)))], id="reads itself"),
+        pytest.param([MADE, loop(L.Store("x", (back(), I), load("t", I, I)))], id="at two axes"),
+        pytest.param([MADE, loop(L.Store("x", (back(), I), load("x", I, I)))], id="reads itself"),
         pytest.param(
-            [L.Let("last", L.sub(N, L.lit(2))), loop(L.Put("x", (back(), J), load("t", I, J)))],
+            [L.Let("last", L.sub(N, L.lit(2))), loop(L.Store("x", (back(), J), load("t", I, J)))],
             id="not from the last element",
         ),
         pytest.param(
-            [MADE, L.Let("last", L.ZERO), loop(L.Put("x", (back(), J), load("t", I, J)))],
+            [MADE, L.Let("last", L.ZERO), loop(L.Store("x", (back(), J), load("t", I, J)))],
             id="a number that changes",
         ),
         pytest.param(
@@ -80,7 +80,7 @@ def test_one_loop_of_a_nest():
                 MADE,
                 L.Let("n", L.ONE),
                 L.Let("n", L.ONE),
-                loop(L.Put("x", (back(), J), load("t", I))),
+                loop(L.Store("x", (back(), J), load("t", I))),
             ],
             id="a range that changes",
         ),
@@ -91,5 +91,5 @@ def test_left_as_it_is(body):
 
 
 def test_what_may_share_memory_stays():
-    body = [MADE, loop(L.Put("x", (back(), J), load("t", I, J)))]
-    assert turned(*body, shares=lambda a, b: True) == body
+    body = [MADE, loop(L.Store("x", (back(), J), load("t", I, J)))]
+    assert turned(*body, may_alias=lambda a, b: True) == body

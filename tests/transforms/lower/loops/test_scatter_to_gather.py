@@ -10,7 +10,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.loops.scatter_to_gather import gather
+from s2s.transforms.lower.loops.scatter_to_gather import scatter_to_gather
 
 I, J = L.Name("i"), L.Name("j")  # noqa: E741
 N, M = L.Name("n"), L.Name("m")
@@ -35,17 +35,17 @@ def fill(*between):
     """`t` is an array of its own, filled with multiples of `x`."""
     return [
         L.Alloc("t", "float64", (N,)),
-        nest(L.Put("t", (I,), times(1.5, L.Load("x", (I,), "float64")))),
+        nest(L.Store("t", (I,), times(1.5, L.Load("x", (I,), "float64")))),
     ]
 
 
 def scatter(shift, expr=None, into="y"):
-    return nest(L.Put(into, (L.add(I, L.lit(shift)),), expr or t(I), add=True))
+    return nest(L.Store(into, (L.add(I, L.lit(shift)),), expr or t(I), add=True))
 
 
-def gathered(body, shares=lambda a, b: a == b):
+def gathered(body, may_alias=lambda a, b: a == b):
     new = copy.deepcopy(body)
-    gather(new, shares)
+    scatter_to_gather(new, may_alias)
     return new
 
 
@@ -80,9 +80,11 @@ def test_two_axes(n):
     places = list(itertools.product((0, 1, 2), (0, 2)))[1:]
     body = [
         L.Alloc("t", "float64", (N, M)),
-        nest(L.Put("t", (I, J), L.Load("x", (I, J), "float64")), over=box),
+        nest(L.Store("t", (I, J), L.Load("x", (I, J), "float64")), over=box),
         *(
-            nest(L.Put("y", (L.add(I, L.lit(a)), L.add(J, L.lit(b))), t(I, J), add=True), over=box)
+            nest(
+                L.Store("y", (L.add(I, L.lit(a)), L.add(J, L.lit(b))), t(I, J), add=True), over=box
+            )
             for a, b in places
         ),
     ]
@@ -107,17 +109,17 @@ def test_far_shifts_stay_as_they_are():
 
 
 def test_a_sum_that_is_read_between_stays():
-    reads = nest(L.Put("z", (I,), L.Load("y", (I,), "float64")))
+    reads = nest(L.Store("z", (I,), L.Load("y", (I,), "float64")))
     unchanged([*fill(), scatter(0), reads, scatter(1)])
 
 
 def test_a_sum_that_is_doubled_between_stays():
-    twice = nest(L.Put("y", (I,), L.Load("y", (I,), "float64"), add=True))
+    twice = nest(L.Store("y", (I,), L.Load("y", (I,), "float64"), add=True))
     unchanged([*fill(), scatter(0), twice, scatter(1)])
 
 
 def test_an_addend_that_changes_between_stays():
-    unchanged([*fill(), scatter(0), nest(L.Put("t", (I,), L.Lit(0.0, "float64"))), scatter(1)])
+    unchanged([*fill(), scatter(0), nest(L.Store("t", (I,), L.Lit(0.0, "float64"))), scatter(1)])
 
 
 def test_another_sum_between_does_not_matter():
@@ -126,7 +128,7 @@ def test_another_sum_between_does_not_matter():
 
 
 def test_a_check_between_stays_between():
-    check = L.Branch(L.compare("==", N, L.lit(7)), [L.Fail("ValueError", "seven")])
+    check = L.If(L.compare("==", N, L.lit(7)), [L.Fail("ValueError", "seven")])
     unchanged([*fill(), scatter(0), check, scatter(1)])
 
 
@@ -135,7 +137,7 @@ def test_a_range_that_changes_between_stays():
 
 
 def test_an_addend_seen_as_a_whole_stays():
-    use = L.Do("rt.use", (L.Whole("t"),))
+    use = L.Call("rt.use", (L.Part("t"),))
     unchanged([*fill(), scatter(0), scatter(1), use])
 
 
@@ -158,7 +160,9 @@ def test_factors_that_may_be_infinite_stay():
 
 
 def test_shared_memory_stays():
-    unchanged([*fill(), scatter(0), scatter(1)], shares=lambda a, b: a == b or {a, b} == {"t", "y"})
+    unchanged(
+        [*fill(), scatter(0), scatter(1)], may_alias=lambda a, b: a == b or {a, b} == {"t", "y"}
+    )
 
 
 def test_what_is_widened_is_not_gathered_into():
@@ -167,10 +171,10 @@ def test_what_is_widened_is_not_gathered_into():
 
     def adds(into, addend, shift, stop):
         e = L.Load(addend, (I,), "float64")
-        return nest(L.Put(into, (L.add(I, L.lit(shift)),), e, add=True), over=((I, stop),))
+        return nest(L.Store(into, (L.add(I, L.lit(shift)),), e, add=True), over=((I, stop),))
 
     def sets(buffer, e, stop):
-        return nest(L.Put(buffer, (I,), e), over=((I, stop),))
+        return nest(L.Store(buffer, (I,), e), over=((I, stop),))
 
     round_ = [
         adds("y", "t", 0, N),

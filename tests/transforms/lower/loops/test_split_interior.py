@@ -9,7 +9,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.loops.split_interior import part_insides
+from s2s.transforms.lower.loops.split_interior import split_interior
 
 F = "float64"
 I, J, N, M = (L.Name(name) for name in "ijnm")  # noqa: E741
@@ -33,21 +33,21 @@ def nest(put, *stops):
 def adds(*spans, expr=None):
     at = plus(*(0 for _ in spans))
     term = expr or L.Bin("+", L.Load("t", at, F), L.Load("t", plus(*spans), F), F)
-    return nest(L.Put("x", at, term, add=True), *(wider(n, s) for n, s in zip((N, M), spans)))
+    return nest(L.Store("x", at, term, add=True), *(wider(n, s) for n, s in zip((N, M), spans)))
 
 
 def reads(*shifts, stops=(N, M)):
     at = plus(*(0 for _ in shifts))
-    return nest(L.Put("y", at, L.Load("x", plus(*shifts), F)), *stops[: len(shifts)])
+    return nest(L.Store("y", at, L.Load("x", plus(*shifts), F)), *stops[: len(shifts)])
 
 
 def zeros(*shifts):
-    return nest(L.Put("x", plus(*shifts), L.Lit(0.0, F)), *(N, M)[: len(shifts)])
+    return nest(L.Store("x", plus(*shifts), L.Lit(0.0, F)), *(N, M)[: len(shifts)])
 
 
-def parted(*body, shares=lambda a, b: a == b):
+def parted(*body, may_alias=lambda a, b: a == b):
     new = copy.deepcopy(list(body))
-    part_insides(new, shares)
+    split_interior(new, may_alias)
     return new
 
 
@@ -92,7 +92,9 @@ def test_two_axes(n, m, shifts):
 
 def test_the_inside_stands_next_to_what_it_joins():
     inside = nest(
-        L.Put("x", plus(1), L.Bin("+", L.Load("t", plus(1), F), L.Load("t", plus(3), F), F), True),
+        L.Store(
+            "x", plus(1), L.Bin("+", L.Load("t", plus(1), F), L.Load("t", plus(3), F), F), True
+        ),
         N,
     )
     assert parted(adds(2), reads(1))[-2] == inside
@@ -105,12 +107,12 @@ def test_the_inside_stands_next_to_what_it_joins():
         [adds(2)],
         [adds(2), reads(1, stops=(M,))],
         [adds(2), reads(3)],
-        [adds(2), nest(L.Put("y", plus(0), L.Load("x", plus(0), F)), wider(N, 2))],
-        [adds(2), L.Do("rt.use", (L.Whole("x"),)), reads(1)],
+        [adds(2), nest(L.Store("y", plus(0), L.Load("x", plus(0), F)), wider(N, 2))],
+        [adds(2), L.Call("rt.use", (L.Part("x"),)), reads(1)],
         [adds(2, expr=L.Load("x", plus(1), F)), reads(1)],
-        [nest(L.Put("x", plus(0), L.Load("t", plus(0), F), True), L.add(N, L.lit(2))), reads(1)],
-        [nest(L.Put("x", plus(0), L.Load("t", plus(0), F)), wider(N, 2)), reads(1)],
-        [L.Put("x", (L.ZERO,), L.Lit(0.0, F)), adds(2)],
+        [nest(L.Store("x", plus(0), L.Load("t", plus(0), F), True), L.add(N, L.lit(2))), reads(1)],
+        [nest(L.Store("x", plus(0), L.Load("t", plus(0), F)), wider(N, 2)), reads(1)],
+        [L.Store("x", (L.ZERO,), L.Lit(0.0, F)), adds(2)],
     ],
     ids=[
         "alone",
@@ -130,4 +132,4 @@ def test_others_stay(body):
 
 def test_shared_memory_stays():
     body = [adds(2), reads(1)]
-    assert parted(*body, shares=lambda a, b: a == b or {a, b} == {"t", "x"}) == body
+    assert parted(*body, may_alias=lambda a, b: a == b or {a, b} == {"t", "x"}) == body

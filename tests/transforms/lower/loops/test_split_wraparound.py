@@ -10,13 +10,13 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.loops.split_wraparound import cut_wrapping
+from s2s.transforms.lower.loops.split_wraparound import split_wraparound
 
 J, N, M = L.Name("j"), L.Name("n"), L.Name("m")
 
 
 def wrapped(shift: int, size: L.Expr = N) -> L.Expr:
-    return L.Call("rt.remainder", (L.add(J, L.lit(shift)), size), "int64")
+    return L.Apply("rt.remainder", (L.add(J, L.lit(shift)), size), "int64")
 
 
 def load(*index):
@@ -33,7 +33,7 @@ def backwards(*body):
 
 def cut(*body):
     block = copy.deepcopy(list(body))
-    cut_wrapping(block)
+    split_wraparound(block)
     return block
 
 
@@ -59,7 +59,7 @@ def test_every_round_runs_once_and_in_order(make, shifts):
     for shift in shifts[1:]:
         total = L.Bin("+", total, load(wrapped(shift)), "float64")
     # What a round finds there tells in which order they run.
-    body = L.Put(
+    body = L.Store(
         "y", (wrapped(shifts[0]),), L.Bin("+", total, L.Load("y", (J,), "float64"), "float64")
     )
     block = same(make(body))
@@ -68,23 +68,23 @@ def test_every_round_runs_once_and_in_order(make, shifts):
 
 
 def test_only_ends_that_wrap_have_rounds_of_their_own():
-    put = L.Put("y", (J,), load(wrapped(-1)))
+    put = L.Store("y", (J,), load(wrapped(-1)))
     first, rest = same(loop(put))
-    assert rest == loop(L.Put("y", (J,), load(L.sub(J, L.ONE))), start=L.ONE)
+    assert rest == loop(L.Store("y", (J,), load(L.sub(J, L.ONE))), start=L.ONE)
     assert "remainder" in str(first)
 
 
 def test_a_part_of_the_axis():
-    same(loop(L.Put("y", (J,), load(wrapped(2, L.lit(5)))), start=L.ONE, stop=M), sizes=[3])
-    same(loop(L.Put("y", (J,), load(wrapped(2, M))), start=L.ONE))
+    same(loop(L.Store("y", (J,), load(wrapped(2, L.lit(5)))), start=L.ONE, stop=M), sizes=[3])
+    same(loop(L.Store("y", (J,), load(wrapped(2, M))), start=L.ONE))
 
 
 @pytest.mark.parametrize(
     "stmt",
     [
-        L.Put("y", (J,), load(L.Call("rt.remainder", (L.mul(J, L.lit(2)), N), "int64"))),
-        L.Put("y", (J,), load(wrapped(1000))),
-        loop(L.Put("y", (J,), load(L.Call("rt.remainder", (L.Name("i"), N), "int64")))),
+        L.Store("y", (J,), load(L.Apply("rt.remainder", (L.mul(J, L.lit(2)), N), "int64"))),
+        L.Store("y", (J,), load(wrapped(1000))),
+        loop(L.Store("y", (J,), load(L.Apply("rt.remainder", (L.Name("i"), N), "int64")))),
     ],
 )
 def test_others_stay(stmt):
@@ -92,12 +92,12 @@ def test_others_stay(stmt):
 
 
 def test_bounds_that_a_round_changes():
-    again = loop(L.Put("y", (J,), load(wrapped(1, M))), L.Let("n", L.sub(N, L.ONE)))
+    again = loop(L.Store("y", (J,), load(wrapped(1, M))), L.Let("n", L.sub(N, L.ONE)))
     assert cut(again) == [again]
-    size = loop(L.Put("y", (J,), load(wrapped(1, M))), L.Let("m", L.add(M, L.ONE)))
+    size = loop(L.Store("y", (J,), load(wrapped(1, M))), L.Let("m", L.add(M, L.ONE)))
     assert cut(size) == [size]
 
 
 def test_a_loop_that_is_left_early_stays():
-    early = loop(L.Put("y", (J,), load(wrapped(1))), L.Branch(L.TRUE, [L.Break()]))
+    early = loop(L.Store("y", (J,), load(wrapped(1))), L.If(L.TRUE, [L.Break()]))
     assert cut(early) == [early]

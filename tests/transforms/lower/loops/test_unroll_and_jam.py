@@ -11,7 +11,7 @@ import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.loops.unroll_and_jam import run_abreast
+from s2s.transforms.lower.loops.unroll_and_jam import unroll_and_jam
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -42,20 +42,20 @@ def back(var, stop, *body):
 
 
 # x[k, j] += z[i, k] * y[i, j]
-ADDED = L.Put("x", (K, J), times(at("z", I, K), at("y", I, J)), add=True)
+ADDED = L.Store("x", (K, J), times(at("z", I, K), at("y", I, J)), add=True)
 # t = y[i, :] @ x[k, :]; z[i, k] = t
 SUMMED = (
     L.Let("t", L.Lit(0.0, F)),
     loop("j", M, L.Let("t", plus(T, times(at("y", I, J), at("x", K, J))))),
-    L.Put("z", (I, K), T),
+    L.Store("z", (I, K), T),
 )
 
 
-def abreast(*body, shares=lambda a, b: a == b, visible=(), dtype=F, result: L.Expr = S):
+def abreast(*body, may_alias=lambda a, b: a == b, escaping=(), dtype=F, result: L.Expr = S):
     new = copy.deepcopy(list(body))
     taken = Emitter({*PARAMS, "i", "j", "k", "t", "u"})
     whole = [*new, L.Return((result,))]
-    run_abreast(whole, {"x": dtype, "y": F, "z": F}, {*visible}, shares, taken.fresh)
+    unroll_and_jam(whole, {"x": dtype, "y": F, "z": F}, {*escaping}, may_alias, taken.new_name)
     return whole[:-1]
 
 
@@ -131,7 +131,7 @@ def test_what_stands_around_is_written_once():
         "i",
         N,
         L.Let("u", L.add(I, L.ONE)),
-        loop("j", L.Name("u"), L.Put("y", (I, J), times(at("y", I, J), at("y", I, J)))),
+        loop("j", L.Name("u"), L.Store("y", (I, J), times(at("y", I, J), at("y", I, J)))),
         loop("k", M, loop("j", L.Name("u"), ADDED)),
         loop("j", L.Name("u"), L.Let("s", plus(S, at("y", I, J)))),
     )
@@ -165,7 +165,7 @@ NESTS = {
         "i",
         N,
         L.Let("u", L.add(I, L.ONE)),
-        loop("j", L.Name("u"), L.Put("y", (I, J), times(L.Lit(0.5, F), at("y", I, J)))),
+        loop("j", L.Name("u"), L.Store("y", (I, J), times(L.Lit(0.5, F), at("y", I, J)))),
         loop("k", M, loop("j", L.Name("u"), ADDED)),
         loop("j", L.Name("u"), L.Let("s", plus(S, at("y", I, J)))),
     ),
@@ -183,25 +183,25 @@ def test_whatever_the_range(name):
                 np.testing.assert_allclose(now, was, rtol=1e-13)
 
 
-FAILS = L.Branch(L.compare(">", K, M), [L.Fail("IndexError", "far out")])
-CHECKED = L.Branch(L.compare(">", J, I), [ADDED])
+FAILS = L.If(L.compare(">", K, M), [L.Fail("IndexError", "far out")])
+CHECKED = L.If(L.compare(">", J, I), [ADDED])
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        loop("i", N, loop("k", N, loop("j", M, L.Put("x", (K, J), at("y", I, J))))),
+        loop("i", N, loop("k", N, loop("j", M, L.Store("x", (K, J), at("y", I, J))))),
         loop("i", N, loop("k", N, FAILS, loop("j", M, ADDED))),
         loop("i", N, loop("k", N, loop("j", M, CHECKED))),
         loop("i", N, loop("k", N, loop("j", M, ADDED)), step=2),
         loop("i", L.lit(3), loop("k", N, loop("j", M, ADDED))),
-        loop("i", N, loop("k", N, loop("j", M, L.Put("x", (K, J), at("x", K, I), add=True)))),
+        loop("i", N, loop("k", N, loop("j", M, L.Store("x", (K, J), at("x", K, I), add=True)))),
         loop("i", N, loop("k", L.mul(I, L.lit(2)), loop("j", M, ADDED))),
         loop("i", N, loop("k", N, *SUMMED), L.Let("s", T)),
-        loop("i", N, loop("k", N, loop("j", M, ADDED)), L.Put("y", (I, I), L.Cast(J, F))),
-        loop("i", N, loop("j", M, L.Put("x", (I, J), times(S, at("y", I, J))))),
+        loop("i", N, loop("k", N, loop("j", M, ADDED)), L.Store("y", (I, I), L.Cast(J, F))),
+        loop("i", N, loop("j", M, L.Store("x", (I, J), times(S, at("y", I, J))))),
         loop("i", L.Load("z", (L.ZERO,), "int64"), loop("k", N, loop("j", M, ADDED))),
-        loop("i", N, loop("j", M, L.Put("x", (I, J), at("y", L.ZERO, J), add=True))),
+        loop("i", N, loop("j", M, L.Store("x", (I, J), at("y", L.ZERO, J), add=True))),
     ],
     ids=[
         "the last one stays", "an error in between", "a choice", "another step",
@@ -215,7 +215,7 @@ def test_left_alone(body):
 
 def test_memory_and_rounding_stay_as_they_are():
     body = loop("i", N, loop("k", N, loop("j", M, ADDED)))
-    assert text(abreast(body, shares=lambda a, b: True)) == text([body])
+    assert text(abreast(body, may_alias=lambda a, b: True)) == text([body])
     parallel = copy.deepcopy(body)
     parallel.parallel = True
     # The loop inside has nothing to gain.
@@ -254,7 +254,7 @@ def test_gradients_are_the_same(program, rows, dtype):
     c = rng.normal(size=(max(rows, 1), max(rows, 5))).astype(dtype)
     now = s2s.value_and_grad(again(program), wrt=("a", "c"), backend="loops")
     value, bars = now(a, c)
-    with switched_off("abreast"):
+    with switched_off("unroll_and_jam"):
         was = s2s.value_and_grad(again(program), wrt=("a", "c"), backend="loops")
         right, right_bars = was(a, c)
     assert now.lowered != was.lowered

@@ -11,7 +11,7 @@ import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.loops.unroll_and_jam_sums import jam
+from s2s.transforms.lower.loops.unroll_and_jam_sums import unroll_and_jam_sums
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -29,7 +29,7 @@ def times(a, b):
     return L.Bin("*", a, b, F)
 
 
-ADDED = L.Put("x", (I,), times(S, at("y", K, I)), add=True)
+ADDED = L.Store("x", (I,), times(S, at("y", K, I)), add=True)
 
 
 def rows(*inside, first=(), start: L.Expr = L.ZERO, stop: L.Expr = SIZE, step=1, inner=M):
@@ -38,10 +38,10 @@ def rows(*inside, first=(), start: L.Expr = L.ZERO, stop: L.Expr = SIZE, step=1,
     return L.Loop("k", start, stop, L.lit(step), [*first, loop])
 
 
-def jammed(*body, shares=lambda a, b: a == b, dtype=F, visible=()):
+def jammed(*body, may_alias=lambda a, b: a == b, dtype=F, escaping=()):
     new = copy.deepcopy(list(body))
     taken = Emitter({"x", "y", "s", "t", "n", "m", "k", "i"})
-    jam(new, {"x": dtype, "y": F, "z": F}, {*visible}, shares, taken.fresh)
+    unroll_and_jam_sums(new, {"x": dtype, "y": F, "z": F}, {*escaping}, may_alias, taken.new_name)
     return new
 
 
@@ -65,7 +65,7 @@ def test_four_rows_at_once():
 
 
 def test_numbers_of_each_row():
-    put = L.Put("x", (I,), L.Bin("-", at("x", I), times(T, at("y", K, I)), F))
+    put = L.Store("x", (I,), L.Bin("-", at("x", I), times(T, at("y", K, I)), F))
     body = rows(put, first=[L.Let("t", times(S, at("y", K, L.ZERO)))], stop=N, inner=N)
     assert (
         text(jammed(body))
@@ -87,18 +87,18 @@ def test_numbers_of_each_row():
 
 def test_numbers_inside():
     let = L.Let("t", times(S, at("y", K, I)))
-    put = L.Put("x", (I,), T, add=True)
+    put = L.Store("x", (I,), T, add=True)
     inside = "x[i] = x[i] + s * y[k, i] + s * y[k + 1, i] + s * y[k + 2, i] + s * y[k + 3, i]"
     assert inside in text(jammed(rows(let, put)))
-    twice = L.Put("x", (I,), times(T, T), add=True)
-    for body in ([rows(let, twice)], [rows(let, put), L.Put("y", (L.ZERO, L.ZERO), T)]):
+    twice = L.Store("x", (I,), times(T, T), add=True)
+    for body in ([rows(let, twice)], [rows(let, put), L.Store("y", (L.ZERO, L.ZERO), T)]):
         assert text(jammed(*body)) == text(body)
 
 
 def test_checks_come_first():
-    check = L.Branch(L.compare(">=", K, N), [L.Fail("IndexError", "far out")])
+    check = L.If(L.compare(">=", K, N), [L.Fail("IndexError", "far out")])
     body = rows(ADDED, first=[check])
-    assert text(jammed(body, visible=("x",))) == text([body])
+    assert text(jammed(body, escaping=("x",))) == text([body])
     new = text(jammed(body))
     assert [line.strip() for line in new.splitlines() if "if" in line] == [
         "if k >= n:", "if k + 1 >= n:", "if k + 2 >= n:", "if k + 3 >= n:", "if k >= n:",
@@ -107,7 +107,7 @@ def test_checks_come_first():
 
 def test_what_is_stored_elsewhere():
     body = rows(ADDED)
-    body.body.append(L.Put("z", (K,), times(S, at("y", K, L.ZERO))))
+    body.body.append(L.Store("z", (K,), times(S, at("y", K, L.ZERO))))
     assert (
         text(jammed(body)).split("range(rest, ")[0].split("[k + 3, i]")[1]
         == """
@@ -118,9 +118,9 @@ def test_what_is_stored_elsewhere():
     for k in """
     )
     for buffer in "xy":
-        body.body[-1] = L.Put(buffer, (K,), S)
+        body.body[-1] = L.Store(buffer, (K,), S)
         assert text(jammed(body)) == text([body])
-    body.body[-1] = L.Put("z", (K,), at("x", K))
+    body.body[-1] = L.Store("z", (K,), at("x", K))
     assert text(jammed(body)) == text([body])
 
 
@@ -151,23 +151,23 @@ LET = L.Let("t", times(S, at("y", K, L.ZERO)))
 @pytest.mark.parametrize(
     "body",
     [
-        [rows(L.Put("x", (I,), times(S, at("y", K, I))))],
-        [rows(L.Put("x", (I,), times(S, at("x", K)), add=True))],
-        [rows(L.Put("x", (L.add(I, K),), at("y", K, I), add=True))],
-        [rows(L.Put("x", (L.ZERO,), at("y", K, I), add=True))],
-        [rows(L.Put("x", (I,), at("y", L.ZERO, I), add=True))],
-        [rows(L.Put("x", (I,), L.Call("np.exp", (at("y", K, I),), F), add=True))],
+        [rows(L.Store("x", (I,), times(S, at("y", K, I))))],
+        [rows(L.Store("x", (I,), times(S, at("x", K)), add=True))],
+        [rows(L.Store("x", (L.add(I, K),), at("y", K, I), add=True))],
+        [rows(L.Store("x", (L.ZERO,), at("y", K, I), add=True))],
+        [rows(L.Store("x", (I,), at("y", L.ZERO, I), add=True))],
+        [rows(L.Store("x", (I,), L.Apply("np.exp", (at("y", K, I),), F), add=True))],
         [rows(ADDED, inner=K)],
-        [rows(ADDED, L.Put("y", (I, I), S))],
+        [rows(ADDED, L.Store("y", (I, I), S))],
         [rows(ADDED, step=2)],
         [rows(ADDED, stop=L.lit(7))],
-        [rows(ADDED, first=[L.Put("y", (K, K), S)])],
-        [rows(ADDED, first=[LET]), L.Put("y", (L.ZERO, L.ZERO), T)],
+        [rows(ADDED, first=[L.Store("y", (K, K), S)])],
+        [rows(ADDED, first=[LET]), L.Store("y", (L.ZERO, L.ZERO), T)],
         [rows(ADDED, first=[L.Let("t", L.Bin("+", T, S, F))])],
-        [rows(ADDED), L.Put("x", (K,), S)],
+        [rows(ADDED), L.Store("x", (K,), S)],
         [rows(ADDED, stop=I)],
         [rows(ADDED, inner=I)],
-        [L.Bind("z", "x"), rows(L.Put("z", (I,), times(at("x", K), at("y", K, I)), add=True))],
+        [L.Rebind("z", "x"), rows(L.Store("z", (I,), times(at("x", K), at("y", K, I)), add=True))],
     ],
     ids=[
         "written, not added", "of the row itself", "another row each time", "one element",
@@ -183,8 +183,8 @@ def test_left_alone(body):
 
 def test_rounding_and_memory_stay_as_they_are():
     assert text(jammed(rows(ADDED), dtype="float32")) == text([rows(ADDED)])
-    assert text(jammed(rows(ADDED), shares=lambda a, b: True)) == text([rows(ADDED)])
-    body = [L.Alias("z", "x", (N, M)), rows(L.Put("x", (I,), at("z", K, I), add=True))]
+    assert text(jammed(rows(ADDED), may_alias=lambda a, b: True)) == text([rows(ADDED)])
+    body = [L.View("z", "x", (N, M)), rows(L.Store("x", (I,), at("z", K, I), add=True))]
     assert text(jammed(*body)) == text(body)
 
 
@@ -203,10 +203,10 @@ def product(a, b):
 def test_results_are_the_same_to_the_last_bit(inner):
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(5, inner)), rng.normal(size=(inner, 6))
-    with switched_off("abreast"):
+    with switched_off("unroll_and_jam"):
         now = s2s.value_and_grad(again(product), wrt=("a", "b"), backend="loops")
         value, bars = now(a, b)
-    with switched_off("jam", "abreast"):
+    with switched_off("unroll_and_jam_sums", "unroll_and_jam"):
         was = s2s.value_and_grad(again(product), wrt=("a", "b"), backend="loops")
         right, right_bars = was(a, b)
     assert "rest" in now.lowered and "rest" not in was.lowered

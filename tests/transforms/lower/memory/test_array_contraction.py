@@ -9,7 +9,7 @@ import pytest
 
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.memory.array_contraction import narrow
+from s2s.transforms.lower.memory.array_contraction import contract_arrays
 
 F = "float64"
 i, j, n, m = L.Name("i"), L.Name("j"), L.Name("n"), L.Name("m")
@@ -20,7 +20,7 @@ def loop(*body, var="i", stop=n):
 
 
 def put(*index, buffer="t"):
-    return L.Put(buffer, index, L.Lit(1.0, F))
+    return L.Store(buffer, index, L.Lit(1.0, F))
 
 
 def load(*index):
@@ -29,9 +29,9 @@ def load(*index):
 
 def narrowed(*body, params=()):
     new = copy.deepcopy(list(body))
-    narrow(new, list(params))
+    contract_arrays(new, list(params))
     for block in [new, *(s.body for s in L.walk(new) if isinstance(s, L.Loop))]:
-        block[:] = [s for s in block if s != L.Remark("")]
+        block[:] = [s for s in block if s != L.Comment("")]
     return new
 
 
@@ -100,11 +100,11 @@ def test_indices_that_are_elements():
         [loop(put(i, L.ZERO)), loop(load(i, L.ZERO))],
         [loop(put(i, L.ZERO), load(L.sub(i, L.ONE), L.ZERO))],
         [loop(loop(put(j, L.ZERO), var="j"))],
-        [loop(put(i, L.ZERO), L.Do("rt.gemm", (L.Whole("t"), L.Whole("t"), L.Whole("u"))))],
+        [loop(put(i, L.ZERO), L.Call("rt.gemm", (L.Part("t"), L.Part("t"), L.Part("u"))))],
         [loop(put(i, L.ZERO), L.Let("s", L.Size("t", 0)))],
-        [loop(put(i, L.ZERO)), L.Return((L.Whole("t"),))],
-        [loop(put(i, L.ZERO), L.Bind("u", "t"))],
-        [L.Forever([put(i, L.ZERO), L.Break()])],
+        [loop(put(i, L.ZERO)), L.Return((L.Part("t"),))],
+        [loop(put(i, L.ZERO), L.Rebind("u", "t"))],
+        [L.While([put(i, L.ZERO), L.Break()])],
     ],
 )
 def test_what_other_rounds_or_others_see_stays(body):

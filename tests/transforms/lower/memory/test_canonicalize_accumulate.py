@@ -8,7 +8,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.canonicalize_accumulate import spell_additions
+from s2s.transforms.lower.memory.canonicalize_accumulate import canonicalize_accumulate
 
 F = "float64"
 I, E, T = L.Name("i"), L.Name("e", F), L.Name("t", F)  # noqa: E741
@@ -17,13 +17,13 @@ OLD = L.Load("x", (I,), F)
 
 def spelt(*stmts, dtype=F):
     body: list[L.Stmt] = [L.Loop("i", L.ZERO, L.Size("x", 0), L.ONE, copy.deepcopy(list(stmts)))]
-    spell_additions(body, {"x": dtype})
+    canonicalize_accumulate(body, {"x": dtype})
     text = write([L.Routine("f", ["x", "e"], [*body, L.Return(())])], "")
     return [line.strip() for line in text.splitlines() if line.startswith(8 * " ")]
 
 
 def put(expr, buffer="x", index: L.Expr = I):
-    return L.Put(buffer, (index,), expr)
+    return L.Store(buffer, (index,), expr)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.carried_zeros import keep_zeros
+from s2s.transforms.lower.memory.carried_zeros import peel_carried_zeros
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -25,7 +25,7 @@ def at(buffer, index=I, dtype=F):
 
 
 def put(buffer, expr, index=I, add=False):
-    return L.Put(buffer, (index,), expr, add)
+    return L.Store(buffer, (index,), expr, add)
 
 
 def loop(*body, stop=N, var="i"):
@@ -44,9 +44,9 @@ EDGE = put("x", at("t", L.ZERO), L.ZERO, add=True)
 FAR_EDGE = put("x", at("t", L.ZERO), L.add(N, L.ONE), add=True)
 
 
-def kept(*body, shares=lambda a, b: a == b):
+def kept(*body, may_alias=lambda a, b: a == b):
     new = copy.deepcopy(list(body))
-    keep_zeros(new, shares, lambda name: f"{name}_1")
+    peel_carried_zeros(new, may_alias, lambda name: f"{name}_1")
     return new
 
 
@@ -60,7 +60,7 @@ def run(body, n, steps):
 
 
 def branches(body):
-    return sum(isinstance(s, L.Branch) for s in L.walk(body))
+    return sum(isinstance(s, L.If) for s in L.walk(body))
 
 
 @pytest.mark.parametrize("n", [0, 1, 5])
@@ -79,7 +79,7 @@ def test_later_rounds_do_not_touch_the_sum():
     branch = new.body[0]
     assert branch.cond == L.compare("==", K, L.ZERO)
     assert branch.then == [loop(ADD, READ, CLEAR)]
-    assert not any(isinstance(s, L.Put) and s.buffer == "x" for s in L.walk(branch.orelse))
+    assert not any(isinstance(s, L.Store) and s.buffer == "x" for s in L.walk(branch.orelse))
 
 
 ROWS = L.Load("rows", (K,), "int64")
@@ -94,15 +94,15 @@ ROWS = L.Load("rows", (K,), "int64")
         [rounds(loop(ADD, READ, CLEAR, put("x", at("t"), INNER, add=True)))],
         [rounds(loop(ADD, READ, CLEAR), loop(put("x", at("t"), add=True)))],
         [rounds(loop(put("y", at("x"))), loop(ADD, put("x", at("t"), INNER), CLEAR))],
-        [rounds(loop(ADD, READ, CLEAR), L.Do("rt.use", (L.Whole("x"),)))],
+        [rounds(loop(ADD, READ, CLEAR), L.Call("rt.use", (L.Part("x"),)))],
         [rounds(L.Alloc("x", F, (N,)), loop(ADD, READ, CLEAR))],
-        [rounds(loop(ADD, READ, CLEAR), L.Bind("x", "y"))],
+        [rounds(loop(ADD, READ, CLEAR), L.Rebind("x", "y"))],
         [rounds(loop(ADD, READ, CLEAR, stop=K))],
         [rounds(L.Let("m", ROWS), loop(ADD, READ, CLEAR, stop=L.Name("m")))],
         [rounds(loop(put("x", at("t"), K, add=True), put("x", ZERO, K)))],
         [rounds(L.Let("s", L.ONE), loop(ADD, READ, CLEAR), start=L.Name("s"))],
-        [rounds(L.Branch(L.compare(">", K, N), [loop(ADD, READ, CLEAR)]))],
-        [rounds(loop(ADD, L.Branch(L.compare(">", I, N), [L.Fail("ValueError", "")]), CLEAR))],
+        [rounds(L.If(L.compare(">", K, N), [loop(ADD, READ, CLEAR)]))],
+        [rounds(loop(ADD, L.If(L.compare(">", I, N), [L.Fail("ValueError", "")]), CLEAR))],
         [loop(ADD, READ, CLEAR)],
         [rounds(loop(put("x", at("t", dtype="int64"), INNER, add=True), CLEAR))],
     ],
@@ -132,7 +132,7 @@ def test_others_stay(body):
 
 def test_shared_memory_stays():
     body = [rounds(loop(ADD, READ, CLEAR), loop(put("y", at("t"))))]
-    assert kept(*body, shares=lambda a, b: a == b or {a, b} == {"x", "y"}) == body
+    assert kept(*body, may_alias=lambda a, b: a == b or {a, b} == {"x", "y"}) == body
 
 
 def back_and_forth(a, b, steps):
@@ -161,7 +161,10 @@ def test_the_same_gradient(program, n, steps, dtype):
     a, b = rng.random(shape).astype(dtype), rng.random(shape).astype(dtype)
     now = s2s.grad(program, wrt=("a", "b"), backend="loops")
     found = now(a, b, steps)
-    names = ("multiples", "gather", "insides", "rounds", "borders", "zeroed")
+    names = (
+        "forward_scaled_copies", "scatter_to_gather", "split_interior", "peel_carried_zeros",
+        "hoist_fills", "fuse_zero_accumulate",
+    )  # fmt: skip
     with switched_off(*names):
         was = s2s.grad(again(program), wrt=("a", "b"), backend="loops")
         right = was(a, b, steps)

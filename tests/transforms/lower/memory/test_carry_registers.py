@@ -10,7 +10,7 @@ import pytest
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.carry_registers import keep_windows
+from s2s.transforms.lower.memory.carry_registers import carry_in_registers
 
 F = "float64"
 I, J, N, M = (L.Name(name) for name in "ijnm")  # noqa: E741
@@ -27,7 +27,7 @@ def at(i, j, buffer="x"):
 
 
 def add(i, j, expr=T, buffer="x"):
-    return L.Put(buffer, (i, j), expr, True)
+    return L.Store(buffer, (i, j), expr, True)
 
 
 def more(e, by=1):
@@ -38,11 +38,11 @@ def times(e, k):
     return L.Bin("*", e, L.Lit(k, F), F)
 
 
-def kept(*body, owned=("x", "y"), shares=lambda a, b: a == b):
+def kept(*body, owned=("x", "y"), may_alias=lambda a, b: a == b):
     new = copy.deepcopy(list(body))
     names = iter(f"near_{k}" for k in range(99))
     params = ["x", "y", "i", "n", "m"]
-    keep_windows(new, params, dict.fromkeys(owned, F), shares, lambda hint: next(names))
+    carry_in_registers(new, params, dict.fromkeys(owned, F), may_alias, lambda hint: next(names))
     return new
 
 
@@ -58,7 +58,7 @@ def run(body, m):
 
 SWEEP = (
     L.Let("t", at(I, more(J))),
-    L.Put("x", (I, more(J)), L.Lit(0.0, F)),
+    L.Store("x", (I, more(J)), L.Lit(0.0, F)),
     add(I, J, times(T, 0.3)),
 )
 TABLE = (*SWEEP, add(more(I, -1), J, times(T, 0.5)), add(more(I, -1), more(J), times(T, 0.7)))
@@ -74,7 +74,7 @@ LETS = (L.Let("k", more(J)), L.Let("t", at(I, L.Name("k"))), add(I, J, times(T, 
 )
 def test_elements_are_as_without(around, m):
     new = kept(around)
-    assert isinstance(new[0], L.Branch)
+    assert isinstance(new[0], L.If)
     for was, now in zip(run([around], m), run(new, m)):
         np.testing.assert_array_equal(was, now)
 
@@ -85,15 +85,15 @@ def test_an_element_is_read_and_written_once():
     loads = [
         p for s in body for e in L.exprs_of(s) for p in L.walk_expr(e) if isinstance(p, L.Load)
     ]
-    assert len(loads) == len([s for s in body if isinstance(s, L.Put)]) == 1
+    assert len(loads) == len([s for s in body if isinstance(s, L.Store)]) == 1
 
 
-SET = (L.Let("t", at(I, J)), L.Put("x", (I, more(J)), times(T, 0.3)))
+SET = (L.Let("t", at(I, J)), L.Store("x", (I, more(J)), times(T, 0.3)))
 UNKNOWN_ROWS = (*SWEEP, add(N, J))
 BY_TWO = (L.Let("t", at(I, J)), add(I, more(J, 2)))
-CHECKED = (L.Branch(L.compare(">", J, N), [L.Fail("IndexError", "no")]), *SWEEP)
-SOMETIMES = (L.Let("t", at(I, more(J))), L.Branch(L.compare(">", J, N), [add(I, J)]))
-OTHER_NAME = (*SWEEP, L.Put("y", (I, J), T))
+CHECKED = (L.If(L.compare(">", J, N), [L.Fail("IndexError", "no")]), *SWEEP)
+SOMETIMES = (L.Let("t", at(I, more(J))), L.If(L.compare(">", J, N), [add(I, J)]))
+OTHER_NAME = (*SWEEP, L.Store("y", (I, J), T))
 ROW_CHANGES = (
     L.Let("k", L.Bin("%", J, N, "int64")),
     L.Let("t", at(L.Name("k"), more(J))),
@@ -109,7 +109,7 @@ ROW_CHANGES = (
         (BY_TWO, {}, {}),
         (CHECKED, DOWN, {}),
         (SOMETIMES, DOWN, {}),
-        (OTHER_NAME, DOWN, {"shares": lambda a, b: True}),
+        (OTHER_NAME, DOWN, {"may_alias": lambda a, b: True}),
         (ROW_CHANGES, DOWN, {}),
         (SWEEP, DOWN, {"owned": ()}),
         (SWEEP, {**DOWN, "parallel": True}, {}),

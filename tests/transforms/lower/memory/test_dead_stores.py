@@ -7,14 +7,14 @@ import copy
 import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.memory.dead_stores import drop_unread
+from s2s.transforms.lower.memory.dead_stores import eliminate_dead_stores
 
 I, N = L.Name("i"), L.Name("n")  # noqa: E741
 ZERO = L.Lit(0.0, "float64")
 MADE = L.Alloc("t", "float64", (N,))
-FILL = L.Loop("j", L.ZERO, N, L.ONE, [L.Put("t", (L.Name("j"),), ZERO)])
+FILL = L.Loop("j", L.ZERO, N, L.ONE, [L.Store("t", (L.Name("j"),), ZERO)])
 TAKES = L.Let("v", L.Load("t", (I,), "float64"))
-LEAVES = L.Put("t", (I,), ZERO)
+LEAVES = L.Store("t", (I,), ZERO)
 
 
 def back(*body, stop=L.ZERO):
@@ -27,7 +27,7 @@ def reads(index):
 
 def stores(body):
     block = copy.deepcopy(list(body))
-    drop_unread(block)
+    eliminate_dead_stores(block)
     return sum(s == LEAVES for s in L.walk(block))
 
 
@@ -41,9 +41,9 @@ def stores(body):
             id="upwards",
         ),
         pytest.param(
-            [MADE, FILL, back(TAKES, LEAVES), L.Put("t", (L.ONE,), ZERO)], id="overwritten"
+            [MADE, FILL, back(TAKES, LEAVES), L.Store("t", (L.ONE,), ZERO)], id="overwritten"
         ),
-        pytest.param([L.Forever([MADE, FILL, back(TAKES, LEAVES)])], id="made in each round"),
+        pytest.param([L.While([MADE, FILL, back(TAKES, LEAVES)])], id="made in each round"),
     ],
 )
 def test_dropped(body):
@@ -60,13 +60,13 @@ def test_dropped(body):
         pytest.param([MADE, back(TAKES, LEAVES, reads(L.sub(I, L.ONE)))], id="in the next round"),
         pytest.param([MADE, back(reads(L.add(I, L.ONE)), LEAVES)], id="from the last round"),
         pytest.param(
-            [MADE, back(TAKES, LEAVES), L.Put("t", (L.ONE,), ZERO, add=True)], id="added to"
+            [MADE, back(TAKES, LEAVES), L.Store("t", (L.ONE,), ZERO, add=True)], id="added to"
         ),
-        pytest.param([MADE, back(TAKES, LEAVES), L.Return((L.Whole("t"),))], id="returned"),
+        pytest.param([MADE, back(TAKES, LEAVES), L.Return((L.Part("t"),))], id="returned"),
         pytest.param([back(TAKES, LEAVES)], id="somebody else's"),
-        pytest.param([MADE, L.Forever([back(TAKES, LEAVES)])], id="made before a loop around"),
-        pytest.param([L.Forever([reads(L.ONE), MADE, back(TAKES, LEAVES)])], id="read before"),
-        pytest.param([MADE, back(TAKES, LEAVES), L.Bind("u", "t")], id="another name"),
+        pytest.param([MADE, L.While([back(TAKES, LEAVES)])], id="made before a loop around"),
+        pytest.param([L.While([reads(L.ONE), MADE, back(TAKES, LEAVES)])], id="read before"),
+        pytest.param([MADE, back(TAKES, LEAVES), L.Rebind("u", "t")], id="another name"),
     ],
 )
 def test_kept(body):

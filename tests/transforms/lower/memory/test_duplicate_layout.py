@@ -12,7 +12,7 @@ from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.duplicate_layout import pair
+from s2s.transforms.lower.memory.duplicate_layout import duplicate_layout
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -33,13 +33,13 @@ def nest(*body, over=((i, N), (j, N), (k, N))):
     return inner[0]
 
 
-def paired(*body, outs=(), visible=(), shares=lambda a, b: a == b):
+def paired(*body, outs=(), escaping=(), may_alias=lambda a, b: a == b):
     new = [*copy.deepcopy(list(body)), L.Return(())]
     sizes: dict[str, tuple[L.Expr, ...]] = {
         name: (L.Size(name, 0), L.Size(name, 1)) for name in ("x", "y")
     }
-    arrays = Parameters(dict.fromkeys("xy", F), sizes, frozenset(outs), {*visible})
-    pair(new, arrays, shares, Emitter({"x", "y", "t", "i", "j", "k"}))
+    arrays = Parameters(dict.fromkeys("xy", F), sizes, frozenset(outs), {*escaping})
+    duplicate_layout(new, arrays, may_alias, Emitter({"x", "y", "t", "i", "j", "k"}))
     return text(new)
 
 
@@ -48,10 +48,10 @@ def text(body):
     return lines.replace("    return ()\n", "").rstrip()
 
 
-WRITTEN = nest(L.Put("t", (i, j), at("x", i, j)), over=((i, N), (j, N)))
-READ = nest(L.Put("x", (i, j), L.Bin("*", at("t", i, k), at("t", k, j), F), add=True))
+WRITTEN = nest(L.Store("t", (i, j), at("x", i, j)), over=((i, N), (j, N)))
+READ = nest(L.Store("x", (i, j), L.Bin("*", at("t", i, k), at("t", k, j), F), add=True))
 ADDED = nest(
-    L.Put("t", (k, j), at("x", i, k), add=True), L.Put("t", (i, k), at("x", j, k), add=True)
+    L.Store("t", (k, j), at("x", i, k), add=True), L.Store("t", (i, k), at("x", j, k), add=True)
 )
 
 
@@ -74,7 +74,7 @@ def test_what_is_read_often_is_written_twice():
 
 
 def test_what_is_added_to_often_is_a_sum_of_two():
-    read = nest(L.Put("x", (i, j), at("t", i, j)), over=((i, N), (j, N)))
+    read = nest(L.Store("x", (i, j), at("t", i, j)), over=((i, N), (j, N)))
     assert (
         paired(T, WRITTEN, ADDED, read)
         == """\
@@ -96,9 +96,9 @@ def test_what_is_added_to_often_is_a_sum_of_two():
 
 
 def test_a_result_is_put_together_at_the_end():
-    to_y = [L.Put("y", s.index, s.expr) for s in (WRITTEN.body[0].body[0],)]
+    to_y = [L.Store("y", s.index, s.expr) for s in (WRITTEN.body[0].body[0],)]
     written = nest(*to_y, over=((i, N), (j, N)))
-    added = nest(*(L.Put("y", p.index, p.expr, add=True) for p in ADDED.body[0].body[0].body))
+    added = nest(*(L.Store("y", p.index, p.expr, add=True) for p in ADDED.body[0].body[0].body))
     new = paired(written, added, outs=("y",))
     assert new.startswith("    y_turned = np.empty((y.shape[1], y.shape[0]), np.float64)\n")
     assert new.endswith(
@@ -109,26 +109,26 @@ def test_a_result_is_put_together_at_the_end():
     )
     same = text([written, added, L.Return(())])
     assert paired(written, added) == same  # written, but not for a result
-    assert paired(written, added, outs=("y",), visible=("y",)) == same
-    assert paired(written, added, outs=("y",), shares=lambda a, b: True) == same
+    assert paired(written, added, outs=("y",), escaping=("y",)) == same
+    assert paired(written, added, outs=("y",), may_alias=lambda a, b: True) == same
 
 
 def test_a_parameter_that_is_only_read_is_copied():
-    body = nest(L.Put("x", (i, j), L.Bin("*", at("y", i, k), at("y", k, j), F), add=True))
+    body = nest(L.Store("x", (i, j), L.Bin("*", at("y", i, k), at("y", k, j), F), add=True))
     new = paired(body)
     assert "y_turned[j_1, i_1] = y[i_1, j_1]" in new and "y[i, k] * y_turned[j, k]" in new
-    written = L.Put("y", (L.ZERO, L.ZERO), L.Lit(0.0, F))
+    written = L.Store("y", (L.ZERO, L.ZERO), L.Lit(0.0, F))
     assert paired(body, written) == text([body, written, L.Return(())])
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        [T, WRITTEN, nest(L.Put("x", (j, i), at("t", i, j)), over=((j, N), (i, N)))],
-        [T, nest(L.Put("t", (i, k), at("x", j, k)), over=((i, N), (j, N), (k, N))), READ],
+        [T, WRITTEN, nest(L.Store("x", (j, i), at("t", i, j)), over=((j, N), (i, N)))],
+        [T, nest(L.Store("t", (i, k), at("x", j, k)), over=((i, N), (j, N), (k, N))), READ],
         [T, WRITTEN, READ, ADDED],
-        [T, WRITTEN, READ, L.Alias("u", "t", (L.mul(N, N),))],
-        [T, L.Bind("u", "t"), WRITTEN, READ],
+        [T, WRITTEN, READ, L.View("u", "t", (L.mul(N, N),))],
+        [T, L.Rebind("u", "t"), WRITTEN, READ],
         [T, WRITTEN, T, WRITTEN, READ],
         [L.Alloc("t", F, (L.lit(8), L.lit(8))), WRITTEN, READ],
         [L.Alloc("t", "int64", (N, N)), WRITTEN, ADDED],
@@ -164,7 +164,7 @@ def test_results_are_the_same(dtype, n):
     now = s2s.value_and_grad(factors, backend="loops")
     value, bar = now(a)
     assert "A_1_turned" in now.lowered and "A_bar_turned" in now.lowered
-    with switched_off("twins"):
+    with switched_off("duplicate_layout"):
         was = s2s.value_and_grad(again(factors), backend="loops")
         right, right_bar = was(a)
     assert "_turned" not in was.lowered

@@ -11,7 +11,7 @@ import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.forward_copies import read_in_place
+from s2s.transforms.lower.memory.forward_copies import forward_copies
 
 F = "float64"
 I, J, N = L.Name("i"), L.Name("j"), L.Name("n")  # noqa: E741
@@ -32,17 +32,17 @@ def minus(e):
 
 ALLOC = L.Alloc("t", F, (N,))
 ROW = at("a", J, I)
-COPY = L.Put("t", (I,), minus(ROW))
+COPY = L.Store("t", (I,), minus(ROW))
 SUM = L.Let("acc", L.Bin("+", L.Name("acc", F), at("t", I), F))
 FIRST = loop(COPY, SUM)
-OWN = L.Put("a", (J, I), L.Name("acc", F), add=True)
-USE = L.Put("q", (I,), at("t", I), add=True)
+OWN = L.Store("a", (J, I), L.Name("acc", F), add=True)
+USE = L.Store("q", (I,), at("t", I), add=True)
 LAST = loop(OWN, USE)
 
 
-def done(*body, shares=lambda a, b: a == b):
+def done(*body, may_alias=lambda a, b: a == b):
     new = copy.deepcopy(list(body))
-    read_in_place(new, shares, Emitter({"t", "acc", "i", *PARAMS}).fresh)
+    forward_copies(new, may_alias, Emitter({"t", "acc", "i", *PARAMS}).new_name)
     lines = write([L.Routine("f", PARAMS, [*new, L.Return(())])], "")
     return lines.split(":\n", 1)[1].replace("    return ()\n", "").rstrip()
 
@@ -63,7 +63,11 @@ def test_a_copy_is_a_number_of_each_round():
 
 def test_a_copy_of_a_copy():
     """What is read in place of one is the other, which need not be made either."""
-    other = [L.Alloc("b", F, (N,)), loop(L.Put("b", (I,), ROW)), loop(L.Put("t", (I,), at("b", I)))]
+    other = [
+        L.Alloc("b", F, (N,)),
+        loop(L.Store("b", (I,), ROW)),
+        loop(L.Store("t", (I,), at("b", I))),
+    ]
     text = done(ALLOC, *other, loop(USE))
     assert "b[i]" not in text and "t[i]" not in text
     assert text.endswith("""\
@@ -74,12 +78,12 @@ def test_a_copy_of_a_copy():
 
 
 def test_by_way_of_another_number():
-    named = loop(L.Let("v", ROW), L.Put("t", (I,), minus(L.Name("v", F))), SUM)
+    named = loop(L.Let("v", ROW), L.Store("t", (I,), minus(L.Name("v", F))), SUM)
     assert "t_2 = -a[j, i]" in done(ALLOC, named, LAST)
 
 
 def test_a_copy_that_changes_last():
-    more = L.Put("t", (I,), at("r", I), add=True)
+    more = L.Store("t", (I,), at("r", I), add=True)
     assert (
         done(ALLOC, FIRST, loop(more, OWN, USE))
         == """\
@@ -98,29 +102,31 @@ def test_a_copy_that_changes_last():
 @pytest.mark.parametrize(
     "body",
     [
-        pytest.param([FIRST, loop(L.Put("a", (J, L.add(I, L.ONE)), L.Name("acc", F))), LAST],
+        pytest.param([FIRST, loop(L.Store("a", (J, L.add(I, L.ONE)), L.Name("acc", F))), LAST],
                      id="written between"),
         pytest.param([FIRST, LAST, loop(USE)], id="read after it was written"),
         pytest.param([loop(COPY, SUM, OWN), loop(USE)], id="written by the loop that copies"),
-        pytest.param([FIRST, loop(L.Put("a", (J, L.add(I, L.ONE)), L.ZERO), USE)],
+        pytest.param([FIRST, loop(L.Store("a", (J, L.add(I, L.ONE)), L.ZERO), USE)],
                      id="another element is written"),
-        pytest.param([FIRST, loop(L.Put("a", (I, J), L.ZERO), USE)], id="another row"),
-        pytest.param([FIRST, loop(loop(L.Put("a", (J, I), L.ZERO), var="k"), USE)],
+        pytest.param([FIRST, loop(L.Store("a", (I, J), L.ZERO), USE)], id="another row"),
+        pytest.param([FIRST, loop(loop(L.Store("a", (J, I), L.ZERO), var="k"), USE)],
                      id="written in a loop inside"),
         pytest.param([FIRST, L.Let("j", L.add(J, L.ONE)), LAST], id="another row by then"),
         pytest.param([FIRST, L.Let("n", L.add(N, L.ONE)), LAST], id="other rounds by then"),
         pytest.param([FIRST, loop(OWN, USE, stop=L.ONE)], id="a part of it"),
-        pytest.param([FIRST, loop(OWN, L.Put("q", (I,), at("t", L.add(I, L.ONE))))],
+        pytest.param([FIRST, loop(OWN, L.Store("q", (I,), at("t", L.add(I, L.ONE))))],
                      id="another element is read"),
-        pytest.param([loop(L.Put("t", (I,), at("a", I, J)), SUM), LAST], id="a column"),
-        pytest.param([loop(L.Put("t", (I,), L.Call("np.exp", (ROW,), F)), SUM), LAST], id="more"),
+        pytest.param([loop(L.Store("t", (I,), at("a", I, J)), SUM), LAST], id="a column"),
+        pytest.param(
+            [loop(L.Store("t", (I,), L.Apply("np.exp", (ROW,), F)), SUM), LAST], id="more"
+        ),
         pytest.param([loop(COPY, SUM, COPY), loop(OWN, USE)], id="copied twice"),
-        pytest.param([FIRST, L.Do("rt.gemm", (L.Whole("a"),)), LAST], id="written by a routine"),
-        pytest.param([loop(L.Branch(L.compare(">", I, J), [COPY]), SUM), LAST], id="some of it"),
-        pytest.param([loop(COPY, L.Branch(L.compare(">", I, J), [L.Break()])), LAST],
+        pytest.param([FIRST, L.Call("rt.gemm", (L.Part("a"),)), LAST], id="written by a routine"),
+        pytest.param([loop(L.If(L.compare(">", I, J), [COPY]), SUM), LAST], id="some of it"),
+        pytest.param([loop(COPY, L.If(L.compare(">", I, J), [L.Break()])), LAST],
                      id="ends early"),
         pytest.param([FIRST], id="read in its own loop alone"),
-        pytest.param([FIRST, LAST, L.Return((L.Whole("t"),))], id="a result"),
+        pytest.param([FIRST, LAST, L.Return((L.Part("t"),))], id="a result"),
     ],
 )  # fmt: skip
 def test_left_alone(body):
@@ -128,10 +134,10 @@ def test_left_alone(body):
 
 
 def test_memory_that_may_be_the_same_is_not_written():
-    same = loop(L.Put("r", (I,), L.Name("acc", F)), USE)
+    same = loop(L.Store("r", (I,), L.Name("acc", F)), USE)
     assert "np.empty" not in done(ALLOC, FIRST, same)
     assert "np.empty" in done(
-        ALLOC, FIRST, same, shares=lambda a, b: a == b or {a, b} == {"a", "r"}
+        ALLOC, FIRST, same, may_alias=lambda a, b: a == b or {a, b} == {"a", "r"}
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.memory.forward_scaled_copies import spell_multiples
+from s2s.transforms.lower.memory.forward_scaled_copies import forward_scaled_copies
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -34,17 +34,17 @@ def alloc(name, size=N):
 
 
 def adds(expr, shift=0, into="x"):
-    return loop(L.Put(into, (L.add(I, L.lit(shift)),), expr, add=True))
+    return loop(L.Store(into, (L.add(I, L.lit(shift)),), expr, add=True))
 
 
 MINUS = L.Un("-", at("t"), F)
-FILL = [alloc("t"), loop(L.Put("t", (I,), at("y")))]
-MADE = [alloc("u"), loop(L.Put("u", (I,), MINUS))]
+FILL = [alloc("t"), loop(L.Store("t", (I,), at("y")))]
+MADE = [alloc("u"), loop(L.Store("u", (I,), MINUS))]
 
 
 def spelt(*body):
     new = copy.deepcopy(list(body))
-    spell_multiples(new)
+    forward_scaled_copies(new)
     return new
 
 
@@ -58,7 +58,7 @@ def test_what_is_added_is_spelt_out():
 
 def test_multiples_of_multiples():
     twice = L.Bin("*", at("u"), lit(2.0), F)
-    made = [alloc("v"), loop(L.Put("v", (I,), twice))]
+    made = [alloc("v"), loop(L.Store("v", (I,), twice))]
     new = spelt(*FILL, *MADE, *made, adds(at("v")), adds(at("u"), 1), adds(at("t"), 2))
     assert new == [*FILL, adds(L.Bin("*", MINUS, lit(2.0), F)), adds(MINUS, 1), adds(at("t"), 2)]
 
@@ -75,12 +75,18 @@ def test_at_other_places():
         [*FILL, *MADE, adds(at("u"))],
         [*FILL, *MADE, adds(at("u")), adds(at("t"), into="z")],
         [*MADE, adds(at("u")), adds(at("t"), 1)],
-        [*FILL, *MADE, loop(L.Put("t", (I,), lit(0.0))), adds(at("u")), adds(at("t"), 1)],
-        [*FILL, *MADE, adds(at("u")), adds(at("t"), 1), loop(L.Put("t", (I,), lit(0.0), add=True))],
-        [*FILL, *MADE, loop(L.Put("u", (I,), lit(0.0))), adds(at("u")), adds(at("t"), 1)],
+        [*FILL, *MADE, loop(L.Store("t", (I,), lit(0.0))), adds(at("u")), adds(at("t"), 1)],
+        [
+            *FILL,
+            *MADE,
+            adds(at("u")),
+            adds(at("t"), 1),
+            loop(L.Store("t", (I,), lit(0.0), add=True)),
+        ],
+        [*FILL, *MADE, loop(L.Store("u", (I,), lit(0.0))), adds(at("u")), adds(at("t"), 1)],
         [*FILL, MADE[0], adds(at("u")), MADE[1], adds(at("u")), adds(at("t"), 1)],
-        [*FILL, *MADE, adds(at("u")), adds(at("t"), 1), L.Do("rt.use", (L.Whole("u"),))],
-        [*FILL, *MADE, L.Do("rt.use", (L.Whole("t"),)), adds(at("u")), adds(at("t"), 1)],
+        [*FILL, *MADE, adds(at("u")), adds(at("t"), 1), L.Call("rt.use", (L.Part("u"),))],
+        [*FILL, *MADE, L.Call("rt.use", (L.Part("t"),)), adds(at("u")), adds(at("t"), 1)],
         [*FILL, L.Loop("k", L.ZERO, N, L.ONE, [*MADE, adds(at("u")), adds(at("t"), 1)])],
         [*FILL, alloc("u", L.add(N, L.ONE)), MADE[1], adds(at("u")), adds(at("t"), 1)],
     ],
@@ -104,7 +110,7 @@ def test_others_stay(body):
 
 @pytest.mark.parametrize("expr", [L.Bin("*", at("t"), L.Name("c", F), F), at("t", L.sub(N, I))])
 def test_what_is_no_multiple_stays(expr):
-    body = [*FILL, alloc("u"), loop(L.Put("u", (I,), expr)), adds(at("u")), adds(at("t"), 1)]
+    body = [*FILL, alloc("u"), loop(L.Store("u", (I,), expr)), adds(at("u")), adds(at("t"), 1)]
     assert spelt(*body) == body
 
 
@@ -123,7 +129,7 @@ def test_the_same_gradient(n, dtype):
     x = np.linspace(0.5, 1.5, n).astype(dtype)
     now = s2s.grad(waves, wrt=("x", "y"), backend="loops")
     found = now(x, x + 1, 3)
-    with switched_off("multiples"):
+    with switched_off("forward_scaled_copies"):
         was = s2s.grad(again(waves), wrt=("x", "y"), backend="loops")
         right = was(x, x + 1, 3)
     assert now.lowered.count("np.empty") < was.lowered.count("np.empty")

@@ -11,7 +11,7 @@ import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.fuse_zero_accumulate import write_over
+from s2s.transforms.lower.memory.fuse_zero_accumulate import fuse_zero_accumulate
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -29,17 +29,19 @@ def loop(put, stop=N, var="i"):
 
 
 def zeros(shift=1, stop=N):
-    return loop(L.Put("x", (L.add(I, L.lit(shift)),), ZERO), stop)
+    return loop(L.Store("x", (L.add(I, L.lit(shift)),), ZERO), stop)
 
 
 def sums(shift=0, stop=M, expr=None):
     place = (L.add(J, L.lit(shift)),)
-    return loop(L.Put("x", place, expr or at("y", J), add=True), stop, "j")
+    return loop(L.Store("x", place, expr or at("y", J), add=True), stop, "j")
 
 
-def written(*body, visible=(), shares=lambda a, b: a == b):
+def written(*body, escaping=(), may_alias=lambda a, b: a == b):
     new = copy.deepcopy(list(body))
-    write_over(new, {*visible}, shares, Emitter({"x", "y", "n", "m", "i", "j"}).fresh)
+    fuse_zero_accumulate(
+        new, {*escaping}, may_alias, Emitter({"x", "y", "n", "m", "i", "j"}).new_name
+    )
     return new
 
 
@@ -49,8 +51,8 @@ def text(body):
 
 
 def test_the_same_elements():
-    put, more = L.Put("x", (M, I), ZERO), L.Put("x", (M, J), at("y", J), add=True)
-    between = L.Put("y", (L.ZERO,), at("y", L.ONE))
+    put, more = L.Store("x", (M, I), ZERO), L.Store("x", (M, J), at("y", J), add=True)
+    between = L.Store("y", (L.ZERO,), at("y", L.ONE))
     assert (
         text(written(loop(put), between, loop(more, var="j")))
         == """\
@@ -62,8 +64,8 @@ def test_the_same_elements():
 
 def test_a_place_that_is_read_from_memory_may_be_another_later():
     place = L.Load("k", (L.ZERO,), "int64")
-    put, more = L.Put("x", (place, I), ZERO), L.Put("x", (place, J), at("y", J), add=True)
-    body = loop(put), L.Put("k", (L.ZERO,), M), loop(more, var="j")
+    put, more = L.Store("x", (place, I), ZERO), L.Store("x", (place, J), at("y", J), add=True)
+    body = loop(put), L.Store("k", (L.ZERO,), M), loop(more, var="j")
     assert written(*body) == [*body]
 
 
@@ -107,18 +109,21 @@ def run(body, n, m):
 @pytest.mark.parametrize(
     "body",
     [
-        [zeros(), L.Put("y", (L.ZERO,), at("x", L.ONE)), sums()],
+        [zeros(), L.Store("y", (L.ZERO,), at("x", L.ONE)), sums()],
         [zeros(), sums(expr=at("x", J))],
         [zeros(), L.Let("n", M), sums()],
-        [zeros(), L.Branch(L.compare("<", N, M), [L.Break()]), sums()],
-        [zeros(), L.Branch(L.compare("<", N, M), [sums()])],
-        [zeros(), L.Do("rt.gemm", (L.Whole("y"), L.Whole("x"))), sums()],
-        [zeros(), loop(L.Put("x", (L.mul(J, J),), at("y", J), add=True), var="j")],
+        [zeros(), L.If(L.compare("<", N, M), [L.Break()]), sums()],
+        [zeros(), L.If(L.compare("<", N, M), [sums()])],
+        [zeros(), L.Call("rt.gemm", (L.Part("y"), L.Part("x"))), sums()],
+        [zeros(), loop(L.Store("x", (L.mul(J, J),), at("y", J), add=True), var="j")],
         [zeros(0), sums(1)],
         [zeros(), sums(expr=L.Lit(1, "int64"))],
-        [loop(L.Put("x", (I,), L.Lit(1.0, F))), sums()],
-        [loop(L.Put("x", (M, I), ZERO)), loop(L.Put("x", (N, J), at("y", J), add=True), var="j")],
-        [loop(L.Put("x", (L.ZERO,), ZERO)), sums()],
+        [loop(L.Store("x", (I,), L.Lit(1.0, F))), sums()],
+        [
+            loop(L.Store("x", (M, I), ZERO)),
+            loop(L.Store("x", (N, J), at("y", J), add=True), var="j"),
+        ],
+        [loop(L.Store("x", (L.ZERO,), ZERO)), sums()],
     ],
     ids=[
         "read", "read by the sum", "another count", "a way out", "perhaps", "a call", "twice",
@@ -132,8 +137,8 @@ def test_left_alone(body):
 def test_what_others_may_see():
     body = [zeros(), sums(stop=L.add(N, L.ONE))]
     assert text(written(*body)) != text(body)
-    assert text(written(*body, visible=("x",))) == text(body)
-    assert text(written(*body, shares=lambda a, b: True)) == text(body)
+    assert text(written(*body, escaping=("x",))) == text(body)
+    assert text(written(*body, may_alias=lambda a, b: True)) == text(body)
 
 
 # ---------------------------------------------------------------- programs
@@ -152,7 +157,7 @@ def test_results_are_the_same_to_the_last_bit(size):
     x, z = np.random.default_rng(0).normal(size=(2, size))
     now = s2s.value_and_grad(averaged, wrt=("x", "z"), backend="loops")
     value, bars = now(x, z, 3)
-    with switched_off("zeroed"):
+    with switched_off("fuse_zero_accumulate"):
         was = s2s.value_and_grad(again(averaged), wrt=("x", "z"), backend="loops")
         right, right_bars = was(x, z, 3)
     assert now.lowered != was.lowered

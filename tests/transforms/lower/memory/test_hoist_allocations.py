@@ -9,7 +9,7 @@ import pytest
 
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
-from s2s.transforms.lower.memory.hoist_allocations import hoist
+from s2s.transforms.lower.memory.hoist_allocations import hoist_allocations
 
 F = "float64"
 i, n, m = L.Name("i"), L.Name("n"), L.Name("m")
@@ -26,18 +26,18 @@ def loop(*body, var="i", parallel=False):
 
 def hoisted(*body):
     new = copy.deepcopy(list(body))
-    hoist(new)
+    hoist_allocations(new)
     return new
 
 
-PUT = L.Put("t", (L.ZERO,), L.Lit(0.0, F))
+PUT = L.Store("t", (L.ZERO,), L.Lit(0.0, F))
 
 
 def test_before_the_outermost_loop():
     assert hoisted(loop(alloc(X), PUT)) == [alloc(X), loop(PUT)]
     deep = loop(loop(alloc(X, X), PUT, var="j"), PUT)
     assert hoisted(deep) == [alloc(X, X), loop(loop(PUT, var="j"), PUT)]
-    assert hoisted(L.Forever([alloc(X), L.Break()])) == [alloc(X), L.Forever([L.Break()])]
+    assert hoisted(L.While([alloc(X), L.Break()])) == [alloc(X), L.While([L.Break()])]
 
 
 def test_sizes_are_spelt_out_and_never_negative():
@@ -48,9 +48,9 @@ def test_sizes_are_spelt_out_and_never_negative():
 
 
 def test_as_far_as_sizes_are_known():
-    assert hoisted(loop(loop(alloc(L.Size("u", 0)), var="j"), L.BindCall(("u",), "rt.f", ()))) == [
-        loop(alloc(L.Size("u", 0)), loop(var="j"), L.BindCall(("u",), "rt.f", ()))
-    ]
+    assert hoisted(
+        loop(loop(alloc(L.Size("u", 0)), var="j"), L.CallBuffers(("u",), "rt.f", ()))
+    ) == [loop(alloc(L.Size("u", 0)), loop(var="j"), L.CallBuffers(("u",), "rt.f", ()))]
     triangle = hoisted(loop(loop(alloc(i), var="j")))
     assert isinstance(triangle[0], L.Loop) and isinstance(triangle[0].body[0], L.Alloc)
 
@@ -67,10 +67,10 @@ def test_the_same_buffer_made_in_two_places():
         [loop(alloc(L.Name("t_1")), L.Let("t_1", L.add(L.Name("t_1"), L.ONE)))],
         [loop(L.Let("t_1", L.Bin("//", n, m, "int64")), alloc(L.Name("t_1")))],
         [loop(L.Let("t_1", L.Load("x", (i,), "int64")), alloc(L.Name("t_1")))],
-        [loop(alloc(X), L.Bind("u", "t"))],
-        [loop(alloc(X), L.Alias("u", "t", (X,)))],
-        [loop(alloc(X), L.Invoke(("u",), "g", (L.Whole("t"),)))],
-        [loop(L.Branch(L.TRUE, [alloc(X)]))],
+        [loop(alloc(X), L.Rebind("u", "t"))],
+        [loop(alloc(X), L.View("u", "t", (X,)))],
+        [loop(alloc(X), L.CallRoutine(("u",), "g", (L.Part("t"),)))],
+        [loop(L.If(L.TRUE, [alloc(X)]))],
         [loop(alloc(X), PUT, parallel=True)],
         [loop(loop(alloc(X), var="j", parallel=True))],
         [loop(alloc(X), alloc(n))],

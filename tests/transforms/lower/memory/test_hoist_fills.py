@@ -9,7 +9,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.hoist_fills import write_borders_once
+from s2s.transforms.lower.memory.hoist_fills import hoist_fills
 
 F = "float64"
 I, J, K, N = (L.Name(name) for name in "ijkn")  # noqa: E741
@@ -19,7 +19,7 @@ MADE = L.Alloc("t", F, (L.add(N, L.lit(2)),))
 
 
 def put(expr, index, buffer="t", add=False):
-    return L.Put(buffer, (index,), expr, add)
+    return L.Store(buffer, (index,), expr, add)
 
 
 def loop(*body, var="i", stop=N, parallel=False):
@@ -34,14 +34,14 @@ FILL = loop(put(L.Load("x", (I,), F), L.add(I, L.ONE)))
 LOW = loop(put(ZERO, I), stop=L.ONE)
 HIGH = put(ZERO, L.add(N, L.ONE))
 SUM = loop(
-    L.Put("x", (I,), L.Load("t", (I,), F), True),
-    L.Put("x", (I,), L.Load("t", (L.add(I, L.lit(2)),), F), True),
+    L.Store("x", (I,), L.Load("t", (I,), F), True),
+    L.Store("x", (I,), L.Load("t", (L.add(I, L.lit(2)),), F), True),
 )
 
 
 def once(*body):
     new = copy.deepcopy(list(body))
-    write_borders_once(new)
+    hoist_fills(new)
     return new
 
 
@@ -55,7 +55,7 @@ def run(body, n, steps):
 
 
 def guarded(*stmts):
-    return L.Branch(L.compare("<", L.ZERO, STEPS), list(stmts))
+    return L.If(L.compare("<", L.ZERO, STEPS), list(stmts))
 
 
 def test_both_ends():
@@ -81,7 +81,7 @@ def test_integers_of_the_round_are_spelt_out():
 
 def test_out_of_several_loops():
     inner = loop(FILL, HIGH, SUM, var="j", stop=L.Size("x", 0))
-    runs = L.Branch(L.compare("<", L.ZERO, L.Size("x", 0)), [HIGH])
+    runs = L.If(L.compare("<", L.ZERO, L.Size("x", 0)), [HIGH])
     assert once(MADE, rounds(inner)) == [
         MADE,
         guarded(runs),
@@ -103,11 +103,11 @@ ONE = L.Lit(1.0, F)
         [MADE, rounds(loop(put(ONE, I, add=True), stop=L.ONE), LOW, SUM)],
         [MADE, loop(put(ONE, I), stop=L.ONE), rounds(FILL, SUM, LOW)],
         [MADE, rounds(FILL, LOW, put(ONE, L.add(N, L.ONE)), SUM)],
-        [MADE, rounds(FILL, L.Branch(L.compare(">", K, N), [LOW]), SUM)],
-        [MADE, rounds(FILL, L.Branch(L.compare(">", K, N), [L.Break()]), LOW, SUM)],
-        [MADE, rounds(FILL, L.Branch(L.compare(">", K, N), [L.Fail("ValueError", "")]), LOW)],
+        [MADE, rounds(FILL, L.If(L.compare(">", K, N), [LOW]), SUM)],
+        [MADE, rounds(FILL, L.If(L.compare(">", K, N), [L.Break()]), LOW, SUM)],
+        [MADE, rounds(FILL, L.If(L.compare(">", K, N), [L.Fail("ValueError", "")]), LOW)],
         [MADE, rounds(FILL, LOW, SUM, parallel=True)],
-        [MADE, rounds(FILL, LOW, L.Do("rt.use", (L.Whole("t"),)))],
+        [MADE, rounds(FILL, LOW, L.Call("rt.use", (L.Part("t"),)))],
         [MADE, rounds(FILL, loop(put(ZERO, I), stop=K), SUM)],
         [MADE, rounds(L.Let("m", L.Load("y", (K,), "int64")), put(ZERO, L.Name("m")), SUM)],
     ],

@@ -11,12 +11,12 @@ import s2s
 from s2s import kernels
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.hoist_reserve import make_room
+from s2s.transforms.lower.memory.hoist_reserve import hoist_reserve
 
 F = "float64"
 I, N, USED = (L.Name(name) for name in ("i", "n", "used"))  # noqa: E741
-ROOM = L.BindCall(("s",), "rt.reserve", (L.Whole("s"), USED, L.ONE))
-PUT = L.Put("s", (USED,), L.Cast(I, F))
+ROOM = L.CallBuffers(("s",), "rt.reserve", (L.Part("s"), USED, L.ONE))
+PUT = L.Store("s", (USED,), L.Cast(I, F))
 COUNT = L.Let("used", L.add(USED, L.ONE))
 APPENDED = [ROOM, PUT, COUNT]
 
@@ -27,7 +27,7 @@ def loop(*body, var="i", start=L.ZERO, stop=N, step=L.ONE, **options):
 
 def made(*body):
     new = copy.deepcopy(list(body))
-    make_room(new)
+    hoist_reserve(new)
     return new
 
 
@@ -40,7 +40,7 @@ def run(body, n):
             asked.append(name)
             return getattr(kernels, name)
 
-    routine = L.Routine("f", ["s", "used", "n"], [*body, L.Return((L.Whole("s"), USED))])
+    routine = L.Routine("f", ["s", "used", "n"], [*body, L.Return((L.Part("s"), USED))])
     space = {"np": np, "rt": Counted()}
     exec(write([routine], "").split("kernels as rt")[-1], space)
     s, used = space["f"](np.empty(0), 0, n)
@@ -59,7 +59,7 @@ def run(body, n):
 )
 def test_room_is_made_once(around, n):
     new = made(around)
-    assert isinstance(new[0], L.BindCall) and ROOM not in new[1].body
+    assert isinstance(new[0], L.CallBuffers) and ROOM not in new[1].body
     (was, _), (now, asked) = run([around], n), run(new, n)
     np.testing.assert_array_equal(was, now)
     assert asked == 1
@@ -68,7 +68,7 @@ def test_room_is_made_once(around, n):
 def test_inner_loops_of_changing_length():
     nest = loop(loop(*APPENDED, var="j", stop=I))
     new = made(nest)
-    assert [type(s) for s in new[0].body] == [L.BindCall, L.Loop]
+    assert [type(s) for s in new[0].body] == [L.CallBuffers, L.Loop]
     (was, many), (now, few) = run([nest], 6), run(new, 6)
     np.testing.assert_array_equal(was, now)
     assert (many, few) == (15, 6)
@@ -77,15 +77,15 @@ def test_inner_loops_of_changing_length():
 @pytest.mark.parametrize(
     "around",
     [
-        loop(L.Branch(L.compare(">", I, L.lit(2)), APPENDED)),
-        loop(*APPENDED, L.Branch(L.compare(">", I, L.lit(2)), [L.Break()])),
-        loop(*APPENDED, soon=True),
+        loop(L.If(L.compare(">", I, L.lit(2)), APPENDED)),
+        loop(*APPENDED, L.If(L.compare(">", I, L.lit(2)), [L.Break()])),
+        loop(*APPENDED, exits_early=True),
         loop(*APPENDED, L.Let("used", L.sub(USED, L.ONE))),
         loop(*APPENDED, *APPENDED),
         loop(*APPENDED, L.Let("n", L.add(N, L.ONE))),
-        loop(*APPENDED, L.Bind("s", "other")),
+        loop(*APPENDED, L.Rebind("s", "other")),
         loop(*APPENDED, parallel=True),
-        L.Forever([*APPENDED]),
+        L.While([*APPENDED]),
     ],
     ids=["some rounds", "ends early", "ends soon", "takes off", "twice", "its own bound",
          "another stack", "threads", "no end"],

@@ -14,7 +14,7 @@ from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.layout import turn
+from s2s.transforms.lower.memory.layout import choose_layout
 from tests.switches import switched_off
 
 F = "float64"
@@ -33,13 +33,13 @@ def nest(*body, over=((j, N), (k, M), (i, N))):
     return inner[0]
 
 
-def turned(*body, outs=(), visible=(), shares=lambda a, b: a == b, params=("x", "y")):
+def turned(*body, outs=(), escaping=(), may_alias=lambda a, b: a == b, params=("x", "y")):
     new = [*copy.deepcopy(list(body)), L.Return(())]
     sizes: dict[str, tuple[L.Expr, ...]] = {
         name: (L.Size(name, 0), L.Size(name, 1)) for name in params
     }
-    arrays = Parameters(dict.fromkeys(params, F), sizes, frozenset(outs), {*visible})
-    turn(new, arrays, shares, Emitter({"x", "y", "i", "j", "k"}))
+    arrays = Parameters(dict.fromkeys(params, F), sizes, frozenset(outs), {*escaping})
+    choose_layout(new, arrays, may_alias, Emitter({"x", "y", "i", "j", "k"}))
     return new
 
 
@@ -52,7 +52,7 @@ def is_same(*body, **options):
     return text(turned(*body, **options)) == text([*body, L.Return(())])
 
 
-DOWN = nest(L.Put("y", (j, i), at("x", i, k), add=True))
+DOWN = nest(L.Store("y", (j, i), at("x", i, k), add=True))
 
 
 def test_a_parameter_that_is_read_down_its_columns():
@@ -71,7 +71,7 @@ def test_a_parameter_that_is_read_down_its_columns():
 
 
 def test_a_result_that_is_added_to_down_its_columns():
-    body = nest(L.Put("y", (i, k), at("x", j, i), add=True))
+    body = nest(L.Store("y", (i, k), at("x", j, i), add=True))
     assert (
         text(turned(body, outs=("y",)))
         == """\
@@ -85,17 +85,17 @@ def test_a_result_that_is_added_to_down_its_columns():
             y[i_1, j_1] = y_turned[j_1, i_1]"""
     )
     assert is_same(body)  # written, but not for a result
-    assert is_same(body, outs=("y",), visible=("y",))
-    assert is_same(body, outs=("y",), shares=lambda a, b: True)
+    assert is_same(body, outs=("y",), escaping=("y",))
+    assert is_same(body, outs=("y",), may_alias=lambda a, b: True)
 
 
 def test_own_buffers_and_those_bound_to_them():
     body = [
         L.Alloc("t", F, (N, M)),
         L.Alloc("u", F, (N, M)),
-        nest(L.Put("t", (i, k), at("x", j, i)), over=((k, M), (i, L.Size("t", 0)))),
-        L.Bind("u", "t"),
-        nest(L.Put("y", (j, k), at("u", j, k)), over=((k, L.Size("u", 1)), (j, N))),
+        nest(L.Store("t", (i, k), at("x", j, i)), over=((k, M), (i, L.Size("t", 0)))),
+        L.Rebind("u", "t"),
+        nest(L.Store("y", (j, k), at("u", j, k)), over=((k, L.Size("u", 1)), (j, N))),
     ]
     new = text(turned(*body))
     for line in ("t = np.empty((x.shape[1], x.shape[0])", "u = np.empty((x.shape[1], x.shape[0])"):
@@ -107,17 +107,17 @@ def test_own_buffers_and_those_bound_to_them():
 def test_the_other_axes_follow_the_loops():
     body = [
         L.Alloc("t", F, (N, M, N)),
-        nest(L.Let("at", L.sub(j, L.ONE)), L.Put("t", (i, k, L.Name("at")), at("x", i, k))),
-        nest(L.Put("t", (i, k, j), at("x", i, k))),
+        nest(L.Let("at", L.sub(j, L.ONE)), L.Store("t", (i, k, L.Name("at")), at("x", i, k))),
+        nest(L.Store("t", (i, k, j), at("x", i, k))),
     ]
     new = text(turned(*body))
     assert "t = np.empty((x.shape[0], x.shape[1], x.shape[0])" in new
     assert "t[at, k, i] =" in new and "t[j, k, i] =" in new
 
 
-SHALLOW = nest(L.Put("y", (i, k), at("x", i, k)), over=((k, M), (i, N)))
-CALL = L.Do("rt.gemm", (L.Whole("y"), L.Whole("x")))
-OWN = [L.Alloc("t", F, (N, M)), nest(L.Put("t", (i, k), at("y", i, k)), over=((k, M), (i, N)))]
+SHALLOW = nest(L.Store("y", (i, k), at("x", i, k)), over=((k, M), (i, N)))
+CALL = L.Call("rt.gemm", (L.Part("y"), L.Part("x")))
+OWN = [L.Alloc("t", F, (N, M)), nest(L.Store("t", (i, k), at("y", i, k)), over=((k, M), (i, N)))]
 LITERAL = ((j, N), (k, L.lit(3)), (i, N))
 
 
@@ -125,17 +125,17 @@ LITERAL = ((j, N), (k, L.lit(3)), (i, N))
     "body",
     [
         [SHALLOW],
-        [nest(L.Put("y", (j, k), at("x", j, k)), over=((j, N), (i, N), (k, M)))],
-        [DOWN, L.Put("x", (L.ZERO, L.ZERO), L.Lit(0.0, F))],
+        [nest(L.Store("y", (j, k), at("x", j, k)), over=((j, N), (i, N), (k, M)))],
+        [DOWN, L.Store("x", (L.ZERO, L.ZERO), L.Lit(0.0, F))],
         [DOWN, CALL],
-        [L.Bind("z", "x"), DOWN],
-        [nest(L.Put("y", (j, i), at("x", i, k), add=True), over=LITERAL)],
-        [nest(L.Put("y", (j, i), at("x", i, i), add=True))],
-        [nest(L.Put("y", (j, i), at("x", L.mul(i, i), k), add=True))],
-        [*OWN, L.Return((L.Whole("t"),))],
-        [*OWN, L.Alias("z", "t", (N,))],
-        [*OWN, L.Bind("t", "x")],
-        [*OWN, nest(L.Put("y", (k, i), at("t", k, i)), over=((k, M), (i, N)))],
+        [L.Rebind("z", "x"), DOWN],
+        [nest(L.Store("y", (j, i), at("x", i, k), add=True), over=LITERAL)],
+        [nest(L.Store("y", (j, i), at("x", i, i), add=True))],
+        [nest(L.Store("y", (j, i), at("x", L.mul(i, i), k), add=True))],
+        [*OWN, L.Return((L.Part("t"),))],
+        [*OWN, L.View("z", "t", (N,))],
+        [*OWN, L.Rebind("t", "x")],
+        [*OWN, nest(L.Store("y", (k, i), at("t", k, i)), over=((k, M), (i, N)))],
         [L.Alloc("t", F, (L.lit(8), L.lit(8))), OWN[1]],
         [L.Alloc("t", F, (N, L.ONE)), OWN[1]],
     ],
@@ -150,16 +150,16 @@ def test_left_alone(body):
 
 
 def test_what_a_product_reads_is_copied_for_the_loops():
-    product = L.Do("rt.gemm", (L.Whole("x"), L.Whole("z")))
+    product = L.Call("rt.gemm", (L.Part("x"), L.Part("z")))
     new = text(turned(DOWN, product))
     assert "x_turned[k, i]" in new and "rt.gemm(x, z)" in new
 
 
 def test_places_that_are_named_make_an_axis_short():
     """Otherwise the loop over the coordinates would have as many votes."""
-    rows = nest(L.Put("t", (j, i), at("x", j, i)), over=((k, N), (j, N), (i, M)))
+    rows = nest(L.Store("t", (j, i), at("x", j, i)), over=((k, N), (j, N), (i, M)))
     columns = [
-        nest(L.Put("y", (L.ZERO, i), at("t", i, L.lit(c))), over=((k, N), (j, N), (i, N)))
+        nest(L.Store("y", (L.ZERO, i), at("t", i, L.lit(c))), over=((k, N), (j, N), (i, N)))
         for c in range(2)
     ]
     assert "t[i, j] =" in text(turned(L.Alloc("t", F, (N, M)), rows, *columns))
@@ -185,7 +185,7 @@ def both(*args):
     now = s2s.value_and_grad(products, wrt=("a", "b"), backend="loops")
     results = now(*args)
     assert "a_turned" in now.lowered
-    with switched_off("layout", "twins"):
+    with switched_off("choose_layout", "duplicate_layout"):
         was = s2s.value_and_grad(again(products), wrt=("a", "b"), backend="loops")
         expected = was(*args)
         assert "a_turned" not in was.lowered

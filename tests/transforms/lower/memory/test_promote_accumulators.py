@@ -12,7 +12,7 @@ from s2s.transforms.lower.analysis.in_bounds import Elsewhere
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.promote_accumulators import sum_up
+from s2s.transforms.lower.memory.promote_accumulators import promote_accumulators
 
 F = "float64"
 I, K, N = L.Name("i"), L.Name("k"), L.Name("n")  # noqa: E741
@@ -26,14 +26,14 @@ def loop(*body, stop: L.Expr = N, step=1):
     return L.Loop("i", L.ZERO, stop, L.lit(step), list(body))
 
 
-ADDED = L.Put("c", (K,), at("x", I), add=True)
+ADDED = L.Store("c", (K,), at("x", I), add=True)
 
 
-def summed(*body, visible=(), shares=lambda a, b: a == b):
-    fresh = Emitter({"c", "x", "k", "n", "i"}).fresh
+def summed(*body, escaping=(), may_alias=lambda a, b: a == b):
+    new_name = Emitter({"c", "x", "k", "n", "i"}).new_name
     new = copy.deepcopy(list(body))
     places = Elsewhere(new, ["c", "x", "k", "n"], {"c": (N,), "x": (N,)})
-    return sum_up(new, {"c": F, "x": F}, {*visible}, shares, fresh, places)
+    return promote_accumulators(new, {"c": F, "x": F}, {*escaping}, may_alias, new_name, places)
 
 
 def text(body):
@@ -42,7 +42,7 @@ def text(body):
 
 
 def test_a_variable_for_each_element():
-    two = L.Put("c", (L.ZERO,), at("x", I), add=True)
+    two = L.Store("c", (L.ZERO,), at("x", I), add=True)
     assert (
         text(summed(loop(ADDED, two)))
         == """\
@@ -59,22 +59,22 @@ def test_a_variable_for_each_element():
 
 
 def test_other_elements_may_be_added_to():
-    moving = L.Put("c", (I,), at("x", I), add=True)
+    moving = L.Store("c", (I,), at("x", I), add=True)
     assert text(summed(loop(ADDED, moving))).count("acc") == 4
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        loop(L.Put("c", (I,), at("x", I), add=True)),
-        loop(L.Put("c", (K,), at("x", I))),
-        loop(ADDED, L.Put("y", (I,), at("c", L.ZERO))),
-        loop(ADDED, L.Put("c", (I,), at("x", I))),
-        loop(L.Branch(L.compare("<", I, K), [ADDED])),
+        loop(L.Store("c", (I,), at("x", I), add=True)),
+        loop(L.Store("c", (K,), at("x", I))),
+        loop(ADDED, L.Store("y", (I,), at("c", L.ZERO))),
+        loop(ADDED, L.Store("c", (I,), at("x", I))),
+        loop(L.If(L.compare("<", I, K), [ADDED])),
         loop(L.Let("k", L.add(I, L.ONE)), ADDED),
-        loop(L.Put("c", (L.Load("x", (K,), "int64"),), at("x", I), add=True)),
-        loop(ADDED, L.Branch(L.compare("<", I, K), [L.Break()])),
-        loop(L.Put("c", (K,), L.Load("x", (I,), "float32"), add=True)),
+        loop(L.Store("c", (L.Load("x", (K,), "int64"),), at("x", I), add=True)),
+        loop(ADDED, L.If(L.compare("<", I, K), [L.Break()])),
+        loop(L.Store("c", (K,), L.Load("x", (I,), "float32"), add=True)),
         loop(ADDED, L.Let("n", L.sub(N, L.ONE))),
     ],
     ids=["another element each time", "written", "read", "written elsewhere", "in some rounds",
@@ -93,11 +93,11 @@ SMALLER = L.Bin("^", J, L.Bin("<<", L.ONE, I, INT), INT)
 
 def table(*chosen, start: L.Expr = L.ZERO, stop: L.Expr = N):
     """For each j, rounds in which i is one of its bits."""
-    return L.Loop("j", start, stop, L.ONE, [loop(L.Branch(HAS, list(chosen)))])
+    return L.Loop("j", start, stop, L.ONE, [loop(L.If(HAS, list(chosen)))])
 
 
 def test_in_some_rounds_if_the_element_is_there():
-    added = L.Put("c", (J,), at("c", SMALLER), add=True)
+    added = L.Store("c", (J,), at("c", SMALLER), add=True)
     assert (
         text(summed(table(added)))
         == """\
@@ -114,11 +114,11 @@ def test_in_some_rounds_if_the_element_is_there():
 @pytest.mark.parametrize(
     "body",
     [
-        table(L.Put("c", (J,), at("c", SMALLER), add=True), stop=K),
-        table(L.Put("c", (J,), at("c", SMALLER), add=True), start=K),
-        table(L.Put("c", (J,), at("c", L.add(J, I)), add=True)),
-        table(L.Put("c", (J,), at("c", SMALLER), add=True), L.Put("x", (I,), at("c", I))),
-        table(L.Put("c", (J,), at("c", SMALLER), add=True), L.Put("c", (I,), at("x", I))),
+        table(L.Store("c", (J,), at("c", SMALLER), add=True), stop=K),
+        table(L.Store("c", (J,), at("c", SMALLER), add=True), start=K),
+        table(L.Store("c", (J,), at("c", L.add(J, I)), add=True)),
+        table(L.Store("c", (J,), at("c", SMALLER), add=True), L.Store("x", (I,), at("c", I))),
+        table(L.Store("c", (J,), at("c", SMALLER), add=True), L.Store("c", (I,), at("x", I))),
     ],
     ids=["beyond", "maybe negative", "maybe the same", "also read", "also written"],
 )
@@ -127,9 +127,9 @@ def test_in_some_rounds_left_alone(body):
 
 
 def test_memory_and_errors():
-    assert text(summed(loop(ADDED), shares=lambda a, b: True)) == text([loop(ADDED)])
-    may_fail = loop(L.Branch(L.compare(">", I, K), [L.Fail("ValueError", "no")]), ADDED)
-    assert text(summed(may_fail, visible=("c",))) == text([may_fail])
+    assert text(summed(loop(ADDED), may_alias=lambda a, b: True)) == text([loop(ADDED)])
+    may_fail = loop(L.If(L.compare(">", I, K), [L.Fail("ValueError", "no")]), ADDED)
+    assert text(summed(may_fail, escaping=("c",))) == text([may_fail])
     assert "acc" in text(summed(may_fail))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.memory.store_first_accumulate import touch_first
+from s2s.transforms.lower.memory.store_first_accumulate import store_first_accumulate
 
 I, J, N = L.Name("i"), L.Name("j"), L.Name("n")  # noqa: E741
 ZERO = L.Lit(0.0, "float64")
@@ -20,22 +20,22 @@ def load(buffer, i):
 
 
 def fill(stop=N):
-    return L.Loop("i", L.ZERO, stop, L.ONE, [L.Put("t", (I,), ZERO)])
+    return L.Loop("i", L.ZERO, stop, L.ONE, [L.Store("t", (I,), ZERO)])
 
 
 def adds(start, stop, step, shift, *more):
-    put = L.Put("t", (L.add(J, L.lit(shift)),), load("y", J), add=True)
+    put = L.Store("t", (L.add(J, L.lit(shift)),), load("y", J), add=True)
     return L.Loop("j", start, stop, L.lit(step), [put, *more])
 
 
 def program(*loops, made=N):
-    after = L.Loop("i", L.ZERO, N, L.ONE, [L.Put("x", (I,), load("t", I))])
+    after = L.Loop("i", L.ZERO, N, L.ONE, [L.Store("x", (I,), load("t", I))])
     return [L.Alloc("t", "float64", (made,)), *loops, after]
 
 
 def touched(body):
     block = copy.deepcopy(body)
-    touch_first(block)
+    store_first_accumulate(block)
     return block
 
 
@@ -73,23 +73,24 @@ def test_each_element_has_its_value(start, stop, step, shift):
     [
         pytest.param(program(fill(), adds(L.ZERO, N, 2, 0)), id="in steps of two"),
         pytest.param(
-            program(fill(), adds(L.ZERO, N, 1, 0, L.Put("t", (L.ZERO,), ZERO))), id="touched twice"
+            program(fill(), adds(L.ZERO, N, 1, 0, L.Store("t", (L.ZERO,), ZERO))),
+            id="touched twice",
         ),
         pytest.param(
-            program(fill(), adds(L.ZERO, N, 1, 0, L.Put("x", (J,), load("t", J)))), id="read"
+            program(fill(), adds(L.ZERO, N, 1, 0, L.Store("x", (J,), load("t", J)))), id="read"
         ),
         pytest.param(
-            program(fill(), adds(L.ZERO, N, 1, 0, L.Branch(L.TRUE, [L.Break()]))), id="left early"
+            program(fill(), adds(L.ZERO, N, 1, 0, L.If(L.TRUE, [L.Break()]))), id="left early"
         ),
         pytest.param(program(fill(L.ONE), adds(L.ZERO, N, 1, 0)), id="zeros for a part of it only"),
         pytest.param(
-            program(fill(), L.Put("t", (L.ZERO,), L.Lit(1.0, "float64")), adds(L.ZERO, N, 1, 0)),
+            program(fill(), L.Store("t", (L.ZERO,), L.Lit(1.0, "float64")), adds(L.ZERO, N, 1, 0)),
             id="no longer zero",
         ),
         pytest.param(
             program(
                 fill(),
-                L.Loop("j", L.ZERO, N, L.ONE, [L.Branch(L.TRUE, adds(L.ZERO, N, 1, 0).body)]),
+                L.Loop("j", L.ZERO, N, L.ONE, [L.If(L.TRUE, adds(L.ZERO, N, 1, 0).body)]),
             ),
             id="not in every round",
         ),

@@ -11,14 +11,14 @@ import s2s
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.scalars.if_conversion import choose
+from s2s.transforms.lower.scalars.if_conversion import if_convert
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
 F = "float64"
 G, H, C = L.Name("g", F), L.Name("h", F), L.Name("c", "bool")
 ZERO = L.Lit(0.0, F)
-ADD = L.Put("x", (L.ZERO,), G, add=True)
+ADD = L.Store("x", (L.ZERO,), G, add=True)
 
 
 def let(name, value):
@@ -26,12 +26,12 @@ def let(name, value):
 
 
 def branch(then, orelse):
-    return L.Branch(C, list(then), list(orelse))
+    return L.If(C, list(then), list(orelse))
 
 
 def chosen(*body):
     new = [*copy.deepcopy(list(body)), L.Return((G,))]
-    choose(new, ["x", "g", "c"], Emitter({"x", "g", "h", "c"}).fresh)
+    if_convert(new, ["x", "g", "c"], Emitter({"x", "g", "h", "c"}).new_name)
     return text(new)
 
 
@@ -86,7 +86,7 @@ def test_left_alone(body):
 
 
 def test_no_other_name_if_something_may_leave():
-    leave = L.Branch(C, [L.Break()])
+    leave = L.If(C, [L.Break()])
     loop = L.Loop("i", L.ZERO, L.ONE, L.ONE, [TAKEN, leave, ADD, let("g", H)])
     assert "g = g if c else np.float64(0.0)" in chosen(loop)
 
@@ -119,7 +119,7 @@ def last_above(x, y):
 def test_results_are_the_same(program, dtype):
     rng = np.random.default_rng(5)
     now = s2s.value_and_grad(again(program), wrt=(0, 1), backend="loops")
-    with switched_off("selects", "unchosen"):
+    with switched_off("if_convert", "skip_zero_updates"):
         was = s2s.value_and_grad(again(program), wrt=(0, 1), backend="loops")
         was(np.ones(5, dtype), np.ones(4, dtype))
     for n in range(6):

@@ -8,14 +8,14 @@ import pytest
 import s2s
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.ops.scalar_ops import larger
-from s2s.transforms.lower.scalars.minmax_recurrence import wait_less
+from s2s.transforms.lower.scalars.minmax_recurrence import shorten_minmax_recurrence
 
 M, V = L.Name("m", "float64"), L.Name("v", "float64")
 
 
 def turned(name, expr):
     body: list[L.Stmt] = [L.Loop("i", L.ZERO, L.Name("n"), L.ONE, [L.Let(name, expr)])]
-    wait_less(body)
+    shorten_minmax_recurrence(body)
     (loop,) = body
     assert isinstance(loop, L.Loop) and isinstance(loop.body[0], L.Let)
     return loop.body[0].expr

@@ -6,11 +6,11 @@ import textwrap
 
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.scalars.scalar_cse import share_numbers
+from s2s.transforms.lower.scalars.scalar_cse import scalar_cse
 
 
 def after(body: list[L.Stmt], params: list[str], kept: tuple[L.Expr, ...] = ()) -> str:
-    share_numbers(body, params, kept)
+    scalar_cse(body, params, kept)
     text = write([L.Routine("f", params, body)], "")
     return textwrap.dedent(text.split("):\n", 1)[1]).strip()
 
@@ -43,7 +43,7 @@ def test_what_is_bound_again_in_between_is_another() -> None:
 
 def test_elements_may_change() -> None:
     element = L.Load("x", (L.ZERO,), "float64")
-    body = [let("p", element), L.Put("x", (L.ZERO,), L.lit(1.0, "float64")), let("q", element)]
+    body = [let("p", element), L.Store("x", (L.ZERO,), L.lit(1.0, "float64")), let("q", element)]
     assert "q = x[0]" in after([*body, returned("p", "q")], ["x"])
 
 

@@ -14,7 +14,7 @@ from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.sparsity.skip_zero_updates import skip_unchosen
+from s2s.transforms.lower.sparsity.skip_zero_updates import skip_zero_updates
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -40,7 +40,7 @@ def holds(op, x=None, y=None):
 
 
 TAKEN = L.Let("t", times(G, holds(">")))
-ADDED = L.Put("x", (C,), times(T, at("y")), add=True)
+ADDED = L.Store("x", (C,), times(T, at("y")), add=True)
 PASSED = L.Let("g", times(G, holds("<")))
 
 
@@ -49,11 +49,11 @@ def program(*body, start: L.Expr | None = None, stop: L.Expr = DOWN, step: L.Exp
     return [L.Let("g", L.Lit(1.0, F)), L.Loop("c", start, stop, step, list(body))]
 
 
-def shortened(body, shares=lambda a, b: a == b):
+def shortened(body, may_alias=lambda a, b: a == b):
     new = [*copy.deepcopy(body), L.Return(())]
     sizes: dict[str, tuple[L.Expr, ...]] = {n: (L.Size(n, 0),) for n in "xyab"}
     arrays = Parameters(dict.fromkeys("xyab", F), sizes, frozenset(), set())
-    skip_unchosen(new, [*"xyabn"], arrays, shares, Emitter({*"xyabgtucni"}))
+    skip_zero_updates(new, [*"xyabn"], arrays, may_alias, Emitter({*"xyabgtucni"}))
     return text(new)
 
 
@@ -104,18 +104,18 @@ def test_ties_are_shared():
         program(TAKEN, ADDED, L.Let("g", times(G, at("b")))),
         program(L.Let("t", times(G, holds("<="))), ADDED, PASSED),
         program(L.Let("t", times(G, holds(">", at("y")))), ADDED, PASSED),
-        program(TAKEN, L.Put("x", (C,), times(T, at("y"))), PASSED),
-        program(TAKEN, L.Put("x", (C,), L.Bin("+", T, at("y"), F), add=True), PASSED),
-        program(TAKEN, L.Put("x", (C,), L.Bin("/", T, at("y"), F), add=True), PASSED),
-        program(TAKEN, L.Put("b", (C,), T, add=True), PASSED),
-        program(TAKEN, ADDED, L.Put("a", (C,), L.Lit(0.0, F)), PASSED),
+        program(TAKEN, L.Store("x", (C,), times(T, at("y"))), PASSED),
+        program(TAKEN, L.Store("x", (C,), L.Bin("+", T, at("y"), F), add=True), PASSED),
+        program(TAKEN, L.Store("x", (C,), L.Bin("/", T, at("y"), F), add=True), PASSED),
+        program(TAKEN, L.Store("b", (C,), T, add=True), PASSED),
+        program(TAKEN, ADDED, L.Store("a", (C,), L.Lit(0.0, F)), PASSED),
         program(TAKEN, ADDED, PASSED, L.Let("g", times(G, holds("<")))),
-        [*program(TAKEN, ADDED, PASSED), L.Put("x", (L.ZERO,), T, add=True)],
+        [*program(TAKEN, ADDED, PASSED), L.Store("x", (L.ZERO,), T, add=True)],
         [L.Let("u", G), *program(TAKEN, ADDED, PASSED, L.Let("u", L.Bin("+", U, T, F)))],
-        program(TAKEN, L.Branch(L.Bin(">", at("y"), G, "bool"), [L.Fail("E", "")]), ADDED, PASSED),
+        program(TAKEN, L.If(L.Bin(">", at("y"), G, "bool"), [L.Fail("E", "")]), ADDED, PASSED),
         program(TAKEN, ADDED, PASSED, step=L.Lit(-2, "int64")),
         program(TAKEN, ADDED, PASSED, start=L.Lit(2, "int64")),
-        program(TAKEN, ADDED, L.Branch(L.Bin(">", at("y"), G, "bool"), [PASSED])),
+        program(TAKEN, ADDED, L.If(L.Bin(">", at("y"), G, "bool"), [PASSED])),
     ],
     ids=[
         "no choice", "added where it passes", "of another choice", "no sum", "more than it passes",
@@ -130,7 +130,7 @@ def test_left_alone(body):
 
 def test_what_is_compared_may_share_memory():
     body = program(TAKEN, ADDED, PASSED)
-    assert "first" not in shortened(body, shares=lambda a, b: {a, b} == {"x", "b"} or a == b)
+    assert "first" not in shortened(body, may_alias=lambda a, b: {a, b} == {"x", "b"} or a == b)
 
 
 def test_a_loop_that_ends_soon_is_not_much_work():
@@ -139,7 +139,7 @@ def test_a_loop_that_ends_soon_is_not_much_work():
     before = work(outer, N)
     loop = body[1]
     assert isinstance(loop, L.Loop) and "n" in names_in([before.right])  # type: ignore[union-attr]
-    loop.soon = True
+    loop.exits_early = True
     assert not names_in([work(outer, N).right])  # type: ignore[union-attr]
 
 
@@ -171,7 +171,7 @@ ODD = [0.0, -0.0, 1e200, -1e200, np.inf, -np.inf, np.nan]
 def test_results_are_the_same(program, dtype):
     rng = np.random.default_rng(3)
     now = s2s.value_and_grad(program, wrt=(0, 1), backend="loops")
-    with switched_off("unchosen"):
+    with switched_off("skip_zero_updates"):
         was = s2s.value_and_grad(again(program), wrt=(0, 1), backend="loops")
         was(np.ones(5, dtype), np.ones(5, dtype))
     cases = [(rng.integers(-2, 3, n), rng.integers(-2, 3, max(n, 2))) for n in range(8)]

@@ -12,7 +12,7 @@ from s2s.transforms.lower.analysis.parameters import Parameters
 from s2s.transforms.lower.build.lazy_array import Emitter
 from s2s.transforms.lower.loop_ir import nodes as L
 from s2s.transforms.lower.loop_ir.python_printer import write
-from s2s.transforms.lower.sparsity.skip_zero_updates import skip_unchosen
+from s2s.transforms.lower.sparsity.skip_zero_updates import skip_zero_updates
 from tests.switches import switched_off
 from tests.transforms.lower.memory.test_layout import again
 
@@ -33,7 +33,7 @@ def times(*factors):
 
 
 CHOICE = times(S, L.Cast(L.compare(">", at("y", C, L.ZERO), S), F))
-ADDED = L.Put("x", (C, I), times(T, at("y", C, I)), add=True)
+ADDED = L.Store("x", (C, I), times(T, at("y", C, I)), add=True)
 
 
 def program(*inside, choice: L.Expr = CHOICE, before=(), after=()):
@@ -42,11 +42,11 @@ def program(*inside, choice: L.Expr = CHOICE, before=(), after=()):
     return [L.Loop("n", L.ZERO, M, L.ONE, [L.Loop("c", L.ZERO, N, L.ONE, body)])]
 
 
-def skipped(body, shares=lambda a, b: a == b):
+def skipped(body, may_alias=lambda a, b: a == b):
     new = [*copy.deepcopy(body), L.Return(())]
     sizes: dict[str, tuple[L.Expr, ...]] = {n: (L.Size(n, 0), L.Size(n, 1)) for n in "xy"}
     arrays = Parameters(dict.fromkeys("xy", F), sizes, frozenset(), set())
-    skip_unchosen(new, [*"xysm"], arrays, shares, Emitter({*"xystumnci"}))
+    skip_zero_updates(new, [*"xysm"], arrays, may_alias, Emitter({*"xystumnci"}))
     return text(new)
 
 
@@ -74,7 +74,7 @@ def test_what_is_looked_at_and_what_is_left_out():
 
 
 def test_nothing_to_look_at():
-    new = skipped(program(L.Put("x", (C, I), L.Un("-", T, F), add=True)))
+    new = skipped(program(L.Store("x", (C, I), L.Un("-", T, F), add=True)))
     assert "if t != 0.0:\n" in new and "wild" not in new
 
 
@@ -82,8 +82,8 @@ def test_nothing_to_look_at():
     "body",
     [
         program(ADDED, choice=L.select(L.compare(">", S, at("y", C, C)), S, L.Lit(0.0, F))),
-        program(L.Let("u", times(T, at("y", C, I))), L.Put("x", (C, I), U, add=True)),
-        program(L.Put("x", (C, I), times(U, at("y", I, C)), add=True), before=[L.Let("u", T)]),
+        program(L.Let("u", times(T, at("y", C, I))), L.Store("x", (C, I), U, add=True)),
+        program(L.Store("x", (C, I), times(U, at("y", I, C)), add=True), before=[L.Let("u", T)]),
     ],
     ids=["one of two", "by another name", "named before"],
 )
@@ -98,18 +98,18 @@ SUM = L.Let("u", L.Bin("+", U, times(T, at("y", C, I)), F))
     "body",
     [
         program(ADDED, choice=times(S, S)),
-        program(L.Put("x", (C, I), times(T, at("y", C, I)))),
-        program(L.Put("x", (C, I), times(S, at("y", C, I)), add=True)),
-        program(L.Put("x", (C, I), L.Bin("+", T, S, F), add=True)),
-        program(L.Put("x", (C, I), L.Bin("/", T, at("y", C, I), F), add=True)),
-        program(L.Put("x", (C, I), times(T, L.Call("np.exp", (S,), F)), add=True)),
-        program(L.Put("x", (C, I), times(T, S), add=True)),
-        program(L.Put("x", (C, I), times(T, at("x", I, C)), add=True)),
-        program(L.Put("x", (C, I), times(T, times(*[at("y", C, I)] * 5)), add=True)),
-        program(L.Put("x", (C, I), times(T, L.Lit(np.inf, F)), add=True)),
-        program(ADDED, L.Put("y", (C, I), T, add=True)),
-        program(ADDED, SUM, before=[L.Let("u", S)], after=[L.Put("x", (C, I), U)]),
-        program(ADDED, L.Let("u", T), after=[L.Put("x", (C, C), U)]),
+        program(L.Store("x", (C, I), times(T, at("y", C, I)))),
+        program(L.Store("x", (C, I), times(S, at("y", C, I)), add=True)),
+        program(L.Store("x", (C, I), L.Bin("+", T, S, F), add=True)),
+        program(L.Store("x", (C, I), L.Bin("/", T, at("y", C, I), F), add=True)),
+        program(L.Store("x", (C, I), times(T, L.Apply("np.exp", (S,), F)), add=True)),
+        program(L.Store("x", (C, I), times(T, S), add=True)),
+        program(L.Store("x", (C, I), times(T, at("x", I, C)), add=True)),
+        program(L.Store("x", (C, I), times(T, times(*[at("y", C, I)] * 5)), add=True)),
+        program(L.Store("x", (C, I), times(T, L.Lit(np.inf, F)), add=True)),
+        program(ADDED, L.Store("y", (C, I), T, add=True)),
+        program(ADDED, SUM, before=[L.Let("u", S)], after=[L.Store("x", (C, I), U)]),
+        program(ADDED, L.Let("u", T), after=[L.Store("x", (C, C), U)]),
         program(ADDED, before=[L.Let("t", S)]),
         program(ADDED)[0].body,
     ],
@@ -126,14 +126,14 @@ def test_left_alone(body):
 
 def test_numbers_of_an_earlier_round():
     first = [L.Let("u", T), L.Let("t", U)]
-    body = program(L.Put("x", (C, I), times(U, at("y", C, I)), add=True), before=first)
+    body = program(L.Store("x", (C, I), times(U, at("y", C, I)), add=True), before=first)
     body[0].body[0].body[0] = L.Let("v", CHOICE)
     assert skipped(body) == text([*body, L.Return(())])
 
 
 def test_an_array_with_another_name():
     body = program(ADDED)
-    assert skipped(body, shares=lambda a, b: True) == text([*body, L.Return(())])
+    assert skipped(body, may_alias=lambda a, b: True) == text([*body, L.Return(())])
 
 
 # ---------------------------------------------------------------- programs
@@ -155,7 +155,7 @@ def test_results_are_the_same(dtype, odd):
     rng = np.random.default_rng(0)
     centres, points = rng.normal(size=(3, 2)).astype(dtype), rng.normal(size=(5, 2)).astype(dtype)
     now = s2s.value_and_grad(cost, backend="loops")
-    with switched_off("unchosen"):
+    with switched_off("skip_zero_updates"):
         was = s2s.value_and_grad(again(cost), backend="loops")
         was(centres, points)
     for place in (centres, points):
